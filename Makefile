@@ -1,0 +1,33 @@
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/installed
+
+.PHONY: install demo test test-all lint bench clean
+
+install: $(READY)
+
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .
+	touch $@
+
+demo: $(READY)
+	$(BIN)/python demo/run.py
+
+test: $(READY)
+	$(BIN)/python -m pytest -n 2
+
+test-all: $(READY)
+	$(BIN)/python -m pytest -n 2 -m "slow or not slow"
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv demo.png

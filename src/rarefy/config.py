@@ -1,0 +1,159 @@
+"""From the parameters that users give to a rule and its schedule; nonsense is refused here."""
+
+import math
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+from rarefy.errors import ConfigError
+from rarefy.intensity import Basis
+from rarefy.rules import ALIASES, CUMULATIVE, RULES
+from rarefy.schedules import SCHEDULES
+
+DEFAULT_STEP = 1.0  # the papers' c
+UPDATE_BASED = ("sgft", "hf-fobos")
+
+# name -> (least value, whether it may be equal to it, whether infinity is allowed)
+RANGES = {
+    "l1": (0.0, True, False),
+    "l2": (0.0, True, False),
+    "q": (1.0, True, True),
+    "cap": (0.0, False, True),
+    "eta0": (0.0, False, False),
+    "beta": (0.0, True, False),
+    "truncate_every": (1.0, True, False),
+    "threshold": (0.0, False, True),
+    "epsilon": (0.0, True, False),
+}
+WHY_ABSENT = {
+    "l1": "it has no L1 penalty",
+    "l2": "it has no L2 penalty",
+    "q": "its penalty is the same for every feature, so there is no norm to choose",
+    "basis": "its penalty is the same for every feature, so there is no norm to choose",
+    "cap": "its penalty is the same for every feature, so there is no norm to cap",
+    "beta": "its steps follow a common schedule and not each feature's own gradients",
+    "schedule": "each feature's step follows from its own gradients",
+    "truncate_every": "it truncates in every round",
+    "threshold": "it truncates weights of any size",
+}
+
+
+def check_number(name: str, value: Any) -> float:
+    """The value as a float, if it is a number in the range of that parameter."""
+    least, may_be_equal, may_be_infinite = RANGES[name]
+    accepted = f"a number {'>=' if may_be_equal else '>'} {least:g}"
+    accepted += " or infinity" if may_be_infinite else ""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise ConfigError(f"{name}={value!r}: {accepted} is expected.")
+    number = float(value)
+    in_range = number >= least if may_be_equal else number > least
+    if not in_range or (math.isinf(number) and not may_be_infinite):
+        raise ConfigError(f"{name}={value!r}: {accepted} is expected.")
+    return number
+
+
+def choose(name: str, value: Any, table: Mapping[str, Any]) -> Any:
+    """The entry of a table of named things."""
+    if not isinstance(value, str) or value not in table:
+        raise ConfigError(f"{name}={value!r}: one of {', '.join(table)} is expected.")
+    return table[value]
+
+
+def make_rule(
+    rule: Any,
+    *,
+    cumulative: bool = False,
+    schedule: str | None = None,
+    eta0: float | None = None,
+    default_eta0: float = DEFAULT_STEP,
+    **parameters: Any,
+) -> tuple[Any, Any]:
+    """The rule and the schedule that a user asks for; None stands for the rule's own default."""
+    given = {name: value for name, value in parameters.items() if value is not None}
+    name, cls = _resolve(rule)
+    if cumulative:
+        if cls not in CUMULATIVE:
+            raise ConfigError(
+                f"cumulative=True: only fobos and fr-comid have a cumulative penalty, {name} has not."
+            )
+        cls = CUMULATIVE[cls]
+    own_steps = "eta0" in cls._fields
+    if own_steps and schedule is not None:
+        raise _absent("schedule", schedule, name, cls)
+    if own_steps and eta0 is not None:
+        given["eta0"] = eta0
+    if isinstance(rule, tuple):
+        if given:
+            raise ConfigError(
+                f"{', '.join(given)}: the rule {name} is given as an object and has its "
+                f"parameters already; set them there."
+            )
+        instance = rule
+    else:
+        instance = cls(**_checked(name, cls, given))
+    return instance, _schedule(name, schedule, default_eta0 if eta0 is None else eta0)
+
+
+def _resolve(rule: Any) -> tuple[str, Any]:
+    """The name and class of a rule given by name, as a class, or as an object."""
+    if isinstance(rule, str):
+        canonical = ALIASES.get(rule, rule)
+        if canonical not in RULES:
+            names = ", ".join([*RULES, *ALIASES])
+            raise ConfigError(f"rule={rule!r}: one of {names}, or a rule of your own, is expected.")
+        return rule, RULES[canonical]
+    cls = rule if isinstance(rule, type) else type(rule)
+    if not hasattr(cls, "state_fields"):
+        raise ConfigError(
+            f"rule={rule!r}: a name, or a NamedTuple decorated with rarefy.rule, is expected."
+        )
+    return cls.__name__, cls
+
+
+def _absent(parameter: str, value: Any, name: str, cls: Any) -> ConfigError:
+    having = [other for other, kind in RULES.items() if parameter in kind._fields]
+    why = WHY_ABSENT.get(parameter, "it is no parameter of that rule")
+    if parameter == "schedule":
+        having = [other for other, kind in RULES.items() if "eta0" not in kind._fields]
+    return ConfigError(
+        f"{parameter}={value!r} has no meaning for the rule {name}: {why}. "
+        f"Rules with {parameter}: {', '.join(having)}."
+    )
+
+
+def _checked(name: str, cls: Any, given: dict[str, Any]) -> dict[str, Any]:
+    for parameter, value in given.items():
+        if parameter not in cls._fields:
+            raise _absent(parameter, value, name, cls)
+    checked: dict[str, Any] = {
+        parameter: check_number(parameter, value) if parameter in RANGES else value
+        for parameter, value in given.items()
+    }
+    if "basis" in checked:
+        bases = {basis.name.lower(): basis for basis in Basis}
+        checked["basis"] = choose("basis", checked["basis"], bases)
+    if checked.get("truncate_every", 1.0) % 1.0:
+        raise ConfigError(
+            f"truncate_every={given['truncate_every']!r}: a whole number of rounds is expected."
+        )
+    if name in UPDATE_BASED:
+        if checked.setdefault("basis", Basis.UPDATE) != Basis.UPDATE:
+            raise ConfigError(
+                f"basis={given['basis']!r}: {name} is fr-comid with the basis 'update'; "
+                f"for another basis use rule='fr-comid'."
+            )
+        q = checked.get("q", cls._field_defaults["q"])
+        checked.setdefault("cap", 500.0 if q <= 2.0 else 1e6)
+    return checked
+
+
+def _schedule(name: str, schedule: str | None, eta0: float) -> Any:
+    if name == "truncated-gradient":
+        if schedule not in (None, "constant"):
+            raise ConfigError(
+                f"schedule={schedule!r} has no meaning for the rule truncated-gradient: every K "
+                f"rounds it lowers weights by K times one step, so the step has to be constant."
+            )
+        schedule = "constant"
+    kind = choose("schedule", "inv_sqrt" if schedule is None else schedule, SCHEDULES)
+    return kind(check_number("eta0", eta0))

@@ -1,0 +1,185 @@
+"""The one loop: read a row, predict, take the loss's slope, let the rule step.
+
+State is an array with one row per coordinate (all that a rule knows about it, in one or two cache
+lines). With C classes the coordinate of feature i and class z has row i * C + z.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.clock import Clock, next_round
+from rarefy.jit import compiled, compiled_uncached, load, prefetch, store
+
+Floats = NDArray[np.float64]
+
+# Beyond it a prediction counts as diverged: long before anything overflows to infinity.
+LARGEST_SCORE = 1e100
+
+
+class Rows(NamedTuple):
+    """Examples in CSR layout: columns ascend within a row, and no value is zero."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[Any]
+    values: Floats
+    y: Floats
+    importance: Floats
+
+
+def _learn(
+    rule: Any,
+    intercept_rule: Any,
+    loss: Any,
+    rows: Rows,
+    clock: Clock,
+    state: Floats,
+    intercept: Floats,
+    progress: Floats,
+    far: bool,
+) -> tuple[Clock, int]:
+    """Learn the rows in order; the clock afterwards and how many rows went well.
+
+    `intercept` has one row of state, or none; `progress` gathers the weighted sum of losses and
+    the sum of weights; `far` says that the state does not fit the cache, so that asking for the
+    next row's coordinates ahead of time pays.
+    """
+    n_rows = len(rows.y)
+    for row in range(n_rows):
+        importance = rows.importance[row]
+        if importance == 0.0:
+            continue
+        begin, end = rows.indptr[row], rows.indptr[row + 1]
+        if far and row + 1 < n_rows:
+            for j in range(end, rows.indptr[row + 2]):
+                prefetch(rule, state, np.intp(rows.indices[j]))
+        clock = next_round(rule, clock)
+
+        score = 0.0
+        if len(intercept) > 0:
+            score = intercept_rule.weight(clock, load(rule, intercept, 0))
+        for j in range(begin, end):
+            slot = np.intp(rows.indices[j])
+            score += rows.values[j] * rule.weight(clock, load(rule, state, slot))
+
+        slope = importance * loss.slope(score, rows.y[row])
+        if not (abs(score) <= LARGEST_SCORE and abs(slope) <= LARGEST_SCORE):
+            return clock, row
+        progress[0] += importance * loss.value(score, rows.y[row])
+        progress[1] += importance
+
+        if slope == 0.0 and not rule.steps_without_gradient():
+            continue
+        if len(intercept) > 0:
+            store(
+                rule, intercept, 0, intercept_rule.step(clock, load(rule, intercept, 0), slope, 1.0)
+            )
+        for j in range(begin, end):
+            slot = np.intp(rows.indices[j])
+            x = rows.values[j]
+            store(rule, state, slot, rule.step(clock, load(rule, state, slot), slope * x, x))
+    return clock, n_rows
+
+
+def _learn_classes(
+    rule: Any,
+    intercept_rule: Any,
+    loss: Any,
+    rows: Rows,
+    clock: Clock,
+    state: Floats,
+    intercept: Floats,
+    progress: Floats,
+    far: bool,
+    n_classes: int,
+) -> tuple[Clock, int]:
+    """The same with one score, and one weight per feature, for every class."""
+    n_rows = len(rows.y)
+    scores, slopes = np.empty(n_classes), np.empty(n_classes)
+    for row in range(n_rows):
+        importance = rows.importance[row]
+        if importance == 0.0:
+            continue
+        begin, end = rows.indptr[row], rows.indptr[row + 1]
+        if far and row + 1 < n_rows:
+            for j in range(end, rows.indptr[row + 2]):
+                prefetch(rule, state, np.intp(rows.indices[j]) * n_classes)
+        clock = next_round(rule, clock)
+
+        for z in range(n_classes):
+            scores[z] = 0.0
+            if len(intercept) > 0:
+                scores[z] = intercept_rule.weight(clock, load(rule, intercept, z))
+        for j in range(begin, end):
+            first = np.intp(rows.indices[j]) * n_classes
+            for z in range(n_classes):
+                scores[z] += rows.values[j] * rule.weight(clock, load(rule, state, first + z))
+
+        label = int(rows.y[row])
+        loss.slopes(scores, label, slopes)
+        for z in range(n_classes):
+            slopes[z] *= importance
+            if not (abs(scores[z]) <= LARGEST_SCORE and abs(slopes[z]) <= LARGEST_SCORE):
+                return clock, row
+        progress[0] += importance * loss.value(scores, label)
+        progress[1] += importance
+
+        for z in range(n_classes):
+            if slopes[z] == 0.0 and not rule.steps_without_gradient():
+                continue
+            if len(intercept) > 0:
+                new = intercept_rule.step(clock, load(rule, intercept, z), slopes[z], 1.0)
+                store(rule, intercept, z, new)
+            for j in range(begin, end):
+                slot = np.intp(rows.indices[j]) * n_classes + z
+                x = rows.values[j]
+                new = rule.step(clock, load(rule, state, slot), slopes[z] * x, x)
+                store(rule, state, slot, new)
+    return clock, n_rows
+
+
+def _scores(
+    rule: Any, indptr: Any, indices: Any, values: Floats, clock: Clock, state: Floats, out: Floats
+) -> None:
+    """Add every row's scores, one per class, to `out`; the clock is that of the coming round."""
+    n_rows, n_classes = out.shape
+    for row in range(n_rows):
+        for j in range(indptr[row], indptr[row + 1]):
+            first = np.intp(indices[j]) * n_classes
+            for z in range(n_classes):
+                out[row, z] += values[j] * rule.weight(clock, load(rule, state, first + z))
+
+
+def _nonzero(
+    rule: Any, clock: Clock, state: Floats, slots: NDArray[np.int64], weights: Floats
+) -> int:
+    """Write the slots with a weight, and the weights, as far as there is room; count them all."""
+    count = 0
+    for slot in range(len(state)):
+        w = rule.weight(clock, load(rule, state, slot))
+        if w != 0.0:
+            if count < len(slots):
+                slots[count] = slot
+                weights[count] = w
+            count += 1
+    return count
+
+
+class Engine(NamedTuple):
+    """The compiled loops, which are all generic over rule and loss."""
+
+    learn: Any
+    learn_classes: Any
+    scores: Any
+    nonzero: Any
+
+
+_LOOPS = (_learn, _learn_classes, _scores, _nonzero)
+_CACHED = Engine(*(compiled(loop) for loop in _LOOPS))
+_UNCACHED = Engine(*(compiled_uncached(loop) for loop in _LOOPS))
+
+
+def engine_for(rule: Any) -> Engine:
+    """Our own rules are cached on disk; of a user's rule we would not notice that it was edited."""
+    return _CACHED if type(rule).__module__.startswith("rarefy.rules.") else _UNCACHED

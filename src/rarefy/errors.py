@@ -1,0 +1,17 @@
+"""Every error that rarefy raises on purpose; all of them are ValueErrors, as scikit-learn's are."""
+
+
+class RarefyError(ValueError):
+    """Base of all errors of this library."""
+
+
+class ConfigError(RarefyError):
+    """A parameter, or a combination of parameters, that has no meaning."""
+
+
+class InputError(RarefyError):
+    """Data that cannot be learned from: the message says where, what, and what is accepted."""
+
+
+class DivergenceError(RarefyError):
+    """The weights grew without bound while learning; nothing that was learned in the call is kept."""

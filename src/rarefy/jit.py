@@ -1,0 +1,183 @@
+"""The only place that knows the compiler: options, disk cache, methods and state in compiled code.
+
+Rules, losses and schedules are NamedTuples with methods. As plain Python they are just that;
+`compile_methods` lets compiled code call the same methods, resolved by the class at compile time,
+so that `rule.weight(clock, state)` costs nothing in the loop.
+"""
+
+import functools
+import hashlib
+import os
+import types as python_types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils, utils
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr
+from numba.extending import intrinsic, lower_builtin, register_jitable
+from numba.np.arrayobj import make_array
+
+F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", bound=type)
+
+# Strict IEEE arithmetic (no fastmath): the same data give the same bits, and NaN is never lost.
+OPTIONS = {"nogil": True, "error_model": "numpy"}
+
+
+def helper(function: F) -> F:
+    """Mark a plain function as callable from compiled rules, losses and schedules."""
+    return register_jitable(**OPTIONS)(function)  # type: ignore[no-any-return]
+
+
+def compiled(function: F) -> F:
+    """Compile a loop, with a disk cache that is dropped when any source of the package changes."""
+    with _cache_directory():
+        try:
+            return numba.njit(cache=True, **OPTIONS)(function)  # type: ignore[no-any-return]
+        except RuntimeError:  # no place to write a cache to
+            return compiled_uncached(function)
+
+
+def compiled_uncached(function: F) -> F:
+    """Compile a loop afresh in every process: for rules whose source we cannot watch."""
+    return numba.njit(**OPTIONS)(function)  # type: ignore[no-any-return]
+
+
+@functools.cache
+def _source_digest() -> str:
+    sources = sorted(Path(__file__).parent.rglob("*.py"))
+    digest = hashlib.sha256(numba.__version__.encode())
+    for source in sources:
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@contextmanager
+def _cache_directory() -> Iterator[None]:
+    """Point Numba's cache to our own folder, for the functions decorated inside only.
+
+    Numba does not notice when a callee in another file is edited; a folder named by a digest of
+    all our sources does.
+    """
+    before = numba.config.CACHE_DIR
+    user_cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    numba.config.CACHE_DIR = str(Path(before or user_cache) / "rarefy" / _source_digest())
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def compile_methods(cls: C) -> C:
+    """Make the methods of a NamedTuple class callable from compiled code."""
+    methods = {name: value for name, value in vars(cls).items() if _is_method(name, value)}
+    cls.compiled_methods = {  # type: ignore[attr-defined]
+        name: _bound_function_template(cls, name, method) for name, method in methods.items()
+    }
+    return cls
+
+
+def _is_method(name: str, value: object) -> bool:
+    return isinstance(value, python_types.FunctionType) and not name.startswith("_")
+
+
+@infer_getattr
+class _MethodsOfNamedTuples(AttributeTemplate):
+    """Resolves the methods of decorated classes; leaves fields and other NamedTuples alone."""
+
+    key = types.BaseNamedTuple
+
+    def generic_resolve(self, typ: Any, attribute: str) -> Any:
+        templates = getattr(typ.instance_class, "compiled_methods", {})
+        return types.BoundFunction(templates[attribute], typ) if attribute in templates else None
+
+
+def _bound_function_template(cls: type, name: str, method: Callable[..., Any]) -> type:
+    """How compiled code types and calls one method of one class."""
+    function = helper(method)
+
+    class MethodTemplate(AbstractTemplate):
+        key = (cls, name)
+
+        def generic(self, args: Any, kws: Any) -> Any:
+            function_type = self.context.resolve_value_type(function)
+            signature = function_type.get_call_type(self.context, (self.this, *args), kws)
+            return signature.replace(pysig=utils.pysignature(function)).as_method()
+
+    @lower_builtin(MethodTemplate.key, types.BaseNamedTuple, types.VarArg(types.Any))
+    def call_method(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if len(args) < len(signature.args):  # Numba forgets a receiver that has no fields
+            args = [context.make_tuple(builder, signature.args[0], ()), *args]
+        function_type = context.typing_context.resolve_value_type(function)
+        signature = function_type.get_call_type(context.typing_context, signature.args, {})
+        call = context.get_function(function_type, signature)
+        context.add_linking_libs(getattr(call, "libs", ()))
+        return call(builder, args)
+
+    return MethodTemplate
+
+
+def _row_pointers(
+    context: Any, builder: Any, array_type: Any, array: Any, row: Any, n: int
+) -> Iterator[Any]:
+    data = make_array(array_type)(context, builder, array).data
+    base = builder.mul(row, context.get_constant(types.intp, n))
+    for field in range(n):
+        yield builder.gep(data, [builder.add(base, context.get_constant(types.intp, field))])
+
+
+@intrinsic
+def load(typing_context: Any, rule: Any, state: Any, slot: Any) -> Any:
+    """The state of one coordinate: a tuple of as many floats as the rule has state fields."""
+    n_fields = len(rule.instance_class.state_fields)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointers = _row_pointers(context, builder, signature.args[1], args[1], args[2], n_fields)
+        return cgutils.pack_array(builder, [builder.load(pointer) for pointer in pointers])
+
+    return types.UniTuple(types.float64, n_fields)(rule, state, slot), codegen
+
+
+@intrinsic
+def store(typing_context: Any, rule: Any, state: Any, slot: Any, new: Any) -> Any:
+    """Write a coordinate's new state back to its row."""
+    cls = rule.instance_class
+    if not isinstance(new, types.BaseTuple) or len(new) != len(cls.state_fields):
+        raise numba.TypingError(
+            f"{cls.__name__}.step must return {len(cls.state_fields)} floats "
+            f"{cls.state_fields}, not {new}"
+        )
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointers = _row_pointers(context, builder, signature.args[1], args[1], args[2], len(new))
+        for field, pointer in enumerate(pointers):
+            value = builder.extract_value(args[3], field)
+            builder.store(context.cast(builder, value, new[field], types.float64), pointer)
+        return context.get_dummy_value()
+
+    return types.void(rule, state, slot, new), codegen
+
+
+@intrinsic
+def prefetch(typing_context: Any, rule: Any, state: Any, slot: Any) -> Any:
+    """Ask for the cache line of a coordinate that will be needed soon."""
+    n_fields = len(rule.instance_class.state_fields)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointers = _row_pointers(context, builder, signature.args[1], args[1], args[2], n_fields)
+        byte_pointer, i32 = ir.IntType(8).as_pointer(), ir.IntType(32)
+        function = builder.module.declare_intrinsic(
+            "llvm.prefetch",
+            [byte_pointer],
+            ir.FunctionType(ir.VoidType(), [byte_pointer, i32, i32, i32]),
+        )
+        read, keep, data = i32(0), i32(3), i32(1)
+        builder.call(function, [builder.bitcast(next(pointers), byte_pointer), read, keep, data])
+        return context.get_dummy_value()
+
+    return types.void(rule, state, slot), codegen

@@ -1,0 +1,140 @@
+"""A rule, a loss, their state and their clock: all that learning needs, without scikit-learn."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rarefy.clock import clock_after, next_round
+from rarefy.engine import Floats, Rows, engine_for
+from rarefy.errors import DivergenceError
+from rarefy.rows import csr_parts
+from rarefy.rules import unpenalised
+
+CACHE_BYTES = 1 << 20  # a state larger than this is fetched ahead of time
+
+
+class Learner:
+    """Learns rows one after the other; its weights can be read at any moment.
+
+    `n_outputs` is 1 for a loss of one score, or the number of classes for a loss of many.
+    """
+
+    def __init__(
+        self,
+        rule: Any,
+        schedule: Any,
+        loss: Any,
+        *,
+        n_features: int,
+        n_outputs: int = 1,
+        fit_intercept: bool = True,
+    ) -> None:
+        self.rule = rule
+        self.intercept_rule = unpenalised(rule)
+        self.loss = loss
+        self.n_outputs = n_outputs
+        self.n_features = n_features
+        self.clock = clock_after(rule, schedule)
+        n_fields = len(rule.state_fields)
+        self.state = np.zeros((n_features * n_outputs, n_fields))
+        self.intercept_state = np.zeros((n_outputs if fit_intercept else 0, n_fields))
+        self.progress = np.zeros(2)
+
+    @property
+    def t(self) -> int:
+        """How many examples have been learned."""
+        return int(self.clock.t)
+
+    @property
+    def progressive_loss(self) -> float:
+        """Mean loss of the predictions that were made just before each example was learned."""
+        total, weight = self.progress
+        return float(total / weight) if weight else 0.0
+
+    def grow(self, n_features: int) -> None:
+        """Make room for more columns, which start at weight zero."""
+        n_slots = n_features * self.n_outputs
+        if n_slots > len(self.state):
+            room = max(n_slots, len(self.state) + len(self.state) // 2)
+            state = np.zeros((room, self.state.shape[1]))
+            state[: len(self.state)] = self.state
+            self.state = state
+        self.n_features = max(self.n_features, n_features)
+
+    def learn(self, rows: Rows) -> None:
+        """Learn the rows, or, if the weights diverge, raise and be as before."""
+        before = self._snapshot(rows)
+        arguments = (
+            self.rule,
+            self.intercept_rule,
+            self.loss,
+            rows,
+            self.clock,
+            self.state,
+            self.intercept_state,
+            self.progress,
+            self.state.nbytes > CACHE_BYTES,
+        )
+        engine = engine_for(self.rule)
+        if self.n_outputs == 1:
+            clock, n_learned = engine.learn(*arguments)
+        else:
+            clock, n_learned = engine.learn_classes(*arguments, self.n_outputs)
+        if n_learned < len(rows.y):
+            self._restore(rows, before)
+            eta0 = getattr(self.rule, "eta0", clock.schedule.eta0)
+            raise DivergenceError(
+                f"The weights diverged at example {int(clock.t)} (row {n_learned} of this call): "
+                f"eta0={eta0:g} is too large a step for these features. Try eta0={eta0 / 10:g}, or "
+                f"scale the features. Nothing of this call was kept."
+            )
+        self.clock = clock
+
+    def _touched(self, rows: Rows) -> NDArray[Any] | slice:
+        """The slots that the rows can change: all, or the named ones where that is less to copy."""
+        if len(rows.indices) * self.n_outputs >= len(self.state):
+            return slice(None)
+        first = rows.indices.astype(np.int64) * self.n_outputs
+        return (first[:, np.newaxis] + np.arange(self.n_outputs)).ravel()
+
+    def _snapshot(self, rows: Rows) -> tuple[Floats, Floats, Floats] | None:
+        if self.t == 0:  # everything is zero
+            return None
+        state = np.array(self.state[self._touched(rows)])
+        return state, self.intercept_state.copy(), self.progress.copy()
+
+    def _restore(self, rows: Rows, before: tuple[Floats, Floats, Floats] | None) -> None:
+        state, intercept, progress = before or (0.0, 0.0, 0.0)
+        self.state[self._touched(rows)] = state
+        self.intercept_state[:] = intercept
+        self.progress[:] = progress
+
+    def scores(self, csr: sparse.csr_array) -> Floats:
+        """One score per row and output."""
+        out = np.zeros((csr.shape[0], self.n_outputs))
+        out += self.intercept()
+        clock = next_round(self.rule, self.clock)
+        engine_for(self.rule).scores(self.rule, *csr_parts(csr), clock, self.state, out)
+        return out
+
+    def intercept(self) -> Floats:
+        """One intercept per output, zero where none is fitted."""
+        out = np.zeros(self.n_outputs)
+        clock = next_round(self.rule, self.clock)
+        for output, state in enumerate(self.intercept_state):
+            out[output] = self.intercept_rule.weight(clock, tuple(state.tolist()))
+        return out
+
+    def weights(self) -> sparse.csr_array:
+        """All weights that are not zero, (n_outputs, n_features), built without the dense width."""
+        nonzero = engine_for(self.rule).nonzero
+        clock = next_round(self.rule, self.clock)
+        state = self.state[: self.n_features * self.n_outputs]
+        count = nonzero(self.rule, clock, state, np.empty(0, np.int64), np.empty(0))
+        slots, weights = np.empty(count, np.int64), np.empty(count)
+        nonzero(self.rule, clock, state, slots, weights)
+        features, outputs = np.divmod(slots, self.n_outputs)
+        shape = (self.n_outputs, self.n_features)
+        return sparse.coo_array((weights, (outputs, features)), shape=shape).tocsr()

@@ -1,0 +1,146 @@
+"""Losses of one score p: the value, and the slope (a subgradient) with respect to p.
+
+Margin losses take labels y = -1 or +1, regression losses any finite y. Both methods are plain
+functions of two numbers, so that a loss can be read, tested and differentiated by itself.
+"""
+
+import math
+from typing import NamedTuple, Protocol
+
+from rarefy.jit import compile_methods
+
+
+class Loss(Protocol):
+    def value(self, p: float, y: float) -> float: ...
+    def slope(self, p: float, y: float) -> float: ...
+
+
+@compile_methods
+class Hinge(NamedTuple):
+    """[1 - yp]+; at the kink the subgradient 0 is taken."""
+
+    def value(self, p: float, y: float) -> float:
+        return max(0.0, 1.0 - y * p)
+
+    def slope(self, p: float, y: float) -> float:
+        return -y if y * p < 1.0 else 0.0
+
+
+@compile_methods
+class SquaredHinge(NamedTuple):
+    """[1 - yp]+ squared."""
+
+    def value(self, p: float, y: float) -> float:
+        return max(0.0, 1.0 - y * p) ** 2
+
+    def slope(self, p: float, y: float) -> float:
+        return -2.0 * y * max(0.0, 1.0 - y * p)
+
+
+@compile_methods
+class Logistic(NamedTuple):
+    """log(1 + exp(-yp)), written so that the exponential never overflows."""
+
+    def value(self, p: float, y: float) -> float:
+        m = y * p
+        return math.log1p(math.exp(-abs(m))) + max(-m, 0.0)
+
+    def slope(self, p: float, y: float) -> float:
+        e = math.exp(-abs(p))
+        if y * p > 0.0:
+            return -y * e / (1.0 + e)
+        return -y / (1.0 + e)
+
+
+@compile_methods
+class ModifiedHuber(NamedTuple):
+    """[1 - yp]+ squared, continued as the straight line -4yp where yp < -1."""
+
+    def value(self, p: float, y: float) -> float:
+        m = y * p
+        return max(0.0, 1.0 - m) ** 2 if m >= -1.0 else -4.0 * m
+
+    def slope(self, p: float, y: float) -> float:
+        m = y * p
+        return -2.0 * y * max(0.0, 1.0 - m) if m >= -1.0 else -4.0 * y
+
+
+@compile_methods
+class Perceptron(NamedTuple):
+    """[-yp]+; at p = 0 the example counts as a mistake, or learning would never start."""
+
+    def value(self, p: float, y: float) -> float:
+        return max(0.0, -y * p)
+
+    def slope(self, p: float, y: float) -> float:
+        return -y if y * p <= 0.0 else 0.0
+
+
+@compile_methods
+class Squared(NamedTuple):
+    """(y - p)^2; note that scikit-learn's squared_error is half of it."""
+
+    def value(self, p: float, y: float) -> float:
+        return (y - p) * (y - p)
+
+    def slope(self, p: float, y: float) -> float:
+        return 2.0 * (p - y)
+
+
+@compile_methods
+class Huber(NamedTuple):
+    """(p - y)^2 / 2 up to epsilon, a straight line beyond."""
+
+    epsilon: float = 0.1
+
+    def value(self, p: float, y: float) -> float:
+        r = abs(p - y)
+        return 0.5 * r * r if r <= self.epsilon else self.epsilon * (r - 0.5 * self.epsilon)
+
+    def slope(self, p: float, y: float) -> float:
+        return min(max(p - y, -self.epsilon), self.epsilon)
+
+
+@compile_methods
+class EpsilonInsensitive(NamedTuple):
+    """[|y - p| - epsilon]+."""
+
+    epsilon: float = 0.1
+
+    def value(self, p: float, y: float) -> float:
+        return max(0.0, abs(y - p) - self.epsilon)
+
+    def slope(self, p: float, y: float) -> float:
+        if abs(p - y) <= self.epsilon:
+            return 0.0
+        return 1.0 if p > y else -1.0
+
+
+@compile_methods
+class Quantile(NamedTuple):
+    """The pinball loss; its minimiser is the given quantile of y."""
+
+    quantile: float = 0.5
+
+    def value(self, p: float, y: float) -> float:
+        return self.quantile * (y - p) if y >= p else (1.0 - self.quantile) * (p - y)
+
+    def slope(self, p: float, y: float) -> float:
+        if p == y:
+            return 0.0
+        return -self.quantile if p < y else 1.0 - self.quantile
+
+
+MARGIN_LOSSES: dict[str, type] = {
+    "hinge": Hinge,
+    "squared_hinge": SquaredHinge,
+    "logistic": Logistic,
+    "modified_huber": ModifiedHuber,
+    "perceptron": Perceptron,
+}
+REGRESSION_LOSSES: dict[str, type] = {
+    "squared": Squared,
+    "huber": Huber,
+    "epsilon_insensitive": EpsilonInsensitive,
+    "quantile": Quantile,
+}

@@ -1,0 +1,94 @@
+"""Losses of one score per class: the value, and the slope with respect to every score.
+
+`y` is the number of the right class. Every (feature, class) pair has a weight of its own, and all
+share one clock.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.jit import compile_methods, helper
+from rarefy.losses import Hinge, Logistic, Loss
+
+Scores = NDArray[np.float64]
+
+
+@helper
+def best_wrong(p: Scores, y: int) -> int:
+    """The class with the highest score among the wrong ones (the first of them on a tie)."""
+    best = 1 if y == 0 else 0
+    for z in range(best + 1, len(p)):
+        if z != y and p[z] > p[best]:
+            best = z
+    return best
+
+
+@compile_methods
+class CrammerSinger(NamedTuple):
+    """A margin loss of p_y - max_{z != y} p_z; with the hinge it is (S15)."""
+
+    loss: Any
+
+    def value(self, p: Scores, y: int) -> float:
+        return self.loss.value(p[y] - p[best_wrong(p, y)], 1.0)  # type: ignore[no-any-return]
+
+    def slopes(self, p: Scores, y: int, out: Scores) -> None:
+        rival = best_wrong(p, y)
+        slope = self.loss.slope(p[y] - p[rival], 1.0)
+        out[:] = 0.0
+        out[y] = slope
+        out[rival] = -slope
+
+
+@compile_methods
+class Softmax(NamedTuple):
+    """-log softmax(p)_y."""
+
+    def value(self, p: Scores, y: int) -> float:
+        highest = p.max()
+        total = 0.0
+        for z in range(len(p)):
+            total += math.exp(p[z] - highest)
+        return math.log(total) + highest - p[y]  # type: ignore[no-any-return]
+
+    def slopes(self, p: Scores, y: int, out: Scores) -> None:
+        highest = p.max()
+        total = 0.0
+        for z in range(len(p)):
+            out[z] = math.exp(p[z] - highest)
+            total += out[z]
+        for z in range(len(p)):
+            out[z] /= total
+        out[y] -= 1.0
+
+
+@compile_methods
+class OneVsRest(NamedTuple):
+    """The sum over the classes of a margin loss, +1 for the right class and -1 for the others."""
+
+    loss: Any
+
+    def value(self, p: Scores, y: int) -> float:
+        total = 0.0
+        for z in range(len(p)):
+            total += self.loss.value(p[z], 1.0 if z == y else -1.0)
+        return total
+
+    def slopes(self, p: Scores, y: int, out: Scores) -> None:
+        for z in range(len(p)):
+            out[z] = self.loss.slope(p[z], 1.0 if z == y else -1.0)
+
+
+MULTICLASS = ("auto", "crammer_singer", "softmax", "ovr")
+
+
+def multiclass_loss(scheme: str, loss: Loss) -> Any:
+    """The loss over all classes that a scheme makes of a margin loss."""
+    if scheme == "softmax" or (scheme == "auto" and isinstance(loss, Logistic)):
+        return Softmax()
+    if scheme == "crammer_singer" or (scheme == "auto" and isinstance(loss, Hinge)):
+        return CrammerSinger(loss)
+    return OneVsRest(loss)

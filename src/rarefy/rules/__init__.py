@@ -1,0 +1,32 @@
+"""The update rules by name; one family a file, each rule a NamedTuple with two pure methods."""
+
+from typing import Any
+
+from rarefy.rules.adagrad import AdagradFobos, AdagradRda
+from rarefy.rules.base import Rule, State, rule, unpenalised
+from rarefy.rules.cumulative import CumulativeFobos, CumulativeFrComid
+from rarefy.rules.dual_averaging import Frda, Rda
+from rarefy.rules.fobos import Fobos, FrComid
+from rarefy.rules.ftrl import Ftrl
+from rarefy.rules.leader import Ftpfrl, Ftprl
+from rarefy.rules.ogd import Ogd
+from rarefy.rules.truncation import Rounding, TruncatedGradient
+
+RULES: dict[str, Any] = {
+    "ogd": Ogd,
+    "fobos": Fobos,
+    "fr-comid": FrComid,
+    "rda": Rda,
+    "frda": Frda,
+    "ftprl": Ftprl,
+    "ftpfrl": Ftpfrl,
+    "truncated-gradient": TruncatedGradient,
+    "rounding": Rounding,
+    "adagrad-fobos": AdagradFobos,
+    "adagrad-rda": AdagradRda,
+    "ftrl": Ftrl,
+}
+ALIASES = {"sgft": "fr-comid", "hf-fobos": "fr-comid", "stda": "frda"}
+CUMULATIVE: dict[type, type] = {Fobos: CumulativeFobos, FrComid: CumulativeFrComid}
+
+__all__ = ["ALIASES", "CUMULATIVE", "RULES", "Rule", "State", "rule", "unpenalised"]

@@ -1,0 +1,70 @@
+"""What a rule is.
+
+A rule is a NamedTuple of parameters with two pure methods that act on one coordinate:
+
+    weight(clock, state) -> w               the weight to predict with in round clock.t
+    step(clock, state, g, x) -> new state   the state after that round, in which the coordinate
+                                            had value x and subgradient g
+
+The state is a tuple of floats, all zero before the coordinate first occurs. It is written only in
+rounds in which the coordinate occurs, so `weight` works out what the penalty did in between.
+
+Two more methods have defaults that suit most rules:
+
+    log_decay(t, eta) -> float              by how much the l2 penalty lowers log|w| in round t
+    steps_without_gradient() -> bool        whether `step` matters when g = 0 but x is not
+"""
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from rarefy.clock import Clock
+from rarefy.errors import ConfigError
+from rarefy.jit import compile_methods
+
+State = tuple[float, ...]
+R = TypeVar("R", bound=type)
+
+# What an intercept, which is never penalised, has set to zero.
+PENALTY_FIELDS = ("l1", "l2", "threshold")
+
+
+class Rule(Protocol):
+    def weight(self, clock: Clock, state: State) -> float: ...
+    def step(self, clock: Clock, state: State, g: float, x: float) -> State: ...
+
+
+def rule(*state_fields: str) -> Callable[[R], R]:
+    """Class decorator that makes a NamedTuple with `weight` and `step` a rule.
+
+    The names of the state's floats are given in order: `@rule("w", "since")`.
+    """
+
+    def decorate(cls: R) -> R:
+        missing = [name for name in ("weight", "step") if not hasattr(cls, name)]
+        if missing or not hasattr(cls, "_fields"):
+            raise ConfigError(
+                f"{cls.__name__} is not a rule: a rule is a NamedTuple with the methods "
+                f"weight(self, clock, state) and step(self, clock, state, g, x)"
+            )
+        cls.state_fields = state_fields  # type: ignore[attr-defined]
+        for default in (log_decay, steps_without_gradient):
+            if not hasattr(cls, default.__name__):
+                setattr(cls, default.__name__, default)
+        return compile_methods(cls)
+
+    return decorate
+
+
+def log_decay(self: Any, t: float, eta: float) -> float:
+    return 0.0
+
+
+def steps_without_gradient(self: Any) -> bool:
+    return False
+
+
+def unpenalised(some_rule: Any) -> Any:
+    """The same rule as it acts on the intercept."""
+    penalties = {name: 0.0 for name in PENALTY_FIELDS if name in some_rule._fields}
+    return some_rule._replace(**penalties)

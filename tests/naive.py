@@ -1,0 +1,573 @@
+"""The slow reference: every rule in dense, eager NumPy, straight from its equation.
+
+Every round updates every coordinate, whether its feature occurs or not. Nothing here is lazy,
+cached or compiled, so each class can be read against the line of the paper that it names. The
+library's lazy engine must agree with this file.
+
+Equation numbers: T = the thesis, S = SGFT, H = HF-FOBOS, L = the truncated-gradient appendix.
+
+Shapes: C outputs (1, or one per class) and D coordinates (the d features, then the intercept if
+there is one). Weights, gradients and all per-coordinate state are (C, D); a penalty strength is
+a (D,) vector, because the intercept's is 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+Array = np.ndarray
+
+
+# --- losses: value and slope (derivative in the score p) ------------------------------------
+
+
+def hinge(p: float, y: float) -> float:
+    return max(0.0, 1 - y * p)
+
+
+def hinge_slope(p: float, y: float) -> float:
+    return -y if y * p < 1 else 0.0
+
+
+def squared_hinge(p: float, y: float) -> float:
+    return max(0.0, 1 - y * p) ** 2
+
+
+def squared_hinge_slope(p: float, y: float) -> float:
+    return -2 * y * max(0.0, 1 - y * p)
+
+
+def logistic(p: float, y: float) -> float:
+    """log(1 + exp(-m)) for m = yp; the exponent is never positive, so nothing overflows."""
+    m = y * p
+    return max(0.0, -m) + math.log1p(math.exp(-abs(m)))
+
+
+def logistic_slope(p: float, y: float) -> float:
+    """-y / (1 + exp(m)) for m = yp."""
+    m = y * p
+    small = math.exp(-abs(m))
+    return -y * (small if m > 0 else 1.0) / (1 + small)
+
+
+def modified_huber(p: float, y: float) -> float:
+    return max(0.0, 1 - y * p) ** 2 if y * p >= -1 else -4 * y * p
+
+
+def modified_huber_slope(p: float, y: float) -> float:
+    return -2 * y * max(0.0, 1 - y * p) if y * p >= -1 else -4 * y
+
+
+def perceptron(p: float, y: float) -> float:
+    return max(0.0, -y * p)
+
+
+def perceptron_slope(p: float, y: float) -> float:
+    """-y at the kink too: otherwise w = 0 would never be left."""
+    return -y if y * p <= 0 else 0.0
+
+
+def squared(p: float, y: float) -> float:
+    return (y - p) ** 2
+
+
+def squared_slope(p: float, y: float) -> float:
+    return 2 * (p - y)
+
+
+def huber(p: float, y: float, epsilon: float) -> float:
+    r = abs(p - y)
+    return r**2 / 2 if r <= epsilon else epsilon * r - epsilon**2 / 2
+
+
+def huber_slope(p: float, y: float, epsilon: float) -> float:
+    return min(epsilon, max(-epsilon, p - y))
+
+
+def epsilon_insensitive(p: float, y: float, epsilon: float) -> float:
+    return max(0.0, abs(y - p) - epsilon)
+
+
+def epsilon_insensitive_slope(p: float, y: float, epsilon: float) -> float:
+    return float(np.sign(p - y)) if abs(p - y) > epsilon else 0.0
+
+
+def pinball(p: float, y: float, quantile: float) -> float:
+    return quantile * (y - p) if y >= p else (1 - quantile) * (p - y)
+
+
+def pinball_slope(p: float, y: float, quantile: float) -> float:
+    if p == y:
+        return 0.0
+    return -quantile if p < y else 1 - quantile
+
+
+class Loss(NamedTuple):
+    value: Callable[[float, float], float]
+    slope: Callable[[float, float], float]
+
+
+MARGIN_LOSSES = {
+    "hinge": Loss(hinge, hinge_slope),
+    "squared_hinge": Loss(squared_hinge, squared_hinge_slope),
+    "logistic": Loss(logistic, logistic_slope),
+    "modified_huber": Loss(modified_huber, modified_huber_slope),
+    "perceptron": Loss(perceptron, perceptron_slope),
+}
+REGRESSION_LOSSES = ("squared", "huber", "epsilon_insensitive", "quantile")
+
+
+def make_loss(name: str, epsilon: float = 0.1, quantile: float = 0.5) -> Loss:
+    if name in MARGIN_LOSSES:
+        return MARGIN_LOSSES[name]
+    value, slope, level = {
+        "squared": (squared, squared_slope, {}),
+        "huber": (huber, huber_slope, {"epsilon": epsilon}),
+        "epsilon_insensitive": (
+            epsilon_insensitive,
+            epsilon_insensitive_slope,
+            {"epsilon": epsilon},
+        ),
+        "quantile": (pinball, pinball_slope, {"quantile": quantile}),
+    }[name]
+    return Loss(partial(value, **level), partial(slope, **level))
+
+
+# --- from C scores to one loss value and C slopes -------------------------------------------
+
+
+def single_output(loss: Loss, scores: Array, y: float) -> tuple[float, Array]:
+    p = float(scores[0])
+    return loss.value(p, y), np.array([loss.slope(p, y)])
+
+
+def crammer_singer(loss: Loss, scores: Array, y: int) -> tuple[float, Array]:
+    """S15 for the hinge: the margin m = p_y - max_{z != y} p_z takes the place of yp."""
+    wrong = scores.copy()
+    wrong[y] = -np.inf
+    z = int(np.argmax(wrong))  # the lowest index on ties
+    m = float(scores[y] - scores[z])
+    slope = loss.slope(m, 1.0)
+    slopes = np.zeros(len(scores))
+    slopes[y] = slope
+    slopes[z] = -slope
+    return loss.value(m, 1.0), slopes
+
+
+def softmax(loss: Loss, scores: Array, y: int) -> tuple[float, Array]:
+    """Cross entropy; its slope is softmax_z - [z == y]."""
+    shifted = scores - scores.max()
+    total = np.exp(shifted).sum()
+    slopes = np.exp(shifted) / total
+    slopes[y] -= 1
+    return float(np.log(total) - shifted[y]), slopes
+
+
+def one_versus_rest(loss: Loss, scores: Array, y: int) -> tuple[float, Array]:
+    signs = [1.0 if z == y else -1.0 for z in range(len(scores))]
+    pairs = [(float(p), sign) for p, sign in zip(scores, signs, strict=True)]
+    return sum(loss.value(*pair) for pair in pairs), np.array([loss.slope(*pair) for pair in pairs])
+
+
+OUTPUTS = {
+    None: single_output,
+    "crammer_singer": crammer_singer,
+    "softmax": softmax,
+    "ovr": one_versus_rest,
+}
+
+
+# --- one round, step sizes, intensity -------------------------------------------------------
+
+
+class Round(NamedTuple):
+    """What a rule sees of round t."""
+
+    t: int
+    eta: float  # η_t
+    eta_before: float  # η_{t-1}; infinite before round 1, so that 1/η_0 = 0
+    eta_sum: float  # S_t = η_1 + … + η_t
+    x: Array  # (D,) the example, with x = 1 for the intercept
+    g: Array  # (C, D) the subgradient, times the example's importance
+
+
+SCHEDULES = {
+    "inv_sqrt": lambda c, t: c / math.sqrt(t),
+    "constant": lambda c, t: c,
+    "inv_t": lambda c, t: c / t,
+}
+
+
+def soft(a: Array, b: Array) -> Array:
+    """soft(a, b) = sgn(a) · max(|a| − b, 0)."""
+    return np.sign(a) * np.maximum(np.abs(a) - b, 0)
+
+
+class PlainIntensity:
+    """Plain L1: r = 1 in every round, whether the feature occurred or not."""
+
+    def __call__(self, now: Round) -> float:
+        return 1.0
+
+
+class FeatureAwareIntensity:
+    """T4.16, T4.52; S5; H12: r_t = min(V, (Σ_{τ≤t} |u_τ|^q)^(1/q)), the maximum for q = ∞."""
+
+    def __init__(self, shape: tuple[int, int], q: float, basis: str, cap: float):
+        self.q, self.basis, self.cap = q, basis, cap
+        self.gathered = np.zeros(shape)  # Σ |u|^q, or max |u|
+
+    def __call__(self, now: Round) -> Array:
+        u = np.abs(self.basis_of(now))
+        if math.isinf(self.q):
+            self.gathered = np.maximum(self.gathered, u)
+            return np.minimum(self.cap, self.gathered)
+        self.gathered = self.gathered + u**self.q
+        return np.minimum(self.cap, self.gathered ** (1 / self.q))
+
+    def basis_of(self, now: Round) -> Array:
+        if self.basis == "gradient":
+            return now.g
+        if self.basis == "update":
+            return now.eta * now.g
+        if self.basis == "feature":
+            return np.broadcast_to(now.x, now.g.shape)
+        raise ValueError(f"unknown basis {self.basis!r}")
+
+
+# --- rules: w is the weight used in the next round ------------------------------------------
+
+
+class Penalty(NamedTuple):
+    """What may differ between the features and the intercept, each (D,)."""
+
+    l1: Array
+    l2: Array
+    threshold: Array
+
+
+class Rule:
+    def __init__(self, shape: tuple[int, int], penalty: Penalty):
+        self.w = np.zeros(shape)
+        self.l1, self.l2, self.threshold = penalty
+
+    def update(self, now: Round) -> None:
+        raise NotImplementedError
+
+
+class Ogd(Rule):
+    """T2.4 on the whole space: w ← w − η_t g."""
+
+    def update(self, now: Round) -> None:
+        self.w = self.w - now.eta * now.g
+
+
+class Fobos(Rule):
+    """T4.5–4.8, H9 (r = 1) and T4.21, S6, H13: w ← soft(w − η_t g, η_t λ r_t) / (1 + η_t λ₂)."""
+
+    def __init__(self, shape, penalty, intensity):
+        super().__init__(shape, penalty)
+        self.intensity = intensity
+
+    def update(self, now: Round) -> None:
+        r = self.intensity(now)
+        stepped = self.w - now.eta * now.g
+        self.w = soft(stepped, now.eta * self.l1 * r) / (1 + now.eta * self.l2)
+
+
+class CumulativeFobos(Rule):
+    """S13–14, T4.25–4.26, with U_t = λ S_t and k the penalty applied so far."""
+
+    def __init__(self, shape, penalty, intensity):
+        super().__init__(shape, penalty)
+        self.intensity = intensity
+        self.k = np.zeros(shape)
+
+    def update(self, now: Round) -> None:
+        r = self.intensity(now)
+        total = r * self.l1 * now.eta_sum  # r_t U_t
+        stepped = (self.w - now.eta * now.g) / (1 + now.eta * self.l2)  # w'
+        clipped = np.where(
+            stepped >= 0,
+            np.maximum(0, stepped - (total + self.k)),
+            np.minimum(0, stepped + (total - self.k)),
+        )
+        self.w = np.where(now.x != 0, clipped, stepped)
+        self.k = self.k + (self.w - stepped)
+
+
+class TruncatedGradient(Rule):
+    """L3: w ← w − η g; every K rounds, where |w| ≤ θ: w ← soft(w, ηKλ) / (1 + ηKλ₂)."""
+
+    def __init__(self, shape, penalty, truncate_every):
+        super().__init__(shape, penalty)
+        self.truncate_every = truncate_every
+
+    def update(self, now: Round) -> None:
+        self.w = self.w - now.eta * now.g
+        if now.t % self.truncate_every == 0:
+            span = now.eta * self.truncate_every  # ηK
+            shrunk = soft(self.w, span * self.l1) / (1 + span * self.l2)
+            self.w = np.where(np.abs(self.w) <= self.threshold, shrunk, self.w)
+
+
+class Rounding(Rule):
+    """L2: w ← w − η_t g; every K rounds, where |w| < θ: w ← 0."""
+
+    def __init__(self, shape, penalty, truncate_every):
+        super().__init__(shape, penalty)
+        self.truncate_every = truncate_every
+
+    def update(self, now: Round) -> None:
+        self.w = self.w - now.eta * now.g
+        if now.t % self.truncate_every == 0:
+            self.w = np.where(np.abs(self.w) < self.threshold, 0.0, self.w)
+
+
+class DualAveraging(Rule):
+    """T4.9 (r = 1) and T4.35–4.39: G ← G + g; R ← R + r_t; w ← −soft(G, λR) / (1/η_t + λ₂t)."""
+
+    def __init__(self, shape, penalty, intensity):
+        super().__init__(shape, penalty)
+        self.intensity = intensity
+        self.G = np.zeros(shape)
+        self.R = np.zeros(shape)
+
+    def update(self, now: Round) -> None:
+        self.G = self.G + now.g
+        self.R = self.R + self.intensity(now)
+        self.w = -soft(self.G, self.l1 * self.R) / (1 / now.eta + self.l2 * now.t)
+
+
+class Ftprl(Rule):
+    """T4.11 (r = 1) and T4.45–4.50.
+
+    B ← B + (1/η_t − 1/η_{t−1}) w; G ← G + g; R ← R + r_t; w ← soft(B − G, λR) / (1/η_t + λ₂t).
+    """
+
+    def __init__(self, shape, penalty, intensity):
+        super().__init__(shape, penalty)
+        self.intensity = intensity
+        self.B = np.zeros(shape)
+        self.G = np.zeros(shape)
+        self.R = np.zeros(shape)
+
+    def update(self, now: Round) -> None:
+        self.B = self.B + (1 / now.eta - 1 / now.eta_before) * self.w
+        self.G = self.G + now.g
+        self.R = self.R + self.intensity(now)
+        self.w = soft(self.B - self.G, self.l1 * self.R) / (1 / now.eta + self.l2 * now.t)
+
+
+def divide_or_zero(a: Array, b: Array) -> Array:
+    """a / b, and 0 where b = 0: an adaptive coordinate that has seen no gradient."""
+    return np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b != 0)
+
+
+class AdagradFobos(Rule):
+    """T2.41: H = β + √(Σ g²); w ← soft(w − c g/H, cλ/H) / (1 + cλ₂/H)."""
+
+    def __init__(self, shape, penalty, c, beta):
+        super().__init__(shape, penalty)
+        self.c, self.beta = c, beta
+        self.squares = np.zeros(shape)
+
+    def update(self, now: Round) -> None:
+        self.squares = self.squares + now.g**2
+        H = self.beta + np.sqrt(self.squares)
+        step = divide_or_zero(np.array(self.c), H)  # c/H; where H = 0, w and g are 0 as well
+        self.w = soft(self.w - step * now.g, step * self.l1) / (1 + step * self.l2)
+
+
+class AdagradRda(Rule):
+    """T2.41: H = β + √(Σ g²); G ← G + g; w ← −soft(G, λt) / (H/c + λ₂t)."""
+
+    def __init__(self, shape, penalty, c, beta):
+        super().__init__(shape, penalty)
+        self.c, self.beta = c, beta
+        self.squares = np.zeros(shape)
+        self.G = np.zeros(shape)
+
+    def update(self, now: Round) -> None:
+        self.squares = self.squares + now.g**2
+        self.G = self.G + now.g
+        H = self.beta + np.sqrt(self.squares)
+        self.w = divide_or_zero(-soft(self.G, self.l1 * now.t), H / self.c + self.l2 * now.t)
+
+
+class Ftrl(Rule):
+    """The thesis's [10] (McMahan et al. 2013), one step size per coordinate.
+
+    σ = (√(n+g²) − √n)/α; z ← z + g − σw; n ← n + g²; w ← −soft(z, λ) / ((β + √n)/α + λ₂).
+    """
+
+    def __init__(self, shape, penalty, alpha, beta):
+        super().__init__(shape, penalty)
+        self.alpha, self.beta = alpha, beta
+        self.n = np.zeros(shape)
+        self.z = np.zeros(shape)
+
+    def update(self, now: Round) -> None:
+        n_next = self.n + now.g**2
+        sigma = (np.sqrt(n_next) - np.sqrt(self.n)) / self.alpha
+        self.z = self.z + now.g - sigma * self.w
+        self.n = n_next
+        quadratic = (self.beta + np.sqrt(self.n)) / self.alpha + self.l2
+        self.w = divide_or_zero(-soft(self.z, self.l1), quadratic)
+
+
+FEATURE_AWARE = {"fr-comid": "fobos", "frda": "rda", "ftpfrl": "ftprl"}
+ADAPTIVE = ("adagrad-fobos", "adagrad-rda", "ftrl")
+RULES = (
+    "ogd",
+    "fobos",
+    "fr-comid",
+    "rda",
+    "frda",
+    "ftprl",
+    "ftpfrl",
+    "truncated-gradient",
+    "rounding",
+    "adagrad-fobos",
+    "adagrad-rda",
+    "ftrl",
+)
+
+
+def make_rule(
+    name: str,
+    shape: tuple[int, int],
+    penalty: Penalty,
+    *,
+    q: float,
+    basis: str,
+    cap: float,
+    eta0: float,
+    beta: float | None,
+    truncate_every: int,
+    cumulative: bool,
+) -> Rule:
+    if name in FEATURE_AWARE:
+        intensity = FeatureAwareIntensity(shape, q, basis, cap)
+    else:
+        intensity = PlainIntensity()
+    family = FEATURE_AWARE.get(name, name)
+    if cumulative and family != "fobos":
+        raise ValueError(f"{name} has no cumulative penalty")
+    if beta is None:
+        beta = 1.0 if name == "ftrl" else 0.0
+    makers = {
+        "ogd": lambda: Ogd(shape, penalty),
+        "fobos": lambda: (CumulativeFobos if cumulative else Fobos)(shape, penalty, intensity),
+        "rda": lambda: DualAveraging(shape, penalty, intensity),
+        "ftprl": lambda: Ftprl(shape, penalty, intensity),
+        "truncated-gradient": lambda: TruncatedGradient(shape, penalty, truncate_every),
+        "rounding": lambda: Rounding(shape, penalty, truncate_every),
+        "adagrad-fobos": lambda: AdagradFobos(shape, penalty, eta0, beta),
+        "adagrad-rda": lambda: AdagradRda(shape, penalty, eta0, beta),
+        "ftrl": lambda: Ftrl(shape, penalty, eta0, beta),
+    }
+    return makers[family]()
+
+
+# --- the loop -------------------------------------------------------------------------------
+
+
+@dataclass
+class Result:
+    coef: Array  # (C, d)
+    intercept: Array  # (C,)
+    progressive_loss: float
+    rounds: int
+    coef_after: Array | None = None  # (rounds, C, d), when asked for
+
+    @property
+    def zero_after(self) -> Array:
+        """(rounds, C, d): which weights are zero after each round."""
+        return self.coef_after == 0
+
+
+def feature_penalty(d: int, l1: float, l2: float, threshold: float, intercept: bool) -> Penalty:
+    """The same strength for every feature, and none for the intercept."""
+    return Penalty(*(np.array([value] * d + [0.0] * intercept) for value in (l1, l2, threshold)))
+
+
+def fit(
+    X: Array,
+    y: Array,
+    *,
+    rule: str,
+    loss: str,
+    l1: float = 0.0,
+    l2: float = 0.0,
+    q: float = math.inf,
+    basis: str = "gradient",
+    cap: float = 1e6,
+    eta0: float = 1.0,
+    beta: float | None = None,
+    schedule: str = "inv_sqrt",
+    truncate_every: int = 1,
+    threshold: float = math.inf,
+    cumulative: bool = False,
+    passes: int = 1,
+    sample_weight: Array | None = None,
+    fit_intercept: bool = False,
+    multiclass: str | None = None,
+    epsilon: float = 0.1,
+    quantile: float = 0.5,
+    history: bool = False,
+) -> Result:
+    """Run one rule over the rows of the dense X, `passes` times; t goes on between passes.
+
+    y is ±1 for the margin losses, real for the regression losses, and 0 … C−1 with `multiclass`.
+    A row of weight 0 is no round at all.
+    """
+    n, d = X.shape
+    outputs = 1 if multiclass is None else int(np.max(y)) + 1
+    rows = np.hstack([X, np.ones((n, 1))]) if fit_intercept else X
+    importance = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    learner = make_rule(
+        rule,
+        (outputs, rows.shape[1]),
+        feature_penalty(d, l1, l2, threshold, fit_intercept),
+        q=q,
+        basis=basis,
+        cap=cap,
+        eta0=eta0,
+        beta=beta,
+        truncate_every=truncate_every,
+        cumulative=cumulative,
+    )
+    objective = partial(OUTPUTS[multiclass], make_loss(loss, epsilon, quantile))
+    if multiclass is not None:
+        y = np.asarray(y).astype(int)
+
+    t, eta, eta_sum = 0, math.inf, 0.0
+    loss_sum = importance_sum = 0.0
+    coef_after = []
+    for i in list(range(n)) * passes:
+        x, h = rows[i], float(importance[i])
+        if h == 0:
+            continue
+        value, slopes = objective(learner.w @ x, y[i])
+        loss_sum += h * value
+        importance_sum += h
+        t += 1
+        eta_before, eta = eta, SCHEDULES[schedule](eta0, t)
+        eta_sum += eta
+        learner.update(Round(t, eta, eta_before, eta_sum, x, h * np.outer(slopes, x)))
+        if history:
+            coef_after.append(learner.w[:, :d])
+    return Result(
+        coef=learner.w[:, :d].copy(),
+        intercept=learner.w[:, d].copy() if fit_intercept else np.zeros(outputs),
+        progressive_loss=loss_sum / importance_sum if importance_sum else 0.0,
+        rounds=t,
+        coef_after=np.array(coef_after) if history else None,
+    )
