@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from rarefy.errors import ConfigError
-from rarefy.intensity import Basis
+from rarefy.intensity import Basis, Intensity, norm_for
 from rarefy.rules import ALIASES, CUMULATIVE, RULES
 from rarefy.schedules import SCHEDULES
 
 DEFAULT_STEP = 1.0  # the papers' c
+DEFAULT_CAP = 1e6  # the thesis's V
 UPDATE_BASED = ("sgft", "hf-fobos")
+INTENSITY_PARAMETERS = ("q", "basis", "cap")
 
 # name -> (least value, whether it may be equal to it, whether infinity is allowed)
 RANGES = {
@@ -33,8 +35,8 @@ WHY_ABSENT = {
     "cap": "its penalty is the same for every feature, so there is no norm to cap",
     "beta": "its steps follow a common schedule and not each feature's own gradients",
     "schedule": "each feature's step follows from its own gradients",
-    "truncate_every": "it truncates in every round",
-    "threshold": "it truncates weights of any size",
+    "truncate_every": "it does not truncate from time to time",
+    "threshold": "it does not treat weights by their size",
 }
 
 
@@ -74,12 +76,13 @@ def make_rule(
     if cumulative:
         if cls not in CUMULATIVE:
             raise ConfigError(
-                f"cumulative=True: only fobos and fr-comid have a cumulative penalty, {name} has not."
+                f"cumulative=True has no meaning for the rule {name}: only fobos and fr-comid have "
+                f"a cumulative penalty."
             )
         cls = CUMULATIVE[cls]
     own_steps = "eta0" in cls._fields
     if own_steps and schedule is not None:
-        raise _absent("schedule", schedule, name, cls)
+        raise _absent("schedule", schedule, name)
     if own_steps and eta0 is not None:
         given["eta0"] = eta0
     if isinstance(rule, tuple):
@@ -90,7 +93,7 @@ def make_rule(
             )
         instance = rule
     else:
-        instance = cls(**_checked(name, cls, given))
+        instance = _build(name, cls, given)
     return instance, _schedule(name, schedule, default_eta0 if eta0 is None else eta0)
 
 
@@ -110,41 +113,60 @@ def _resolve(rule: Any) -> tuple[str, Any]:
     return cls.__name__, cls
 
 
-def _absent(parameter: str, value: Any, name: str, cls: Any) -> ConfigError:
-    having = [other for other, kind in RULES.items() if parameter in kind._fields]
-    why = WHY_ABSENT.get(parameter, "it is no parameter of that rule")
+def parameters_of(cls: Any) -> tuple[str, ...]:
+    """The parameters by which users set up a rule of that class."""
+    return tuple(
+        name
+        for field in cls._fields
+        for name in (INTENSITY_PARAMETERS if field == "intensity" else (field,))
+    )
+
+
+def _absent(parameter: str, value: Any, name: str) -> ConfigError:
     if parameter == "schedule":
         having = [other for other, kind in RULES.items() if "eta0" not in kind._fields]
+    else:
+        having = [other for other, kind in RULES.items() if parameter in parameters_of(kind)]
     return ConfigError(
-        f"{parameter}={value!r} has no meaning for the rule {name}: {why}. "
+        f"{parameter}={value!r} has no meaning for the rule {name}: {WHY_ABSENT[parameter]}. "
         f"Rules with {parameter}: {', '.join(having)}."
     )
 
 
-def _checked(name: str, cls: Any, given: dict[str, Any]) -> dict[str, Any]:
+def _build(name: str, cls: Any, given: dict[str, Any]) -> Any:
+    """An object of the class, all parameters checked."""
     for parameter, value in given.items():
-        if parameter not in cls._fields:
-            raise _absent(parameter, value, name, cls)
+        if parameter not in parameters_of(cls):
+            raise _absent(parameter, value, name)
     checked: dict[str, Any] = {
-        parameter: check_number(parameter, value) if parameter in RANGES else value
+        parameter: check_number(parameter, value)
         for parameter, value in given.items()
+        if parameter in RANGES
     }
-    if "basis" in checked:
-        bases = {basis.name.lower(): basis for basis in Basis}
-        checked["basis"] = choose("basis", checked["basis"], bases)
     if checked.get("truncate_every", 1.0) % 1.0:
         raise ConfigError(
             f"truncate_every={given['truncate_every']!r}: a whole number of rounds is expected."
         )
-    if name in UPDATE_BASED:
-        if checked.setdefault("basis", Basis.UPDATE) != Basis.UPDATE:
-            raise ConfigError(
-                f"basis={given['basis']!r}: {name} is fr-comid with the basis 'update'; "
-                f"for another basis use rule='fr-comid'."
-            )
-        q = checked.get("q", cls._field_defaults["q"])
-        checked.setdefault("cap", 500.0 if q <= 2.0 else 1e6)
-    return checked
+    if checked.get("l2") == 0.0:
+        del checked["l2"]  # the default, None, is compiled without
+    if "intensity" in cls._fields:
+        q, cap = checked.pop("q", math.inf), checked.pop("cap", None)
+        checked["intensity"] = _intensity(name, q, given.get("basis"), cap)
+    return cls(**checked)
+
+
+def _intensity(name: str, q: float, basis: str | None, cap: float | None) -> Intensity:
+    bases = {member.name.lower(): member for member in Basis}
+    if name not in UPDATE_BASED:
+        kind = choose("basis", "gradient" if basis is None else basis, bases)
+        return Intensity(norm_for(q), kind, DEFAULT_CAP if cap is None else cap)
+    if basis not in (None, "update"):
+        raise ConfigError(
+            f"basis={basis!r}: {name} is fr-comid with the basis 'update'; for another basis use "
+            f"rule='fr-comid'."
+        )
+    own_cap = 500.0 if q <= 2.0 else DEFAULT_CAP
+    return Intensity(norm_for(q), Basis.UPDATE, own_cap if cap is None else cap)
 
 
 def _schedule(name: str, schedule: str | None, eta0: float) -> Any:

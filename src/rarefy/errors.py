@@ -14,4 +14,4 @@ class InputError(RarefyError):
 
 
 class DivergenceError(RarefyError):
-    """The weights grew without bound while learning; nothing that was learned in the call is kept."""
+    """The weights grew without bound; nothing that was learned in the failed call is kept."""

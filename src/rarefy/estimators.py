@@ -370,7 +370,7 @@ class SparseOnlineClassifier(ClassifierMixin, _SparseOnline):
             check_classification_targets(y)
         except ValueError as error:
             raise InputError(str(error)) from error
-        return y
+        return y  # type: ignore[no-any-return]
 
     def _check_classes(self, classes: Any, first: bool) -> None:
         if first:
@@ -398,7 +398,7 @@ class SparseOnlineClassifier(ClassifierMixin, _SparseOnline):
             )
         if len(self.classes_) == 2:
             return np.where(numbers_of_labels == 1, 1.0, -1.0)
-        return numbers_of_labels.astype(np.float64)  # type: ignore[no-any-return]
+        return numbers_of_labels.astype(np.float64)
 
 
 class SparseOnlineRegressor(RegressorMixin, _SparseOnline):

@@ -1,12 +1,15 @@
 """The feature-aware intensity r of the penalty (T4.16, T4.52; S5; H12).
 
-r_t = min(V, (Σ_{τ ≤ t} |u_τ|^q)^(1/q)); for q = inf the largest |u| so far.
+r_t = min(V, (Σ_{τ ≤ t} |u_τ|^q)^(1/q)); for q = ∞ the largest |u| so far. Each kind of norm is a
+type of its own, so that the loops are compiled for it alone. The sum of powers is never formed, so
+it cannot overflow: a norm grows from r_{t-1} and u to r_t.
 """
 
 import math
 from enum import IntEnum
+from typing import Any, NamedTuple
 
-from rarefy.jit import helper
+from rarefy.jit import compile_methods
 
 
 class Basis(IntEnum):
@@ -17,29 +20,65 @@ class Basis(IntEnum):
     FEATURE = 2  # u = x (T4.107)
 
 
-@helper
-def grow_intensity(
-    r: float, g: float, x: float, eta: float, q: float, basis: Basis, cap: float
-) -> float:
-    """r_t from r_{t-1}; the sum of powers is never formed, so it cannot overflow."""
-    u = abs(g)
-    if basis == Basis.UPDATE:
-        u *= eta
-    elif basis == Basis.FEATURE:
-        u = abs(x)
-    return min(cap, grow_norm(r, u, q))
+@compile_methods
+class MaximumNorm(NamedTuple):
+    """q = ∞."""
 
-
-@helper
-def grow_norm(r: float, u: float, q: float) -> float:
-    """(r^q + u^q)^(1/q) for r, u >= 0."""
-    if q == math.inf:
+    def grow(self, r: float, u: float) -> float:
         return max(r, u)
-    if q == 2.0:
+
+
+@compile_methods
+class EuclideanNorm(NamedTuple):
+    """q = 2."""
+
+    def grow(self, r: float, u: float) -> float:
         return math.sqrt(r * r + u * u)
-    if q == 1.0:
+
+
+@compile_methods
+class SumNorm(NamedTuple):
+    """q = 1."""
+
+    def grow(self, r: float, u: float) -> float:
         return r + u
-    larger = max(r, u)
-    if larger == 0.0:
-        return 0.0
-    return larger * math.exp(math.log1p((min(r, u) / larger) ** q) / q)
+
+
+@compile_methods
+class PowerNorm(NamedTuple):
+    """Any other q."""
+
+    q: float
+
+    def grow(self, r: float, u: float) -> float:
+        larger = max(r, u)
+        if larger == 0.0:
+            return 0.0
+        return larger * math.exp(math.log1p((min(r, u) / larger) ** self.q) / self.q)
+
+
+def norm_for(q: float) -> Any:
+    """The norm with parameter q."""
+    return {1.0: SumNorm(), 2.0: EuclideanNorm(), math.inf: MaximumNorm()}.get(q, PowerNorm(q))
+
+
+@compile_methods
+class Intensity(NamedTuple):
+    """How a feature's r follows from what it does."""
+
+    norm: Any = MaximumNorm()
+    basis: Basis = Basis.GRADIENT
+    cap: float = 1e6
+
+    def grow(self, r: float, g: float, x: float, eta: float) -> float:
+        """r_t from r_{t-1}."""
+        u = abs(g)
+        if self.basis == Basis.UPDATE:
+            u *= eta
+        elif self.basis == Basis.FEATURE:
+            u = abs(x)
+        return min(self.cap, self.norm.grow(r, u))  # type: ignore[no-any-return]
+
+    def follows_features(self) -> bool:
+        """Whether r grows with every occurrence, even one with subgradient 0."""
+        return self.basis == Basis.FEATURE

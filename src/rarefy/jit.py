@@ -122,12 +122,17 @@ def _bound_function_template(cls: type, name: str, method: Callable[..., Any]) -
     return MethodTemplate
 
 
+def row_width(n_fields: int) -> int:
+    """Floats in the row of a coordinate: a power of two, so that no row straddles cache lines."""
+    return 1 << (n_fields - 1).bit_length()
+
+
 def _row_pointers(
-    context: Any, builder: Any, array_type: Any, array: Any, row: Any, n: int
+    context: Any, builder: Any, array_type: Any, array: Any, row: Any, n_fields: int
 ) -> Iterator[Any]:
     data = make_array(array_type)(context, builder, array).data
-    base = builder.mul(row, context.get_constant(types.intp, n))
-    for field in range(n):
+    base = builder.mul(row, context.get_constant(types.intp, row_width(n_fields)))
+    for field in range(n_fields):
         yield builder.gep(data, [builder.add(base, context.get_constant(types.intp, field))])
 
 

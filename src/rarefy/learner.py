@@ -11,6 +11,7 @@ from rarefy.engine import Floats, Rows, engine_for
 from rarefy.errors import DivergenceError
 from rarefy.rows import csr_parts
 from rarefy.rules import unpenalised
+from rarefy.store import grown_state, new_state
 
 CACHE_BYTES = 1 << 20  # a state larger than this is fetched ahead of time
 
@@ -38,8 +39,8 @@ class Learner:
         self.n_features = n_features
         self.clock = clock_after(rule, schedule)
         n_fields = len(rule.state_fields)
-        self.state = np.zeros((n_features * n_outputs, n_fields))
-        self.intercept_state = np.zeros((n_outputs if fit_intercept else 0, n_fields))
+        self.state = new_state(n_fields, n_features * n_outputs)
+        self.intercept_state = new_state(n_fields, n_outputs if fit_intercept else 0)
         self.progress = np.zeros(2)
 
     @property
@@ -55,12 +56,8 @@ class Learner:
 
     def grow(self, n_features: int) -> None:
         """Make room for more columns, which start at weight zero."""
-        n_slots = n_features * self.n_outputs
-        if n_slots > len(self.state):
-            room = max(n_slots, len(self.state) + len(self.state) // 2)
-            state = np.zeros((room, self.state.shape[1]))
-            state[: len(self.state)] = self.state
-            self.state = state
+        n_fields = len(self.rule.state_fields)
+        self.state = grown_state(self.state, n_fields, n_features * self.n_outputs)
         self.n_features = max(self.n_features, n_features)
 
     def learn(self, rows: Rows) -> None:
@@ -123,8 +120,9 @@ class Learner:
         """One intercept per output, zero where none is fitted."""
         out = np.zeros(self.n_outputs)
         clock = next_round(self.rule, self.clock)
-        for output, state in enumerate(self.intercept_state):
-            out[output] = self.intercept_rule.weight(clock, tuple(state.tolist()))
+        n_fields = len(self.rule.state_fields)
+        for output, row in enumerate(self.intercept_state.tolist()):
+            out[output] = self.intercept_rule.weight(clock, tuple(row[:n_fields]))
         return out
 
     def weights(self) -> sparse.csr_array:

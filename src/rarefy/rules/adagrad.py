@@ -1,13 +1,13 @@
 """AdaGrad with the steps of FOBOS and of RDA (T2.41 and its source).
 
-H = beta + sqrt(sum of g^2), a step size per coordinate: c/H. It has no common schedule.
+H = β + √(Σ g²), a step size per coordinate: c/H. It has no common schedule.
 """
 
 import math
 from typing import NamedTuple
 
 from rarefy.clock import Clock
-from rarefy.proximal import shrink, soft
+from rarefy.proximal import curvature, penalise, proximal_time, ratio, shrink, soft
 from rarefy.rules.base import State, rule
 
 
@@ -20,23 +20,20 @@ class AdagradFobos(NamedTuple):
 
     eta0: float = 0.1
     l1: float = 1e-5
-    l2: float = 0.0
+    l2: float | None = None
     beta: float = 0.0
 
     def weight(self, clock: Clock, state: State) -> float:
         w, squares, last = state
-        if w == 0.0:
-            return 0.0
-        step_size = self.eta0 / (self.beta + math.sqrt(squares))
-        pace = step_size if self.l2 == 0.0 else math.log1p(step_size * self.l2)
-        return shrink(w, self.l1, self.l2, (clock.t - 1.0 - last) * pace)
+        step_size = ratio(self.eta0, self.beta + math.sqrt(squares))
+        passed = (clock.t - 1.0 - last) * proximal_time(self.l2, step_size)
+        return shrink(w, self.l1, self.l2, passed)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-        w = self.weight(clock, state)
         squares = state[1] + g * g
-        step_size = self.eta0 / (self.beta + math.sqrt(squares))
-        w = soft(w - step_size * g, step_size * self.l1) / (1.0 + step_size * self.l2)
-        return w, squares, clock.t
+        step_size = ratio(self.eta0, self.beta + math.sqrt(squares))
+        w = self.weight(clock, state) - step_size * g
+        return penalise(w, self.l1, self.l2, step_size), squares, clock.t
 
 
 @rule("G", "squares")
@@ -45,16 +42,14 @@ class AdagradRda(NamedTuple):
 
     eta0: float = 0.1
     l1: float = 1e-5
-    l2: float = 0.0
+    l2: float | None = None
     beta: float = 0.0
 
     def weight(self, clock: Clock, state: State) -> float:
         gradients, squares = state
         t = clock.t - 1.0
-        excess = soft(gradients, self.l1 * t)
-        if excess == 0.0:
-            return 0.0
-        return -excess / ((self.beta + math.sqrt(squares)) / self.eta0 + self.l2 * t)
+        inverse_step = (self.beta + math.sqrt(squares)) / self.eta0
+        return -ratio(soft(gradients, self.l1 * t), curvature(self.l2, inverse_step, t))
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         return state[0] + g, state[1] + g * g

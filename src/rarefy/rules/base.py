@@ -25,8 +25,8 @@ from rarefy.jit import compile_methods
 State = tuple[float, ...]
 R = TypeVar("R", bound=type)
 
-# What an intercept, which is never penalised, has set to zero.
-PENALTY_FIELDS = ("l1", "l2", "threshold")
+# What an intercept, which is never penalised, has instead.
+NO_PENALTY = {"l1": 0.0, "l2": None, "threshold": 0.0}
 
 
 class Rule(Protocol):
@@ -66,5 +66,5 @@ def steps_without_gradient(self: Any) -> bool:
 
 def unpenalised(some_rule: Any) -> Any:
     """The same rule as it acts on the intercept."""
-    penalties = {name: 0.0 for name in PENALTY_FIELDS if name in some_rule._fields}
-    return some_rule._replace(**penalties)
+    fields = {name: value for name, value in NO_PENALTY.items() if name in some_rule._fields}
+    return some_rule._replace(**fields)

@@ -4,28 +4,29 @@ A feature is penalised only in rounds in which it occurs, and then with all that
 λ S_t is the penalty that any weight could have received so far, `paid` (k) what this one has
 received. With r = 1 it is the method that scikit-learn's SGD implements as penalty='l1'.
 
-The papers have no l2 here. It acts in every round, w ← (w - η_t g) / (1 + η_t λ₂),
-before the cumulative step.
+The papers have no l2 here. It acts in every round, w ← (w - η_t g) / (1 + η_t λ₂), before the
+cumulative step.
 """
 
 import math
 from typing import NamedTuple
 
 from rarefy.clock import Clock
-from rarefy.intensity import Basis, grow_intensity
+from rarefy.intensity import Intensity
 from rarefy.jit import helper
-from rarefy.proximal import soft
+from rarefy.proximal import penalise, proximal_decay, soft
 from rarefy.rules.base import State, rule
 
 
 @helper
-def decayed(clock: Clock, l2: float, w: float, since: float) -> float:
-    return w if l2 == 0.0 else w * math.exp(since - clock.decay_before)
+def decayed(w: float, l2: float | None, clock: Clock, since: float) -> float:
+    """The weight after the rounds in which only l2 acted on it."""
+    return w if l2 is None else w * math.exp(since - clock.decay_before)
 
 
 @helper
 def pay(w: float, due: float, paid: float) -> tuple[float, float]:
-    """Take from |w| what is due and not yet paid; `paid` is negative for what was taken."""
+    """max(0, w - (due + k)) or min(0, w + (due - k)), by the sign of w; and the new k."""
     left = soft(w, due + math.copysign(1.0, w) * paid)
     return left, paid + (left - w)
 
@@ -35,18 +36,18 @@ class CumulativeFobos(NamedTuple):
     """w' = w - η_t g, then |w'| is lowered until λ S_t is paid in all."""
 
     l1: float = 1e-5
-    l2: float = 0.0
+    l2: float | None = None
 
     def weight(self, clock: Clock, state: State) -> float:
-        return decayed(clock, self.l2, state[0], state[2])
+        return decayed(state[0], self.l2, clock, state[2])
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-        w = (self.weight(clock, state) - clock.eta * g) / (1.0 + clock.eta * self.l2)
+        w = penalise(self.weight(clock, state) - clock.eta * g, 0.0, self.l2, clock.eta)
         w, paid = pay(w, self.l1 * clock.total, state[1])
         return w, paid, clock.decay
 
     def log_decay(self, t: float, eta: float) -> float:
-        return math.log1p(self.l2 * eta)
+        return proximal_decay(self.l2, eta)
 
     def steps_without_gradient(self) -> bool:
         return True
@@ -57,22 +58,20 @@ class CumulativeFrComid(NamedTuple):
     """The same with r_t λ S_t for λ S_t."""
 
     l1: float = 1e-5
-    l2: float = 0.0
-    q: float = math.inf
-    basis: Basis = Basis.GRADIENT
-    cap: float = 1e6
+    l2: float | None = None
+    intensity: Intensity = Intensity()
 
     def weight(self, clock: Clock, state: State) -> float:
-        return decayed(clock, self.l2, state[0], state[2])
+        return decayed(state[0], self.l2, clock, state[2])
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-        r = grow_intensity(state[3], g, x, clock.eta, self.q, self.basis, self.cap)
-        w = (self.weight(clock, state) - clock.eta * g) / (1.0 + clock.eta * self.l2)
+        r = self.intensity.grow(state[3], g, x, clock.eta)
+        w = penalise(self.weight(clock, state) - clock.eta * g, 0.0, self.l2, clock.eta)
         w, paid = pay(w, r * self.l1 * clock.total, state[1])
         return w, paid, clock.decay, r
 
     def log_decay(self, t: float, eta: float) -> float:
-        return math.log1p(self.l2 * eta)
+        return proximal_decay(self.l2, eta)
 
     def steps_without_gradient(self) -> bool:
         return True

@@ -1,17 +1,16 @@
 """Regularised dual averaging: RDA (T4.9, T4.35), feature-aware FRDA, also STDA (T4.35-4.39).
 
-G is the sum of all subgradients, R the sum of all intensities: w = -η_t soft(G, λ R), with
-R = t for the plain rule. T4.13 prints t sqrt(t) for the factor; sqrt(t) is meant.
+G is the sum of all subgradients, R the sum of all intensities: w = -η_t soft(G, λ R), with R = t
+for the plain rule. T4.13 prints t √t for the factor; √t is meant.
 
 Lazy form: while a coordinate is away, G rests and R grows by r a round.
 """
 
-import math
 from typing import NamedTuple
 
 from rarefy.clock import Clock
-from rarefy.intensity import Basis, grow_intensity
-from rarefy.proximal import soft
+from rarefy.intensity import Intensity
+from rarefy.proximal import curvature, soft
 from rarefy.rules.base import State, rule
 
 
@@ -20,11 +19,11 @@ class Rda(NamedTuple):
     """w = -soft(G, λ t) / (1/η_t + λ₂ t)."""
 
     l1: float = 1e-5
-    l2: float = 0.0
+    l2: float | None = None
 
     def weight(self, clock: Clock, state: State) -> float:
         t = clock.t - 1.0
-        return -soft(state[0], self.l1 * t) / (1.0 / clock.eta_before + self.l2 * t)
+        return -soft(state[0], self.l1 * t) / curvature(self.l2, 1.0 / clock.eta_before, t)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         return (state[0] + g,)
@@ -35,22 +34,22 @@ class Frda(NamedTuple):
     """w = -soft(G, λ R) / (1/η_t + λ₂ t)."""
 
     l1: float = 1e-5
-    l2: float = 0.0
-    q: float = math.inf
-    basis: Basis = Basis.GRADIENT
-    cap: float = 1e6
+    l2: float | None = None
+    intensity: Intensity = Intensity()
 
     def weight(self, clock: Clock, state: State) -> float:
         gradients, intensities, r, last = state
         t = clock.t - 1.0
         intensities += (t - last) * r
-        return -soft(gradients, self.l1 * intensities) / (1.0 / clock.eta_before + self.l2 * t)
+        return -soft(gradients, self.l1 * intensities) / curvature(
+            self.l2, 1.0 / clock.eta_before, t
+        )
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         gradients, intensities, r, last = state
         intensities += (clock.t - 1.0 - last) * r
-        r = grow_intensity(r, g, x, clock.eta, self.q, self.basis, self.cap)
+        r = self.intensity.grow(r, g, x, clock.eta)
         return gradients + g, intensities + r, r, clock.t
 
     def steps_without_gradient(self) -> bool:
-        return self.basis == Basis.FEATURE
+        return self.intensity.follows_features()

@@ -5,24 +5,12 @@ w_t = soft(w_s, λ r_s (S_t - S_s)); `since` is S_s. With l2 the same holds on t
 clock's `decay`, and `since` is that.
 """
 
-import math
 from typing import NamedTuple
 
 from rarefy.clock import Clock
-from rarefy.intensity import Basis, grow_intensity
-from rarefy.jit import helper
-from rarefy.proximal import shrink, soft
+from rarefy.intensity import Intensity
+from rarefy.proximal import passed_after, passed_before, penalise, proximal_decay, shrink
 from rarefy.rules.base import State, rule
-
-
-@helper
-def passed_after(clock: Clock, l2: float) -> float:
-    return clock.total if l2 == 0.0 else clock.decay
-
-
-@helper
-def passed_before(clock: Clock, l2: float) -> float:
-    return clock.total_before if l2 == 0.0 else clock.decay_before
 
 
 @rule("w", "since")
@@ -30,7 +18,7 @@ class Fobos(NamedTuple):
     """w ← soft(w - η_t g, η_t λ) / (1 + η_t λ₂)."""
 
     l1: float = 1e-5
-    l2: float = 0.0
+    l2: float | None = None
 
     def weight(self, clock: Clock, state: State) -> float:
         w, since = state
@@ -38,11 +26,10 @@ class Fobos(NamedTuple):
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         w = self.weight(clock, state) - clock.eta * g
-        w = soft(w, clock.eta * self.l1) / (1.0 + clock.eta * self.l2)
-        return w, passed_after(clock, self.l2)
+        return penalise(w, self.l1, self.l2, clock.eta), passed_after(clock, self.l2)
 
     def log_decay(self, t: float, eta: float) -> float:
-        return math.log1p(self.l2 * eta)
+        return proximal_decay(self.l2, eta)
 
 
 @rule("w", "since", "r")
@@ -50,23 +37,20 @@ class FrComid(NamedTuple):
     """w ← soft(w - η_t g, η_t λ r_t) / (1 + η_t λ₂)."""
 
     l1: float = 1e-5
-    l2: float = 0.0
-    q: float = math.inf
-    basis: Basis = Basis.GRADIENT
-    cap: float = 1e6
+    l2: float | None = None
+    intensity: Intensity = Intensity()
 
     def weight(self, clock: Clock, state: State) -> float:
         w, since, r = state
         return shrink(w, self.l1 * r, self.l2, passed_before(clock, self.l2) - since)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-        r = grow_intensity(state[2], g, x, clock.eta, self.q, self.basis, self.cap)
+        r = self.intensity.grow(state[2], g, x, clock.eta)
         w = self.weight(clock, state) - clock.eta * g
-        w = soft(w, clock.eta * self.l1 * r) / (1.0 + clock.eta * self.l2)
-        return w, passed_after(clock, self.l2), r
+        return penalise(w, self.l1 * r, self.l2, clock.eta), passed_after(clock, self.l2), r
 
     def log_decay(self, t: float, eta: float) -> float:
-        return math.log1p(self.l2 * eta)
+        return proximal_decay(self.l2, eta)
 
     def steps_without_gradient(self) -> bool:
-        return self.basis == Basis.FEATURE
+        return self.intensity.follows_features()

@@ -1,7 +1,7 @@
 """Follow the proximally regularised leader: FTPRL (T4.11), feature-aware FTPFRL (T4.45-4.50).
 
-B ← B + (1/η_t - 1/η_{t-1}) w;  w = soft(B - G, λ R) / (1/η_t + λ₂ t), with R = t
-for the plain rule. `z` is B - G.
+B ← B + (1/η_t - 1/η_{t-1}) w;  w = soft(B - G, λ R) / (1/η_t + λ₂ t), with R = t for the plain
+rule. `z` is B - G.
 
 The thesis leaves it open whether a lazy form exists. It does. Let a = |z| - λ R, so that
 |w| = a / D_t with D_t = 1/η_t + λ₂ t. In a round without a subgradient
@@ -18,67 +18,70 @@ import math
 from typing import NamedTuple
 
 from rarefy.clock import Clock, decay_between
-from rarefy.intensity import Basis, grow_intensity
+from rarefy.intensity import Intensity
 from rarefy.jit import helper
-from rarefy.proximal import shrink, soft
+from rarefy.proximal import curvature, passed_after, passed_before, shrink, soft
 from rarefy.rules.base import State, rule
-from rarefy.rules.fobos import passed_after, passed_before
 
 
 @helper
-def log_decay(l2: float, t: float, eta: float) -> float:
-    return -math.log1p(-l2 / (1.0 / eta + l2 * t))
+def leader_decay(l2: float | None, t: float, eta: float) -> float:
+    return 0.0 if l2 is None else -math.log1p(-l2 / (1.0 / eta + l2 * t))
 
 
 @helper
-def passed_between(self: "Ftprl | Ftpfrl", clock: Clock, after: float, until: float) -> float:
-    """Passed time, on the scale of `shrink`, over the rounds after+1 ... until."""
-    if self.l2 == 0.0:
-        return clock.schedule.total(until) - clock.schedule.total(after)
+def needed_time(w: float, l1: float, l2: float | None) -> float:
+    """How much time has to pass, on the scale of `shrink`, until the weight is zero."""
+    return abs(w) / l1 if l2 is None else math.log1p(abs(w) * l2 / l1)
+
+
+@helper
+def passed_between(
+    self: "Ftprl | Ftpfrl", l2: float | None, clock: Clock, after: float, until: float
+) -> float:
+    """The time, on that scale, of the rounds after+1 ... until."""
+    if l2 is None:
+        return float(clock.schedule.total(until) - clock.schedule.total(after))
     return decay_between(self, clock.schedule, after, until)
 
 
 @helper
-def rate(self: "Ftprl | Ftpfrl", clock: Clock, t: float) -> float:
+def pace(l2: float | None, clock: Clock, t: float) -> float:
+    """The time of round t alone."""
     eta = clock.schedule.eta(t)
-    return eta if self.l2 == 0.0 else log_decay(self.l2, t, eta)  # type: ignore[no-any-return]
+    return eta if l2 is None else leader_decay(l2, t, eta)
 
 
 @helper
-def round_of_truncation(
+def truncation_round(
     self: "Ftprl | Ftpfrl", clock: Clock, w: float, l1: float, last: float
 ) -> float:
     """The first round after `last`, and before clock.t, in which |w| becomes zero.
 
-    The passed time is a concave function of the round, so Newton's steps from the left never
-    overshoot; the last ones go round by round.
+    Passed time is a concave function of the round, so Newton's steps from the left never overshoot;
+    the last ones go round by round.
     """
-    needed = abs(w) / l1 if self.l2 == 0.0 else math.log1p(abs(w) * self.l2 / l1)
+    needed = needed_time(w, l1, self.l2)
     c = last + 1.0
     while c < clock.t - 1.0:
-        missing = needed - passed_between(self, clock, last, c)
+        missing = needed - passed_between(self, self.l2, clock, last, c)
         if missing <= 0.0:
             break
-        c = min(max(c + 1.0, math.floor(c + missing / rate(self, clock, c))), clock.t - 1.0)
+        newton = math.floor(c + missing / pace(self.l2, clock, c))
+        c = min(max(c + 1.0, newton), clock.t - 1.0)
     return c
 
 
 @helper
 def leader_at_truncation(
-    self: "Ftprl | Ftpfrl",
-    clock: Clock,
-    w: float,
-    l1: float,
-    last: float,
-    intensities: float,
-    r: float,
+    self: "Ftprl | Ftpfrl", clock: Clock, w: float, last: float, intensities: float, r: float
 ) -> float:
-    """z at the round in which the lazy weight became zero, where it rests."""
-    c = round_of_truncation(self, clock, w, l1, last)
-    w_before = abs(shrink(w, l1, self.l2, passed_between(self, clock, last, c - 1.0)))
-    eta = clock.schedule.eta(c)
-    a = min(w_before * (1.0 / eta + self.l2 * (c - 1.0)) - l1, 0.0)
-    return math.copysign(a + self.l1 * (intensities + (c - last) * r), w)
+    """z in the round in which the weight became zero, where it rests."""
+    l1 = self.l1 * r
+    c = truncation_round(self, clock, w, l1, last)
+    w_before = shrink(w, l1, self.l2, passed_between(self, self.l2, clock, last, c - 1.0))
+    a = abs(w_before) * curvature(self.l2, 1.0 / clock.schedule.eta(c), c - 1.0) - l1
+    return math.copysign(min(a, 0.0) + self.l1 * (intensities + (c - last) * r), w)
 
 
 @rule("w", "since", "z", "last")
@@ -86,7 +89,7 @@ class Ftprl(NamedTuple):
     """w = soft(B - G, λ t) / (1/η_t + λ₂ t)."""
 
     l1: float = 1e-5
-    l2: float = 0.0
+    l2: float | None = None
 
     def weight(self, clock: Clock, state: State) -> float:
         return shrink(state[0], self.l1, self.l2, passed_before(clock, self.l2) - state[1])
@@ -96,16 +99,16 @@ class Ftprl(NamedTuple):
         w_now = self.weight(clock, state)
         t = clock.t - 1.0
         if w_now != 0.0:
-            a = abs(w_now) * (1.0 / clock.eta_before + self.l2 * t)
+            a = abs(w_now) * curvature(self.l2, 1.0 / clock.eta_before, t)
             z = math.copysign(a + self.l1 * t, w_now)
         elif w != 0.0:
-            z = leader_at_truncation(self, clock, w, self.l1, last, last, 1.0)
+            z = leader_at_truncation(self, clock, w, last, last, 1.0)
         z += (1.0 / clock.eta - 1.0 / clock.eta_before) * w_now - g
-        w = soft(z, self.l1 * clock.t) / (1.0 / clock.eta + self.l2 * clock.t)
+        w = soft(z, self.l1 * clock.t) / curvature(self.l2, 1.0 / clock.eta, clock.t)
         return w, passed_after(clock, self.l2), z, clock.t
 
     def log_decay(self, t: float, eta: float) -> float:
-        return log_decay(self.l2, t, eta)
+        return leader_decay(self.l2, t, eta)
 
 
 @rule("w", "since", "z", "last", "R", "r")
@@ -113,15 +116,12 @@ class Ftpfrl(NamedTuple):
     """w = soft(B - G, λ R) / (1/η_t + λ₂ t)."""
 
     l1: float = 1e-5
-    l2: float = 0.0
-    q: float = math.inf
-    basis: Basis = Basis.GRADIENT
-    cap: float = 1e6
+    l2: float | None = None
+    intensity: Intensity = Intensity()
 
     def weight(self, clock: Clock, state: State) -> float:
-        return shrink(
-            state[0], self.l1 * state[5], self.l2, passed_before(clock, self.l2) - state[1]
-        )
+        w, since, _, _, _, r = state
+        return shrink(w, self.l1 * r, self.l2, passed_before(clock, self.l2) - since)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         w, _, z, last, intensities, r = state
@@ -129,18 +129,18 @@ class Ftpfrl(NamedTuple):
         t = clock.t - 1.0
         intensities_now = intensities + (t - last) * r
         if w_now != 0.0:
-            a = abs(w_now) * (1.0 / clock.eta_before + self.l2 * t)
+            a = abs(w_now) * curvature(self.l2, 1.0 / clock.eta_before, t)
             z = math.copysign(a + self.l1 * intensities_now, w_now)
         elif w != 0.0:
-            z = leader_at_truncation(self, clock, w, self.l1 * r, last, intensities, r)
+            z = leader_at_truncation(self, clock, w, last, intensities, r)
         z += (1.0 / clock.eta - 1.0 / clock.eta_before) * w_now - g
-        r = grow_intensity(r, g, x, clock.eta, self.q, self.basis, self.cap)
+        r = self.intensity.grow(r, g, x, clock.eta)
         intensities_now += r
-        w = soft(z, self.l1 * intensities_now) / (1.0 / clock.eta + self.l2 * clock.t)
+        w = soft(z, self.l1 * intensities_now) / curvature(self.l2, 1.0 / clock.eta, clock.t)
         return w, passed_after(clock, self.l2), z, clock.t, intensities_now, r
 
     def log_decay(self, t: float, eta: float) -> float:
-        return log_decay(self.l2, t, eta)
+        return leader_decay(self.l2, t, eta)
 
     def steps_without_gradient(self) -> bool:
-        return self.basis == Basis.FEATURE
+        return self.intensity.follows_features()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from rarefy.clock import Clock
 from rarefy.jit import helper
-from rarefy.proximal import shrink
+from rarefy.proximal import proximal_time, shrink
 from rarefy.rules.base import State, rule
 
 
@@ -27,7 +27,7 @@ class TruncatedGradient(NamedTuple):
     """
 
     l1: float = 1e-5
-    l2: float = 0.0
+    l2: float | None = None
     truncate_every: float = 10.0
     threshold: float = math.inf
 
@@ -44,8 +44,7 @@ class TruncatedGradient(NamedTuple):
     def truncated(self, w: float, times: float, eta: float) -> float:
         if times == 0.0 or abs(w) > self.threshold:
             return w
-        gravity = eta * self.truncate_every
-        passed = times * (gravity if self.l2 == 0.0 else math.log1p(gravity * self.l2))
+        passed = times * proximal_time(self.l2, eta * self.truncate_every)
         return shrink(w, self.l1, self.l2, passed)
 
 

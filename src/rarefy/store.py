@@ -1,0 +1,26 @@
+"""Where the state of all coordinates lives: an array, one row per coordinate."""
+
+import numpy as np
+
+from rarefy.engine import Floats
+from rarefy.jit import row_width
+
+CACHE_LINE = 64
+
+
+def new_state(n_fields: int, n_slots: int) -> Floats:
+    """Rows of zeros, aligned with the cache lines."""
+    width = row_width(n_fields)
+    n_bytes = n_slots * width * 8
+    raw = np.zeros(n_bytes + CACHE_LINE, dtype=np.uint8)
+    start = -raw.ctypes.data % CACHE_LINE
+    return raw[start : start + n_bytes].view(np.float64).reshape(n_slots, width)
+
+
+def grown_state(state: Floats, n_fields: int, n_slots: int) -> Floats:
+    """The same state with room for at least n_slots coordinates, and some more to come."""
+    if n_slots <= len(state):
+        return state
+    grown = new_state(n_fields, max(n_slots, len(state) + len(state) // 2))
+    grown[: len(state)] = state
+    return grown
