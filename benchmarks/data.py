@@ -1,11 +1,13 @@
 """The data of the benchmarks: made, with Zipf frequencies, or real, where it is at hand."""
 
+import lzma
 import os
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.datasets import load_svmlight_file
 
 REAL_DATA = Path(os.environ.get("RAREFY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
@@ -36,9 +38,6 @@ def zipf_rows(n_rows: int, n_features: int, draws_per_row: int = 64, seed: int =
 
 def svmlight(*path: str, name: str) -> Dataset | None:
     """A real data set in svmlight format, its feature ids permuted; None where it is absent."""
-    from sklearn.datasets import load_svmlight_file
-    import lzma
-
     file = REAL_DATA.joinpath(*path)
     if not file.exists():
         return None

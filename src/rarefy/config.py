@@ -8,9 +8,10 @@ from typing import Any
 from rarefy.errors import ConfigError
 from rarefy.intensity import Basis, Intensity, norm_for
 from rarefy.rules import ALIASES, CUMULATIVE, RULES
-from rarefy.schedules import SCHEDULES
+from rarefy.schedules import SCHEDULES, Constant
 
 DEFAULT_STEP = 1.0  # the papers' c
+CONSTANT_STEP_SHARE = 0.05  # a step that never shrinks starts at this share of it
 DEFAULT_CAP = 1e6  # the thesis's V
 UPDATE_BASED = ("sgft", "hf-fobos")
 INTENSITY_PARAMETERS = ("q", "basis", "cap")
@@ -94,7 +95,7 @@ def make_rule(
         instance = rule
     else:
         instance = _build(name, cls, given)
-    return instance, _schedule(name, schedule, default_eta0 if eta0 is None else eta0)
+    return instance, _schedule(name, schedule, eta0, default_eta0)
 
 
 def _resolve(rule: Any) -> tuple[str, Any]:
@@ -169,7 +170,7 @@ def _intensity(name: str, q: float, basis: str | None, cap: float | None) -> Int
     return Intensity(norm_for(q), Basis.UPDATE, own_cap if cap is None else cap)
 
 
-def _schedule(name: str, schedule: str | None, eta0: float) -> Any:
+def _schedule(name: str, schedule: str | None, eta0: float | None, default_eta0: float) -> Any:
     if name == "truncated-gradient":
         if schedule not in (None, "constant"):
             raise ConfigError(
@@ -178,4 +179,6 @@ def _schedule(name: str, schedule: str | None, eta0: float) -> Any:
             )
         schedule = "constant"
     kind = choose("schedule", "inv_sqrt" if schedule is None else schedule, SCHEDULES)
+    if eta0 is None:
+        eta0 = default_eta0 * (CONSTANT_STEP_SHARE if kind is Constant else 1.0)
     return kind(check_number("eta0", eta0))

@@ -105,6 +105,8 @@ class _SparseOnline(BaseEstimator):
         return y  # type: ignore[no-any-return]
 
     def _learn_passes(self, learner: Learner, X: Any, y: Any, importance: Any) -> None:
+        if not importance.any():
+            raise InputError("sample_weight is zero for all rows, which leaves nothing to learn.")
         random = check_random_state(self.random_state)
         for _ in range(self.passes):
             if self.shuffle:
@@ -179,8 +181,9 @@ class SparseOnlineClassifier(ClassifierMixin, _SparseOnline):
         (stda), ftprl, ftpfrl, truncated-gradient, rounding, adagrad-fobos, adagrad-rda, ftrl, or a
         rule of your own (see `rarefy.rule`).
     loss : {"logistic", "hinge", "squared_hinge", "modified_huber", "perceptron"}
-    l1, l2 : float, default: the rule's (l2: 0)
-        Strength of the penalties. More l1 means fewer weights.
+    l1, l2 : float
+        Strength of the penalties. More l1 means fewer weights. The default of l1 is 3e-4 (1e-4 for
+        AdaGrad, 1 for ftrl, whose l1 acts once and not in every round), that of l2 is 0.
     q : float >= 1 or inf, default=inf
         Norm of a feature's past subgradients by which its l1 is scaled (fr-comid, frda, ftpfrl).
     basis : {"gradient", "update", "feature"}, default="gradient"
@@ -188,7 +191,8 @@ class SparseOnlineClassifier(ClassifierMixin, _SparseOnline):
     cap : float, default=1e6
         Upper bound of that norm.
     eta0 : float
-        Size of the first step; the default is 1 (0.1 for ftrl, AdaGrad and steep losses).
+        Size of the first step; the default is 1 (0.1 for ftrl, AdaGrad and steep losses, a
+        twentieth of that for a constant schedule).
     beta : float, default: 1 for ftrl, 0 for AdaGrad
         Added to the root of the summed squares by which these rules divide their steps.
     schedule : {"inv_sqrt", "constant", "inv_t"}, default="inv_sqrt"

@@ -90,7 +90,7 @@ def check_targets(name: str, values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def check_importance(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
-    """One finite weight >= 0 per row, not all of them zero."""
+    """One finite weight >= 0 per row."""
     if sample_weight is None:
         return np.ones(n_rows)
     try:
@@ -110,8 +110,6 @@ def check_importance(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
         raise InputError(
             f"sample_weight contains {weights[row]:g} in row {row}; weights >= 0 are expected."
         )
-    if not weights.any():
-        raise InputError("sample_weight is zero for all rows, which leaves nothing to learn.")
     return weights
 
 

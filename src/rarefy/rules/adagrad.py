@@ -19,7 +19,7 @@ class AdagradFobos(NamedTuple):
     """
 
     eta0: float = 0.1
-    l1: float = 1e-5
+    l1: float = 1e-4
     l2: float | None = None
     beta: float = 0.0
 
@@ -41,7 +41,7 @@ class AdagradRda(NamedTuple):
     """w = -soft(G, λ t) / (H/c + λ₂ t)."""
 
     eta0: float = 0.1
-    l1: float = 1e-5
+    l1: float = 1e-4
     l2: float | None = None
     beta: float = 0.0
 

@@ -35,7 +35,7 @@ def pay(w: float, due: float, paid: float) -> tuple[float, float]:
 class CumulativeFobos(NamedTuple):
     """w' = w - η_t g, then |w'| is lowered until λ S_t is paid in all."""
 
-    l1: float = 1e-5
+    l1: float = 3e-4
     l2: float | None = None
 
     def weight(self, clock: Clock, state: State) -> float:
@@ -57,7 +57,7 @@ class CumulativeFobos(NamedTuple):
 class CumulativeFrComid(NamedTuple):
     """The same with r_t λ S_t for λ S_t."""
 
-    l1: float = 1e-5
+    l1: float = 3e-4
     l2: float | None = None
     intensity: Intensity = Intensity()
 

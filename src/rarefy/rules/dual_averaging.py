@@ -18,7 +18,7 @@ from rarefy.rules.base import State, rule
 class Rda(NamedTuple):
     """w = -soft(G, λ t) / (1/η_t + λ₂ t)."""
 
-    l1: float = 1e-5
+    l1: float = 3e-4
     l2: float | None = None
 
     def weight(self, clock: Clock, state: State) -> float:
@@ -33,7 +33,7 @@ class Rda(NamedTuple):
 class Frda(NamedTuple):
     """w = -soft(G, λ R) / (1/η_t + λ₂ t)."""
 
-    l1: float = 1e-5
+    l1: float = 3e-4
     l2: float | None = None
     intensity: Intensity = Intensity()
 

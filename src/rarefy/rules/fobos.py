@@ -17,7 +17,7 @@ from rarefy.rules.base import State, rule
 class Fobos(NamedTuple):
     """w ← soft(w - η_t g, η_t λ) / (1 + η_t λ₂)."""
 
-    l1: float = 1e-5
+    l1: float = 3e-4
     l2: float | None = None
 
     def weight(self, clock: Clock, state: State) -> float:
@@ -36,7 +36,7 @@ class Fobos(NamedTuple):
 class FrComid(NamedTuple):
     """w ← soft(w - η_t g, η_t λ r_t) / (1 + η_t λ₂)."""
 
-    l1: float = 1e-5
+    l1: float = 3e-4
     l2: float | None = None
     intensity: Intensity = Intensity()
 

@@ -88,7 +88,7 @@ def leader_at_truncation(
 class Ftprl(NamedTuple):
     """w = soft(B - G, λ t) / (1/η_t + λ₂ t)."""
 
-    l1: float = 1e-5
+    l1: float = 3e-4
     l2: float | None = None
 
     def weight(self, clock: Clock, state: State) -> float:
@@ -115,7 +115,7 @@ class Ftprl(NamedTuple):
 class Ftpfrl(NamedTuple):
     """w = soft(B - G, λ R) / (1/η_t + λ₂ t)."""
 
-    l1: float = 1e-5
+    l1: float = 3e-4
     l2: float | None = None
     intensity: Intensity = Intensity()
 

@@ -26,7 +26,7 @@ class TruncatedGradient(NamedTuple):
     The step η is constant.
     """
 
-    l1: float = 1e-5
+    l1: float = 3e-4
     l2: float | None = None
     truncate_every: float = 10.0
     threshold: float = math.inf
