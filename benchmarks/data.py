@@ -45,4 +45,5 @@ def svmlight(*path: str, name: str) -> Dataset | None:
         X, y = load_svmlight_file(lines)
     X = sparse.csr_array(X)[:, np.random.default_rng(0).permutation(X.shape[1])]
     X.sort_indices()
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return Dataset(name, X, np.where(y == y.max(), 1.0, -1.0))

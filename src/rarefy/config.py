@@ -8,6 +8,7 @@ from typing import Any
 from rarefy.errors import ConfigError
 from rarefy.intensity import Basis, Intensity, norm_for
 from rarefy.rules import ALIASES, CUMULATIVE, RULES
+from rarefy.rules.base import no_penalty
 from rarefy.schedules import SCHEDULES, Constant
 
 DEFAULT_STEP = 1.0  # the papers' c
@@ -149,7 +150,7 @@ def _build(name: str, cls: Any, given: dict[str, Any]) -> Any:
             f"truncate_every={given['truncate_every']!r}: a whole number of rounds is expected."
         )
     if checked.get("l2") == 0.0:
-        del checked["l2"]  # the default, None, is compiled without
+        checked["l2"] = no_penalty(cls, "l2")
     if "intensity" in cls._fields:
         q, cap = checked.pop("q", math.inf), checked.pop("cap", None)
         checked["intensity"] = _intensity(name, q, given.get("basis"), cap)

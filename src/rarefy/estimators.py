@@ -47,6 +47,10 @@ class _SparseOnline(BaseEstimator):
         passes = self.passes
         if not isinstance(passes, numbers.Integral) or isinstance(passes, bool) or passes < 1:
             raise ConfigError(f"passes={passes!r}: a whole number >= 1 is expected.")
+        try:
+            check_random_state(self.random_state)
+        except ValueError as error:
+            raise ConfigError(f"random_state={self.random_state!r}: {error}") from error
         return make_rule(
             self.rule,
             cumulative=self.cumulative,
@@ -117,9 +121,7 @@ class _SparseOnline(BaseEstimator):
         self.learner_ = learner
 
     def _learn_more(self, X: sparse.csr_array, y: Any, importance: Any) -> None:
-        rows = as_rows(X, y, importance)
-        self.learner_.grow(self.n_features_in_)
-        self.learner_.learn(rows)
+        self.learner_.learn(as_rows(X, y, importance), self.n_features_in_)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -426,7 +428,7 @@ class SparseOnlineRegressor(RegressorMixin, _SparseOnline):
     >>> import numpy as np
     >>> from rarefy import SparseOnlineRegressor
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    >>> model = SparseOnlineRegressor(rule="fobos", l1=0.0, passes=2000).fit(X, [1.0, 2.0, 3.0])
+    >>> model = SparseOnlineRegressor(l1=0.0, eta0=0.5, passes=200).fit(X, [1, 2, 3])
     >>> model.predict(X).round(1).tolist()
     [1.0, 2.0, 3.0]
     """

@@ -54,14 +54,19 @@ class Learner:
         total, weight = self.progress
         return float(total / weight) if weight else 0.0
 
-    def grow(self, n_features: int) -> None:
+    def _grow(self, n_features: int) -> None:
         """Make room for more columns, which start at weight zero."""
         n_fields = len(self.rule.state_fields)
         self.state = grown_state(self.state, n_fields, n_features * self.n_outputs)
         self.n_features = max(self.n_features, n_features)
 
-    def learn(self, rows: Rows) -> None:
-        """Learn the rows, or, if the weights diverge, raise and be as before."""
+    def learn(self, rows: Rows, n_features: int = 0) -> None:
+        """Learn the rows, or, if the weights diverge, raise and be as before.
+
+        `n_features` may announce more columns than there were so far.
+        """
+        n_features_before = self.n_features
+        self._grow(n_features)
         before = self._snapshot(rows)
         arguments = (
             self.rule,
@@ -81,6 +86,7 @@ class Learner:
             clock, n_learned = engine.learn_classes(*arguments, self.n_outputs)
         if n_learned < len(rows.y):
             self._restore(rows, before)
+            self.n_features = n_features_before
             eta0 = getattr(self.rule, "eta0", clock.schedule.eta0)
             raise DivergenceError(
                 f"The weights diverged at example {int(clock.t)} (row {n_learned} of this call): "

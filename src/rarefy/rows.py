@@ -48,7 +48,7 @@ def as_csr(X: Any) -> sparse.csr_array:
             f"{csr.indices[entry]}; finite numbers up to {LARGEST_SCORE:g} are expected."
         )
     if verdict == REORDER:
-        if sparse.issparse(X) and np.shares_memory(csr.data, X.data):
+        if sparse.issparse(X) and np.may_share_memory(csr.data, X.data):
             csr = csr.copy()
         csr.has_canonical_format = csr.has_sorted_indices = False
         csr.sum_duplicates()

@@ -38,7 +38,9 @@ class InvSqrt(NamedTuple):
             return self.eta0 * total
         root = math.sqrt(t)
         inverse = 1.0 / t
-        tail = 0.5 - inverse * (1.0 / 24.0 - inverse * inverse * (1.0 / 384.0 - inverse / 1024.0))
+        tail = 0.5 - inverse * (
+            1.0 / 24.0 - inverse * inverse * (1.0 / 384.0 - inverse * inverse / 1024.0)
+        )
         return self.eta0 * (2.0 * root + ZETA_HALF + tail / root)
 
 

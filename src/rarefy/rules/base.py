@@ -25,8 +25,8 @@ from rarefy.jit import compile_methods
 State = tuple[float, ...]
 R = TypeVar("R", bound=type)
 
-# What an intercept, which is never penalised, has instead.
-NO_PENALTY = {"l1": 0.0, "l2": None, "threshold": 0.0}
+# What an intercept, which is never penalised, has at zero.
+PENALTY_FIELDS = ("l1", "l2", "threshold")
 
 
 class Rule(Protocol):
@@ -66,5 +66,15 @@ def steps_without_gradient(self: Any) -> bool:
 
 def unpenalised(some_rule: Any) -> Any:
     """The same rule as it acts on the intercept."""
-    fields = {name: value for name, value in NO_PENALTY.items() if name in some_rule._fields}
-    return some_rule._replace(**fields)
+    return some_rule._replace(
+        **{
+            name: no_penalty(some_rule, name)
+            for name in PENALTY_FIELDS
+            if name in some_rule._fields
+        }
+    )
+
+
+def no_penalty(some_rule: Any, name: str) -> float | None:
+    """What stands for the absence of a penalty: None where that is its default, else zero."""
+    return None if some_rule._field_defaults.get(name, 0.0) is None else 0.0
