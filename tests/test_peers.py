@@ -118,8 +118,8 @@ class TextbookFtrl:
         w = {i: self.weight(i) for i in x}
         score = sum(w[i] * x[i] for i in x)
         p = 1 / (1 + exp(-score))
-        for i in x:
-            g = (p - label) * x[i]
+        for i, value in x.items():
+            g = (p - label) * value
             sigma = (sqrt(self.n[i] + g * g) - sqrt(self.n[i])) / self.alpha
             self.z[i] += g - sigma * w[i]
             self.n[i] += g * g
