@@ -13,7 +13,7 @@ $(READY): requirements.lock pyproject.toml
 	touch $@
 
 demo: $(READY)
-	$(BIN)/python demo/run.py
+	$(BIN)/python -m demo
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2

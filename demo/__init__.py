@@ -1,0 +1,1 @@
+"""Plain against feature-aware rules on made-up text: `python -m demo`."""
