@@ -5,10 +5,13 @@ import numbers
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from rarefy.errors import ConfigError
 from rarefy.intensity import Basis, Intensity, norm_for
 from rarefy.rules import ALIASES, CUMULATIVE, RULES
 from rarefy.rules.base import no_penalty
+from rarefy.rules.truncation import TruncatedGradient
 from rarefy.schedules import SCHEDULES, Constant
 
 DEFAULT_STEP = 1.0  # the papers' c
@@ -49,11 +52,20 @@ def check_number(name: str, value: Any) -> float:
     accepted += " or infinity" if may_be_infinite else ""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ConfigError(f"{name}={value!r}: {accepted} is expected.")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     in_range = number >= least if may_be_equal else number > least
     if not in_range or (math.isinf(number) and not may_be_infinite):
         raise ConfigError(f"{name}={value!r}: {accepted} is expected.")
     return number
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse anything but True and False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ConfigError(f"{name}={value!r}: True or False is expected.")
 
 
 def choose(name: str, value: Any, table: Mapping[str, Any]) -> Any:
@@ -89,14 +101,25 @@ def make_rule(
         given["eta0"] = eta0
     if isinstance(rule, tuple):
         if given:
+            values = ", ".join(f"{parameter}={value!r}" for parameter, value in given.items())
             raise ConfigError(
-                f"{', '.join(given)}: the rule {name} is given as an object and has its "
-                f"parameters already; set them there."
+                f"{values}: the rule {name} is given as an object and has its parameters already; "
+                f"set them there."
             )
-        instance = rule
+        instance = _check_object(rule)
     else:
         instance = _build(name, cls, given)
-    return instance, _schedule(name, schedule, eta0, default_eta0)
+    return instance, _schedule(cls, schedule, eta0, default_eta0)
+
+
+def _check_object(rule: Any) -> Any:
+    """A rule that was given as an object, if what it has of the usual parameters makes sense."""
+    for parameter, value in rule._asdict().items():
+        if parameter in RANGES and value is not None:
+            check_number(parameter, value)
+    if "l2" in rule._fields and rule.l2 == 0.0:
+        return rule._replace(l2=no_penalty(rule, "l2"))
+    return rule
 
 
 def _resolve(rule: Any) -> tuple[str, Any]:
@@ -108,7 +131,7 @@ def _resolve(rule: Any) -> tuple[str, Any]:
             raise ConfigError(f"rule={rule!r}: one of {names}, or a rule of your own, is expected.")
         return rule, RULES[canonical]
     cls = rule if isinstance(rule, type) else type(rule)
-    if not hasattr(cls, "state_fields"):
+    if "state_fields" not in vars(cls):
         raise ConfigError(
             f"rule={rule!r}: a name, or a NamedTuple decorated with rarefy.rule, is expected."
         )
@@ -154,6 +177,12 @@ def _build(name: str, cls: Any, given: dict[str, Any]) -> Any:
     if "intensity" in cls._fields:
         q, cap = checked.pop("q", math.inf), checked.pop("cap", None)
         checked["intensity"] = _intensity(name, q, given.get("basis"), cap)
+    missing = [field for field in cls._fields if field not in {**cls._field_defaults, **checked}]
+    if missing:
+        raise ConfigError(
+            f"rule={name}: {', '.join(missing)} has no default; give the rule as an object, "
+            f"{name}({missing[0]}=...)."
+        )
     return cls(**checked)
 
 
@@ -171,8 +200,8 @@ def _intensity(name: str, q: float, basis: str | None, cap: float | None) -> Int
     return Intensity(norm_for(q), Basis.UPDATE, own_cap if cap is None else cap)
 
 
-def _schedule(name: str, schedule: str | None, eta0: float | None, default_eta0: float) -> Any:
-    if name == "truncated-gradient":
+def _schedule(cls: type, schedule: str | None, eta0: float | None, default_eta0: float) -> Any:
+    if cls is TruncatedGradient:
         if schedule not in (None, "constant"):
             raise ConfigError(
                 f"schedule={schedule!r} has no meaning for the rule truncated-gradient: every K "

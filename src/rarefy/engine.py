@@ -14,8 +14,10 @@ from rarefy.jit import compiled, compiled_uncached, load, prefetch, store
 
 Floats = NDArray[np.float64]
 
-# Beyond it a prediction counts as diverged: long before anything overflows to infinity.
-LARGEST_SCORE = 1e100
+# Data beyond the first are refused, and scores beyond the second count as diverged: long before
+# anything, the square of a subgradient included, overflows to infinity.
+LARGEST_VALUE = 1e50
+LARGEST_SCORE = 1e75
 
 
 class Rows(NamedTuple):
@@ -180,6 +182,7 @@ _CACHED = Engine(*(compiled(loop) for loop in _LOOPS))
 _UNCACHED = Engine(*(compiled_uncached(loop) for loop in _LOOPS))
 
 
-def engine_for(rule: Any) -> Engine:
-    """Our own rules are cached on disk; of a user's rule we would not notice that it was edited."""
-    return _CACHED if type(rule).__module__.startswith("rarefy.rules.") else _UNCACHED
+def engine_for(*parts: Any) -> Engine:
+    """Our own rules and losses are cached on disk; of others we would not notice an edit."""
+    ours = all(type(part).__module__.startswith("rarefy.") for part in parts)
+    return _CACHED if ours else _UNCACHED

@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from rarefy.config import DEFAULT_STEP, check_number, choose, make_rule
+from rarefy.config import DEFAULT_STEP, check_flag, check_number, choose, make_rule
 from rarefy.errors import ConfigError, InputError
 from rarefy.learner import Learner
 from rarefy.losses import MARGIN_LOSSES, REGRESSION_LOSSES
 from rarefy.multiclass import MULTICLASS, multiclass_loss
-from rarefy.rows import as_csr, as_rows, check_importance, check_targets
+from rarefy.rows import as_csr, as_rows, check_importance, check_structure, check_targets
 
 RULE_PARAMETERS = ("l1", "l2", "q", "basis", "cap", "beta", "truncate_every", "threshold")
 # Losses whose slope grows with the error need shorter steps.
@@ -44,6 +44,8 @@ class _SparseOnline(BaseEstimator):
         """The rule and schedule that the parameters describe; all parameters are checked."""
         if self.n_features not in (None, "grow"):
             raise ConfigError(f"n_features={self.n_features!r}: None or 'grow' is expected.")
+        for flag in ("cumulative", "fit_intercept", "shuffle"):
+            check_flag(flag, getattr(self, flag))
         passes = self.passes
         if not isinstance(passes, numbers.Integral) or isinstance(passes, bool) or passes < 1:
             raise ConfigError(f"passes={passes!r}: a whole number >= 1 is expected.")
@@ -82,23 +84,41 @@ class _SparseOnline(BaseEstimator):
             self.__dict__.update(before)
             raise
 
-    def _check_rows(self, X: Any, *, reset: bool) -> sparse.csr_array:
-        if self.n_features == "grow" and not reset:
-            X, reset = self._with_known_columns(X)
+    def _check_rows(self, X: Any, *, reset: bool, learning: bool = True) -> sparse.csr_array:
+        """X as the engine needs it; with `reset` its columns become those of the estimator."""
+        check_structure(X)
+        checks = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": False}
         try:
-            X = validate_data(
-                self, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
-            )
+            if self.n_features == "grow" and not reset:
+                rows = as_csr(check_array(X, estimator=self, **checks))
+                return self._with_known_columns(rows, column_names(X), learning)
+            return as_csr(validate_data(self, X, reset=reset, **checks))
+        except InputError:
+            raise
         except ValueError as error:
             raise InputError(str(error)) from error
-        return as_csr(X)
 
-    def _with_known_columns(self, X: Any) -> tuple[Any, bool]:
-        """Widen a narrower X with columns of zeros; say whether X has columns that are new."""
-        missing = self.n_features_in_ - np.shape(X)[1]
-        if missing > 0:
-            X = sparse.hstack([sparse.csr_array(X), sparse.csr_array((np.shape(X)[0], missing))])
-        return X, missing < 0
+    def _with_known_columns(
+        self, rows: sparse.csr_array, names: list[str] | None, learning: bool
+    ) -> sparse.csr_array:
+        """Rows that may be narrower or wider than those before; new columns are for learning."""
+        known = getattr(self, "feature_names_in_", None)
+        if known is not None and names is not None:
+            for column, (ours, theirs) in enumerate(zip(known, names, strict=False)):
+                if ours != theirs:
+                    raise InputError(
+                        f"X has the name {theirs!r} for column {column}; {ours!r} is expected. "
+                        f"Columns may be added at the end, but not moved."
+                    )
+        n_rows, width = rows.shape
+        if width > self.n_features_in_:
+            if not learning:
+                return rows[:, : self.n_features_in_]
+            self.n_features_in_ = width
+            if known is not None and names is not None:
+                self.feature_names_in_ = np.asarray(names, dtype=object)
+        shape = (n_rows, self.n_features_in_)
+        return sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=shape)
 
     def _check_y(self, X: Any, y: Any) -> NDArray[Any]:
         try:
@@ -121,13 +141,18 @@ class _SparseOnline(BaseEstimator):
         self.learner_ = learner
 
     def _learn_more(self, X: sparse.csr_array, y: Any, importance: Any) -> None:
+        rule, schedule = self._check_parameters()
+        if (rule, schedule) != (self.learner_.rule, self.learner_.clock.schedule):
+            raise ConfigError(
+                f"The parameters describe {rule} with {schedule}, but learning began with "
+                f"{self.learner_.rule} and {self.learner_.clock.schedule}. Go on with those, or "
+                f"begin anew with fit."
+            )
         self.learner_.learn(as_rows(X, y, importance), self.n_features_in_)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
-        if self.n_features == "grow" and np.shape(X)[1] > self.n_features_in_:
-            X = sparse.csr_array(X)[:, : self.n_features_in_]
-        return self.learner_.scores(self._check_rows(X, reset=False))
+        return self.learner_.scores(self._check_rows(X, reset=False, learning=False))
 
     @property
     def sparse_coef_(self) -> sparse.csr_array:
@@ -163,6 +188,34 @@ class _SparseOnline(BaseEstimator):
         """Mean loss of the predictions made just before each example was learned."""
         check_is_fitted(self)
         return self.learner_.progressive_loss
+
+
+def column_names(X: Any) -> list[str] | None:
+    """The names of a data frame's columns, if it is one and they are strings."""
+    names = list(getattr(X, "columns", ()))
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def sorted_labels(name: str, labels: Any) -> NDArray[Any]:
+    """The distinct labels in order, if they are labels at all."""
+    labels = np.asarray(labels)
+    if labels.ndim != 1:
+        raise InputError(f"{name} has {labels.ndim} dimensions; a list of labels is expected.")
+    missing = labels[:0]
+    if labels.dtype.kind == "f":
+        missing = labels[np.isnan(labels)]
+    elif labels.dtype.kind == "O":
+        missing = labels[[is_missing(label) for label in labels]]
+    if len(missing):
+        raise InputError(f"{name} contains {missing[0]}, which is not a label.")
+    try:
+        return np.unique(labels)
+    except TypeError as error:
+        raise InputError(f"{name} mixes labels that cannot be put in order: {error}") from error
+
+
+def is_missing(label: Any) -> bool:
+    return label is None or (isinstance(label, float) and np.isnan(label))
 
 
 def _has_probabilities(estimator: "SparseOnlineClassifier") -> bool:
@@ -287,7 +340,7 @@ class SparseOnlineClassifier(ClassifierMixin, _SparseOnline):
             X = self._check_rows(X, reset=True)
             y = self._check_labels(X, y)
             importance = check_importance(sample_weight, len(y))
-            self.classes_ = np.unique(y)
+            self.classes_ = sorted_labels("y", y)
             learner = self._classes_learner()
             self._learn_passes(learner, X, self._encode(y), importance)
         return self
@@ -372,6 +425,8 @@ class SparseOnlineClassifier(ClassifierMixin, _SparseOnline):
         y = self._check_y(X, y)
         if y.dtype.kind == "f":
             check_targets("y", y)
+        elif y.dtype.kind == "O":
+            sorted_labels("y", y)
         try:
             check_classification_targets(y)
         except ValueError as error:
@@ -384,8 +439,10 @@ class SparseOnlineClassifier(ClassifierMixin, _SparseOnline):
                 raise InputError(
                     "classes=None: the first call of partial_fit needs all labels that will come."
                 )
-            self.classes_ = np.unique(classes)
-        elif classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
+            self.classes_ = sorted_labels("classes", classes)
+        elif classes is not None and not np.array_equal(
+            self.classes_, sorted_labels("classes", classes)
+        ):
             raise InputError(
                 f"classes={classes!r} is not the same as on the last call to partial_fit: "
                 f"{self.classes_!r}."

@@ -8,6 +8,7 @@ so that `rule.weight(clock, state)` costs nothing in the loop.
 import functools
 import hashlib
 import os
+import tempfile
 import types as python_types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,11 +37,11 @@ def helper(function: F) -> F:
 
 def compiled(function: F) -> F:
     """Compile a loop, with a disk cache that is dropped when any source of the package changes."""
-    with _cache_directory():
-        try:
-            return numba.njit(cache=True, **OPTIONS)(function)  # type: ignore[no-any-return]
-        except RuntimeError:  # no place to write a cache to
-            return compiled_uncached(function)
+    folder = _cache_folder()
+    if folder is None:
+        return compiled_uncached(function)
+    with _numba_cache_in(folder):
+        return numba.njit(cache=True, **OPTIONS)(function)  # type: ignore[no-any-return]
 
 
 def compiled_uncached(function: F) -> F:
@@ -57,16 +58,28 @@ def _source_digest() -> str:
     return digest.hexdigest()[:16]
 
 
-@contextmanager
-def _cache_directory() -> Iterator[None]:
-    """Point Numba's cache to our own folder, for the functions decorated inside only.
+@functools.cache
+def _cache_folder() -> str | None:
+    """Our own cache folder, or None if there is no place for one.
 
     Numba does not notice when a callee in another file is edited; a folder named by a digest of
     all our sources does.
     """
-    before = numba.config.CACHE_DIR
     user_cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    numba.config.CACHE_DIR = str(Path(before or user_cache) / "rarefy" / _source_digest())
+    folder = Path(numba.config.CACHE_DIR or user_cache) / "rarefy" / _source_digest()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return None
+    return str(folder)
+
+
+@contextmanager
+def _numba_cache_in(folder: str) -> Iterator[None]:
+    """Point Numba's cache to the folder, for the functions decorated inside only."""
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = folder
     try:
         yield
     finally:
@@ -74,8 +87,9 @@ def _cache_directory() -> Iterator[None]:
 
 
 def compile_methods(cls: C) -> C:
-    """Make the methods of a NamedTuple class callable from compiled code."""
-    methods = {name: value for name, value in vars(cls).items() if _is_method(name, value)}
+    """Make the methods of a NamedTuple class, inherited ones too, callable from compiled code."""
+    members = {name: getattr(cls, name) for name in dir(cls)}
+    methods = {name: value for name, value in members.items() if _is_method(name, value)}
     cls.compiled_methods = {  # type: ignore[attr-defined]
         name: _bound_function_template(cls, name, method) for name, method in methods.items()
     }
@@ -93,7 +107,7 @@ class _MethodsOfNamedTuples(AttributeTemplate):
     key = types.BaseNamedTuple
 
     def generic_resolve(self, typ: Any, attribute: str) -> Any:
-        templates = getattr(typ.instance_class, "compiled_methods", {})
+        templates = vars(typ.instance_class).get("compiled_methods", {})
         return types.BoundFunction(templates[attribute], typ) if attribute in templates else None
 
 

@@ -3,12 +3,13 @@
 from typing import Any
 
 import numpy as np
+from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 from scipy import sparse
 
 from rarefy.clock import clock_after, next_round
 from rarefy.engine import Floats, Rows, engine_for
-from rarefy.errors import DivergenceError
+from rarefy.errors import ConfigError, DivergenceError
 from rarefy.rows import csr_parts
 from rarefy.rules import unpenalised
 from rarefy.store import grown_state, new_state
@@ -79,11 +80,15 @@ class Learner:
             self.progress,
             self.state.nbytes > CACHE_BYTES,
         )
-        engine = engine_for(self.rule)
-        if self.n_outputs == 1:
-            clock, n_learned = engine.learn(*arguments)
-        else:
-            clock, n_learned = engine.learn_classes(*arguments, self.n_outputs)
+        engine = engine_for(self.rule, self.loss)
+        try:
+            if self.n_outputs == 1:
+                clock, n_learned = engine.learn(*arguments)
+            else:
+                clock, n_learned = engine.learn_classes(*arguments, self.n_outputs)
+        except NumbaError as error:
+            name = type(self.rule).__name__
+            raise ConfigError(f"the rule {name} cannot be compiled: {error}") from error
         if n_learned < len(rows.y):
             self._restore(rows, before)
             self.n_features = n_features_before
@@ -119,7 +124,7 @@ class Learner:
         out = np.zeros((csr.shape[0], self.n_outputs))
         out += self.intercept()
         clock = next_round(self.rule, self.clock)
-        engine_for(self.rule).scores(self.rule, *csr_parts(csr), clock, self.state, out)
+        engine_for(self.rule, self.loss).scores(self.rule, *csr_parts(csr), clock, self.state, out)
         return out
 
     def intercept(self) -> Floats:
@@ -133,7 +138,7 @@ class Learner:
 
     def weights(self) -> sparse.csr_array:
         """All weights that are not zero, (n_outputs, n_features), built without the dense width."""
-        nonzero = engine_for(self.rule).nonzero
+        nonzero = engine_for(self.rule, self.loss).nonzero
         clock = next_round(self.rule, self.clock)
         state = self.state[: self.n_features * self.n_outputs]
         count = nonzero(self.rule, clock, state, np.empty(0, np.int64), np.empty(0))

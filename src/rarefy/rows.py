@@ -6,24 +6,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rarefy.engine import LARGEST_SCORE, Rows
+from rarefy.engine import LARGEST_VALUE, Rows
 from rarefy.errors import InputError
 from rarefy.jit import compiled
 
-FINE, REORDER, BAD_INDEX, BAD_VALUE = range(4)
+FINE, REORDER, BAD_VALUE = range(3)
 
 
 @compiled
-def _scan(indptr: Any, indices: Any, values: Any, n_columns: int) -> tuple[int, int, int]:
+def _scan(indptr: Any, indices: Any, values: Any) -> tuple[int, int, int]:
     """What is the matter with the entries, and with which entry of which row."""
     verdict = FINE
     for row in range(len(indptr) - 1):
         previous = -1
         for j in range(indptr[row], indptr[row + 1]):
             column, value = indices[j], values[j]
-            if column < 0 or column >= n_columns:
-                return BAD_INDEX, row, j
-            if not abs(value) <= LARGEST_SCORE:
+            if not abs(value) <= LARGEST_VALUE:
                 return BAD_VALUE, row, j
             if column <= previous or value == 0.0:
                 verdict = REORDER
@@ -31,21 +29,38 @@ def _scan(indptr: Any, indices: Any, values: Any, n_columns: int) -> tuple[int, 
     return verdict, 0, 0
 
 
+def check_structure(X: Any) -> None:
+    """Refuse a compressed matrix whose pointers lead astray, before any code follows them."""
+    if not sparse.issparse(X) or X.format not in ("csr", "csc"):
+        return
+    n_lines, n_across = X.shape if X.format == "csr" else X.shape[::-1]
+    indptr, indices = X.indptr, X.indices
+    n_entries = min(len(indices), len(X.data))
+    if len(indptr) != n_lines + 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any():
+        raise InputError(f"X.indptr has to rise from 0 in {n_lines} steps; it is {indptr}.")
+    if indptr[-1] > n_entries:
+        raise InputError(f"X.indptr ends at {indptr[-1]}, but X has {n_entries} entries.")
+    used = indices[: indptr[-1]]
+    if len(used) and (used.min() < 0 or used.max() >= n_across):
+        entry = int(np.argmax((used < 0) | (used >= n_across)))
+        line = int(np.searchsorted(indptr, entry, side="right")) - 1
+        across, along = ("column", "row") if X.format == "csr" else ("row", "column")
+        raise InputError(
+            f"X has {across} index {used[entry]} in {along} {line}; "
+            f"indices from 0 to {n_across - 1} are expected."
+        )
+
+
 def as_csr(X: Any) -> sparse.csr_array:
-    """Dense or sparse input as checked CSR, each row ascending, duplicates added, zeros dropped."""
+    """Dense or sparse input as CSR of finite values, rows ascending, duplicates added, no zeros."""
     if not sparse.issparse(X):
         X = np.asarray(X, dtype=np.float64)
     csr = sparse.csr_array(X)
-    verdict, row, entry = _scan(*csr_parts(csr), csr.shape[1])
-    if verdict == BAD_INDEX:
-        raise InputError(
-            f"X has column index {csr.indices[entry]} in row {row}; "
-            f"indices from 0 to {csr.shape[1] - 1} are expected."
-        )
+    verdict, row, entry = _scan(*csr_parts(csr))
     if verdict == BAD_VALUE:
         raise InputError(
             f"Input X contains {describe(csr.data[entry])} in row {row}, column "
-            f"{csr.indices[entry]}; finite numbers up to {LARGEST_SCORE:g} are expected."
+            f"{csr.indices[entry]}; finite numbers up to {LARGEST_VALUE:g} are expected."
         )
     if verdict == REORDER:
         if sparse.issparse(X) and np.may_share_memory(csr.data, X.data):
@@ -79,12 +94,12 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
 def check_targets(name: str, values: NDArray[Any]) -> NDArray[np.float64]:
     """A finite float per row, or an error that says which one is not."""
     values = np.asarray(values, dtype=np.float64)
-    bad = ~(np.abs(values) <= LARGEST_SCORE)
+    bad = ~(np.abs(values) <= LARGEST_VALUE)
     if bad.any():
         row = int(bad.argmax())
         raise InputError(
             f"Input {name} contains {describe(values[row])} in row {row}; "
-            f"finite numbers up to {LARGEST_SCORE:g} are expected."
+            f"finite numbers up to {LARGEST_VALUE:g} are expected."
         )
     return values
 
