@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from itertools import chain
 from typing import NamedTuple
 
 import numba
@@ -370,7 +371,11 @@ def compiled(rule, schedule, loss, x, y) -> list[tuple[float, ...]]:
 
 PLAIN = {
     **{name: cls(l1=0.02) if "l1" in cls._fields else cls() for name, cls in RULES.items()},
-    **{f"cumulative {name}": CUMULATIVE[RULES[name]](l1=0.02) for name in ("fobos", "fr-comid")},
+    **{f"cumulative {name}": CUMULATIVE[RULES[name]][0](l1=0.02) for name in ("fobos", "fr-comid")},
+    **{
+        f"cumulative {name}, l2": CUMULATIVE[RULES[name]][1](l1=0.02, l2=0.1)
+        for name in ("fobos", "fr-comid")
+    },
     "rounding": RULES["rounding"](truncate_every=5.0, threshold=0.1),
     "ftrl": RULES["ftrl"](l1=0.5),
     "fobos with l2": RULES["fobos"](l1=0.02, l2=0.1),
@@ -380,7 +385,8 @@ PLAIN = {
 
 
 def test_all_rules_are_compared():
-    assert {type(rule) for rule in PLAIN.values()} >= {*RULES.values(), *CUMULATIVE.values()}
+    every_rule = {*RULES.values(), *chain.from_iterable(CUMULATIVE.values())}
+    assert {type(rule) for rule in PLAIN.values()} >= every_rule
 
 
 @pytest.mark.parametrize("name", list(PLAIN))

@@ -93,7 +93,10 @@ def make_rule(
                 f"cumulative=True has no meaning for the rule {name}: only fobos and fr-comid have "
                 f"a cumulative penalty."
             )
-        cls = CUMULATIVE[cls]
+        l2 = check_number("l2", given.pop("l2", 0.0))
+        without, elastic = CUMULATIVE[cls]
+        cls = elastic if l2 > 0.0 else without
+        given.update({"l2": l2} if l2 > 0.0 else {})
     own_steps = "eta0" in cls._fields
     if own_steps and schedule is not None:
         raise _absent("schedule", schedule, name)

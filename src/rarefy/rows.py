@@ -1,6 +1,6 @@
 """From user's arrays to rows that the engine may trust: checked, sorted, without zeros."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,43 +10,60 @@ from rarefy.engine import LARGEST_VALUE, Rows
 from rarefy.errors import InputError
 from rarefy.jit import compiled
 
-FINE, REORDER, BAD_VALUE = range(3)
+
+class Findings(NamedTuple):
+    """How many entries of a CSR matrix are not as the engine needs them."""
+
+    bad_values: int  # NaN, infinite, or too large
+    zeros: int
+    out_of_order: int
+    out_of_range: int  # as far as can be told from the ends of rows that are in order
 
 
 @compiled
-def _scan(indptr: Any, indices: Any, values: Any) -> tuple[int, int, int]:
-    """What is the matter with the entries, and with which entry of which row."""
-    verdict = FINE
+def _scan(indptr: Any, indices: Any, values: Any, n_columns: int) -> Findings:
+    """Counted in plain sweeps without early exits: they run at the speed of memory."""
+    bad_values, zeros, falls, falls_between_rows, out_of_range = 0, 0, 0, 0, 0
+    n_entries = indptr[-1]
+    for j in range(n_entries):
+        bad_values += not abs(values[j]) <= LARGEST_VALUE
+        zeros += values[j] == 0.0
+    for j in range(1, n_entries):
+        falls += indices[j] <= indices[j - 1]
     for row in range(len(indptr) - 1):
-        previous = -1
-        for j in range(indptr[row], indptr[row + 1]):
-            column, value = indices[j], values[j]
-            if not abs(value) <= LARGEST_VALUE:
-                return BAD_VALUE, row, j
-            if column <= previous or value == 0.0:
-                verdict = REORDER
-            previous = column
-    return verdict, 0, 0
+        begin, end = indptr[row], indptr[row + 1]
+        if begin < end:
+            out_of_range += (indices[begin] < 0) | (indices[end - 1] >= n_columns)
+            if begin > 0:
+                falls_between_rows += indices[begin] <= indices[begin - 1]
+    return Findings(bad_values, zeros, falls - falls_between_rows, out_of_range)
 
 
 def check_structure(X: Any) -> None:
     """Refuse a compressed matrix whose pointers lead astray, before any code follows them."""
     if not sparse.issparse(X) or X.format not in ("csr", "csc"):
         return
-    n_lines, n_across = X.shape if X.format == "csr" else X.shape[::-1]
-    indptr, indices = X.indptr, X.indices
-    n_entries = min(len(indices), len(X.data))
+    n_lines = X.shape[0] if X.format == "csr" else X.shape[1]
+    indptr, n_entries = X.indptr, min(len(X.indices), len(X.data))
     if len(indptr) != n_lines + 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any():
         raise InputError(f"X.indptr has to rise from 0 in {n_lines} steps; it is {indptr}.")
     if indptr[-1] > n_entries:
         raise InputError(f"X.indptr ends at {indptr[-1]}, but X has {n_entries} entries.")
-    used = indices[: indptr[-1]]
-    if len(used) and (used.min() < 0 or used.max() >= n_across):
-        entry = int(np.argmax((used < 0) | (used >= n_across)))
-        line = int(np.searchsorted(indptr, entry, side="right")) - 1
-        across, along = ("column", "row") if X.format == "csr" else ("row", "column")
+    if X.format == "csc":
+        check_range(X)
+
+
+def check_range(X: Any) -> None:
+    """Refuse a compressed matrix with an index outside of its shape."""
+    lines, across, n_across = "row", "column", X.shape[1]
+    if X.format == "csc":
+        lines, across, n_across = "column", "row", X.shape[0]
+    indices = X.indices[: X.indptr[-1]]
+    outside = np.flatnonzero((indices < 0) | (indices >= n_across))
+    if len(outside):
+        line = int(np.searchsorted(X.indptr, outside[0], side="right")) - 1
         raise InputError(
-            f"X has {across} index {used[entry]} in {along} {line}; "
+            f"X has {across} index {indices[outside[0]]} in {lines} {line}; "
             f"indices from 0 to {n_across - 1} are expected."
         )
 
@@ -56,13 +73,17 @@ def as_csr(X: Any) -> sparse.csr_array:
     if not sparse.issparse(X):
         X = np.asarray(X, dtype=np.float64)
     csr = sparse.csr_array(X)
-    verdict, row, entry = _scan(*csr_parts(csr))
-    if verdict == BAD_VALUE:
+    found = _scan(*csr_parts(csr), csr.shape[1])
+    if found.out_of_range or found.out_of_order:
+        check_range(csr)
+    if found.bad_values:
+        entry = int(np.argmin(np.abs(csr.data) <= LARGEST_VALUE))
+        row = int(np.searchsorted(csr.indptr, entry, side="right")) - 1
         raise InputError(
             f"Input X contains {describe(csr.data[entry])} in row {row}, column "
             f"{csr.indices[entry]}; finite numbers up to {LARGEST_VALUE:g} are expected."
         )
-    if verdict == REORDER:
+    if found.zeros or found.out_of_order:
         if sparse.issparse(X) and np.may_share_memory(csr.data, X.data):
             csr = csr.copy()
         csr.has_canonical_format = csr.has_sorted_indices = False

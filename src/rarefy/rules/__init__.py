@@ -4,7 +4,12 @@ from typing import Any
 
 from rarefy.rules.adagrad import AdagradFobos, AdagradRda
 from rarefy.rules.base import Rule, State, rule, unpenalised
-from rarefy.rules.cumulative import CumulativeFobos, CumulativeFrComid
+from rarefy.rules.cumulative import (
+    CumulativeFobos,
+    CumulativeFrComid,
+    ElasticCumulativeFobos,
+    ElasticCumulativeFrComid,
+)
 from rarefy.rules.dual_averaging import Frda, Rda
 from rarefy.rules.fobos import Fobos, FrComid
 from rarefy.rules.ftrl import Ftrl
@@ -27,6 +32,10 @@ RULES: dict[str, Any] = {
     "ftrl": Ftrl,
 }
 ALIASES = {"sgft": "fr-comid", "hf-fobos": "fr-comid", "stda": "frda"}
-CUMULATIVE: dict[type, type] = {Fobos: CumulativeFobos, FrComid: CumulativeFrComid}
+# with the cumulative penalty, and with l2 beside it
+CUMULATIVE: dict[type, tuple[Any, Any]] = {
+    Fobos: (CumulativeFobos, ElasticCumulativeFobos),
+    FrComid: (CumulativeFrComid, ElasticCumulativeFrComid),
+}
 
 __all__ = ["ALIASES", "CUMULATIVE", "RULES", "Rule", "State", "rule", "unpenalised"]

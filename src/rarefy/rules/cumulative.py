@@ -4,8 +4,8 @@ A feature is penalised only in rounds in which it occurs, and then with all that
 λ S_t is the penalty that any weight could have received so far, `paid` (k) what this one has
 received. With r = 1 it is the method that scikit-learn's SGD implements as penalty='l1'.
 
-The papers have no l2 here. It acts in every round, w ← (w - η_t g) / (1 + η_t λ₂), before the
-cumulative step.
+The papers have no l2 here. The rules with it let it act in every round, w ← (w - η_t g) /
+(1 + η_t λ₂), before the cumulative step; `since` is the clock's `decay` when a weight was written.
 """
 
 import math
@@ -14,14 +14,8 @@ from typing import NamedTuple
 from rarefy.clock import Clock
 from rarefy.intensity import Intensity
 from rarefy.jit import helper
-from rarefy.proximal import penalise, proximal_decay, soft
+from rarefy.proximal import proximal_decay, soft
 from rarefy.rules.base import State, rule
-
-
-@helper
-def decayed(w: float, l2: float | None, clock: Clock, since: float) -> float:
-    """The weight after the rounds in which only l2 acted on it."""
-    return w if l2 is None else w * math.exp(since - clock.decay_before)
 
 
 @helper
@@ -31,18 +25,55 @@ def pay(w: float, due: float, paid: float) -> tuple[float, float]:
     return left, paid + (left - w)
 
 
-@rule("w", "paid", "since")
+@rule("w", "paid")
 class CumulativeFobos(NamedTuple):
     """w' = w - η_t g, then |w'| is lowered until λ S_t is paid in all."""
 
     l1: float = 3e-4
-    l2: float | None = None
 
     def weight(self, clock: Clock, state: State) -> float:
-        return decayed(state[0], self.l2, clock, state[2])
+        return state[0]
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-        w = penalise(self.weight(clock, state) - clock.eta * g, 0.0, self.l2, clock.eta)
+        w, paid = state
+        return pay(w - clock.eta * g, self.l1 * clock.total, paid)
+
+    def steps_without_gradient(self) -> bool:
+        return True
+
+
+@rule("w", "paid", "r")
+class CumulativeFrComid(NamedTuple):
+    """The same with r_t λ S_t for λ S_t."""
+
+    l1: float = 3e-4
+    intensity: Intensity = Intensity()
+
+    def weight(self, clock: Clock, state: State) -> float:
+        return state[0]
+
+    def step(self, clock: Clock, state: State, g: float, x: float) -> State:
+        w, paid, r = state
+        r = self.intensity.grow(r, g, x, clock.eta)
+        w, paid = pay(w - clock.eta * g, r * self.l1 * clock.total, paid)
+        return w, paid, r
+
+    def steps_without_gradient(self) -> bool:
+        return True
+
+
+@rule("w", "paid", "since")
+class ElasticCumulativeFobos(NamedTuple):
+    """The cumulative penalty with l2."""
+
+    l1: float = 3e-4
+    l2: float = 0.0
+
+    def weight(self, clock: Clock, state: State) -> float:
+        return state[0] * math.exp(state[2] - clock.decay_before)
+
+    def step(self, clock: Clock, state: State, g: float, x: float) -> State:
+        w = (self.weight(clock, state) - clock.eta * g) / (1.0 + clock.eta * self.l2)
         w, paid = pay(w, self.l1 * clock.total, state[1])
         return w, paid, clock.decay
 
@@ -54,19 +85,19 @@ class CumulativeFobos(NamedTuple):
 
 
 @rule("w", "paid", "since", "r")
-class CumulativeFrComid(NamedTuple):
-    """The same with r_t λ S_t for λ S_t."""
+class ElasticCumulativeFrComid(NamedTuple):
+    """The feature-aware cumulative penalty with l2."""
 
     l1: float = 3e-4
-    l2: float | None = None
+    l2: float = 0.0
     intensity: Intensity = Intensity()
 
     def weight(self, clock: Clock, state: State) -> float:
-        return decayed(state[0], self.l2, clock, state[2])
+        return state[0] * math.exp(state[2] - clock.decay_before)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         r = self.intensity.grow(state[3], g, x, clock.eta)
-        w = penalise(self.weight(clock, state) - clock.eta * g, 0.0, self.l2, clock.eta)
+        w = (self.weight(clock, state) - clock.eta * g) / (1.0 + clock.eta * self.l2)
         w, paid = pay(w, r * self.l1 * clock.total, state[1])
         return w, paid, clock.decay, r
 
