@@ -12,12 +12,13 @@ import numpy as np
 from benchmarks.data import zipf_rows
 from benchmarks.tables import markdown_table
 from benchmarks.timing import best_of
+from rarefy.checks import as_csr
 from rarefy.config import make_rule
 from rarefy.engine import Rows
 from rarefy.jit import row_width
 from rarefy.learner import Learner
 from rarefy.losses import Logistic
-from rarefy.rows import as_csr, as_rows
+from rarefy.rows import as_rows
 from rarefy.rules import RULES
 from rarefy.store import new_state
 

@@ -16,13 +16,14 @@ from sklearn.model_selection import GridSearchCV
 
 import rarefy
 from rarefy import ConfigError, SparseOnlineClassifier
+from rarefy.checks import as_csr
 from rarefy.clock import clock_after, next_round
 from rarefy.intensity import EuclideanNorm, Intensity, MaximumNorm, PowerNorm, SumNorm
 from rarefy.learner import Learner
 from rarefy.losses import MARGIN_LOSSES, REGRESSION_LOSSES, Squared
 from rarefy.multiclass import CrammerSinger, OneVsRest, Softmax
 from rarefy.proximal import passed_after, passed_before, penalise, proximal_decay, shrink, soft
-from rarefy.rows import as_csr, as_rows
+from rarefy.rows import as_rows
 from rarefy.rules import CUMULATIVE, RULES
 from rarefy.schedules import SCHEDULES, Constant, InvSqrt
 from tests import data

@@ -1,9 +1,14 @@
 """Sparse online learning that keeps the rare features that matter."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from rarefy.errors import ConfigError, DivergenceError, InputError, RarefyError
-from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.jit import helper
 from rarefy.rules import rule
+
+if TYPE_CHECKING:
+    from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
 
 __version__ = "0.1.0"
 
@@ -17,3 +22,15 @@ __all__ = [
     "helper",
     "rule",
 ]
+
+# Imported when first used: scikit-learn takes most of the time of a start.
+_LATE = {
+    "SparseOnlineClassifier": "rarefy.estimators",
+    "SparseOnlineRegressor": "rarefy.estimators",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module 'rarefy' has no attribute {name!r}")
+    return getattr(import_module(_LATE[name]), name)

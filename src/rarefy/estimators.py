@@ -14,12 +14,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from rarefy.checks import as_csr, check_importance, check_structure, check_targets
 from rarefy.config import DEFAULT_STEP, check_flag, check_number, choose, make_rule
 from rarefy.errors import ConfigError, InputError
 from rarefy.learner import Learner
 from rarefy.losses import MARGIN_LOSSES, REGRESSION_LOSSES
 from rarefy.multiclass import MULTICLASS, multiclass_loss
-from rarefy.rows import as_csr, as_rows, check_importance, check_structure, check_targets
+from rarefy.rows import as_rows
 
 RULE_PARAMETERS = ("l1", "l2", "q", "basis", "cap", "beta", "truncate_every", "threshold")
 # Losses whose slope grows with the error need shorter steps.
@@ -152,7 +153,9 @@ class _SparseOnline(BaseEstimator):
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
-        return self.learner_.scores(self._check_rows(X, reset=False, learning=False))
+        rows = self._check_rows(X, reset=False, learning=False)
+        nothing = np.zeros(rows.shape[0])
+        return self.learner_.scores(as_rows(rows, nothing, nothing))
 
     @property
     def sparse_coef_(self) -> sparse.csr_array:

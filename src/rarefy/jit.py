@@ -200,3 +200,28 @@ def prefetch(typing_context: Any, rule: Any, state: Any, slot: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(rule, state, slot), codegen
+
+
+@intrinsic
+def load_word(typing_context: Any, data: Any, position: Any) -> Any:
+    """Eight bytes of an array of bytes from a position on, as a little-endian uint64.
+
+    The caller sees to it that they are there.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        start = make_array(signature.args[0])(context, builder, args[0]).data
+        pointer = builder.bitcast(builder.gep(start, [args[1]]), ir.IntType(64).as_pointer())
+        return builder.load(pointer, align=1)
+
+    return types.uint64(data, types.intp), codegen
+
+
+@intrinsic
+def trailing_zeros(typing_context: Any, word: Any) -> Any:
+    """How many of the lowest bits of a uint64 are zero; 64 for zero."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.IntType(1)(0))
+
+    return types.uint64(types.uint64), codegen

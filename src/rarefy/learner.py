@@ -5,12 +5,10 @@ from typing import Any
 import numpy as np
 from numba.core.errors import NumbaError
 from numpy.typing import NDArray
-from scipy import sparse
 
 from rarefy.clock import clock_after, next_round
 from rarefy.engine import Floats, Rows, engine_for
 from rarefy.errors import ConfigError, DivergenceError
-from rarefy.rows import csr_parts
 from rarefy.rules import unpenalised
 from rarefy.store import grown_state, new_state
 
@@ -61,14 +59,15 @@ class Learner:
         self.state = grown_state(self.state, n_fields, n_features * self.n_outputs)
         self.n_features = max(self.n_features, n_features)
 
-    def learn(self, rows: Rows, n_features: int = 0) -> None:
+    def learn(self, rows: Rows, n_features: int = 0, *, restorable: bool = True) -> None:
         """Learn the rows, or, if the weights diverge, raise and be as before.
 
-        `n_features` may announce more columns than there were so far.
+        `n_features` may announce more columns than there were so far. Without `restorable` nothing
+        is kept to go back to, which is faster, and the learner is of no use after an error.
         """
         n_features_before = self.n_features
         self._grow(n_features)
-        before = self._snapshot(rows)
+        before = self._snapshot(rows) if restorable else None
         arguments = (
             self.rule,
             self.intercept_rule,
@@ -119,12 +118,12 @@ class Learner:
         self.intercept_state[:] = intercept
         self.progress[:] = progress
 
-    def scores(self, csr: sparse.csr_array) -> Floats:
-        """One score per row and output."""
-        out = np.zeros((csr.shape[0], self.n_outputs))
+    def scores(self, rows: Rows) -> Floats:
+        """One score per row and output; labels and importance do not matter."""
+        out = np.zeros((len(rows.indptr) - 1, self.n_outputs))
         out += self.intercept()
         clock = next_round(self.rule, self.clock)
-        engine_for(self.rule, self.loss).scores(self.rule, *csr_parts(csr), clock, self.state, out)
+        engine_for(self.rule, self.loss).scores(self.rule, *rows[:3], clock, self.state, out)
         return out
 
     def intercept(self) -> Floats:
@@ -136,14 +135,21 @@ class Learner:
             out[output] = self.intercept_rule.weight(clock, tuple(row[:n_fields]))
         return out
 
-    def weights(self) -> sparse.csr_array:
-        """All weights that are not zero, (n_outputs, n_features), built without the dense width."""
+    def nonzero(self) -> tuple[NDArray[np.int64], Floats]:
+        """The slots with a weight that is not zero, and the weights."""
         nonzero = engine_for(self.rule, self.loss).nonzero
         clock = next_round(self.rule, self.clock)
         state = self.state[: self.n_features * self.n_outputs]
         count = nonzero(self.rule, clock, state, np.empty(0, np.int64), np.empty(0))
         slots, weights = np.empty(count, np.int64), np.empty(count)
         nonzero(self.rule, clock, state, slots, weights)
+        return slots, weights
+
+    def weights(self) -> Any:
+        """All weights that are not zero, (n_outputs, n_features), CSR, never dense."""
+        from scipy import sparse
+
+        slots, weights = self.nonzero()
         features, outputs = np.divmod(slots, self.n_outputs)
         shape = (self.n_outputs, self.n_features)
         return sparse.coo_array((weights, (outputs, features)), shape=shape).tocsr()

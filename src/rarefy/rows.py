@@ -1,156 +1,28 @@
-"""From user's arrays to rows that the engine may trust: checked, sorted, without zeros."""
+"""Rows as the compiled loops take them."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from rarefy.engine import LARGEST_VALUE, Rows
-from rarefy.errors import InputError
-from rarefy.jit import compiled
+from rarefy.engine import Rows
 
 
-class Findings(NamedTuple):
-    """How many entries of a CSR matrix are not as the engine needs them."""
-
-    bad_values: int  # NaN, infinite, or too large
-    zeros: int
-    out_of_order: int
-    out_of_range: int  # as far as can be told from the ends of rows that are in order
-
-
-@compiled
-def _scan(indptr: Any, indices: Any, values: Any, n_columns: int) -> Findings:
-    """Counted in plain sweeps without early exits: they run at the speed of memory."""
-    bad_values, zeros, falls, falls_between_rows, out_of_range = 0, 0, 0, 0, 0
-    n_entries = indptr[-1]
-    for j in range(n_entries):
-        bad_values += not abs(values[j]) <= LARGEST_VALUE
-        zeros += values[j] == 0.0
-    for j in range(1, n_entries):
-        falls += indices[j] <= indices[j - 1]
-    for row in range(len(indptr) - 1):
-        begin, end = indptr[row], indptr[row + 1]
-        if begin < end:
-            out_of_range += (indices[begin] < 0) | (indices[end - 1] >= n_columns)
-            if begin > 0:
-                falls_between_rows += indices[begin] <= indices[begin - 1]
-    return Findings(bad_values, zeros, falls - falls_between_rows, out_of_range)
-
-
-def check_structure(X: Any) -> None:
-    """Refuse a compressed matrix whose pointers lead astray, before any code follows them."""
-    if not sparse.issparse(X) or X.format not in ("csr", "csc"):
-        return
-    n_lines = X.shape[0] if X.format == "csr" else X.shape[1]
-    indptr, n_entries = X.indptr, min(len(X.indices), len(X.data))
-    if len(indptr) != n_lines + 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any():
-        raise InputError(f"X.indptr has to rise from 0 in {n_lines} steps; it is {indptr}.")
-    if indptr[-1] > n_entries:
-        raise InputError(f"X.indptr ends at {indptr[-1]}, but X has {n_entries} entries.")
-    if X.format == "csc":
-        check_range(X)
-
-
-def check_range(X: Any) -> None:
-    """Refuse a compressed matrix with an index outside of its shape."""
-    lines, across, n_across = "row", "column", X.shape[1]
-    if X.format == "csc":
-        lines, across, n_across = "column", "row", X.shape[0]
-    indices = X.indices[: X.indptr[-1]]
-    outside = np.flatnonzero((indices < 0) | (indices >= n_across))
-    if len(outside):
-        line = int(np.searchsorted(X.indptr, outside[0], side="right")) - 1
-        raise InputError(
-            f"X has {across} index {indices[outside[0]]} in {lines} {line}; "
-            f"indices from 0 to {n_across - 1} are expected."
-        )
-
-
-def as_csr(X: Any) -> sparse.csr_array:
-    """Dense or sparse input as CSR of finite values, rows ascending, duplicates added, no zeros."""
-    if not sparse.issparse(X):
-        X = np.asarray(X, dtype=np.float64)
-    csr = sparse.csr_array(X)
-    found = _scan(*csr_parts(csr), csr.shape[1])
-    if found.out_of_range or found.out_of_order:
-        check_range(csr)
-    if found.bad_values:
-        entry = int(np.argmin(np.abs(csr.data) <= LARGEST_VALUE))
-        row = int(np.searchsorted(csr.indptr, entry, side="right")) - 1
-        raise InputError(
-            f"Input X contains {describe(csr.data[entry])} in row {row}, column "
-            f"{csr.indices[entry]}; finite numbers up to {LARGEST_VALUE:g} are expected."
-        )
-    if found.zeros or found.out_of_order:
-        if sparse.issparse(X) and np.may_share_memory(csr.data, X.data):
-            csr = csr.copy()
-        csr.has_canonical_format = csr.has_sorted_indices = False
-        csr.sum_duplicates()
-        csr.eliminate_zeros()
-    return csr
-
-
-def csr_parts(csr: sparse.csr_array) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """indptr, indices, values with the types that the loops are compiled for.
+def csr_parts(csr: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """indptr, indices, values of a CSR matrix with the types that the loops are compiled for.
 
     They are handed on as read-only views, so that memory-mapped input needs no second compilation.
     """
     indices = csr.indices if csr.indices.dtype == np.int32 else csr.indices.astype(np.int64)
     parts = (csr.indptr.astype(np.int64), indices, np.asarray(csr.data, dtype=np.float64))
-    return tuple(_read_only(part) for part in parts)  # type: ignore[return-value]
+    return tuple(read_only(part) for part in parts)  # type: ignore[return-value]
 
 
-def as_rows(csr: sparse.csr_array, y: NDArray[Any], importance: NDArray[Any]) -> Rows:
-    return Rows(*csr_parts(csr), _read_only(y), _read_only(importance))
+def as_rows(csr: Any, y: NDArray[Any], importance: NDArray[Any]) -> Rows:
+    return Rows(*csr_parts(csr), read_only(y), read_only(importance))
 
 
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
-
-
-def check_targets(name: str, values: NDArray[Any]) -> NDArray[np.float64]:
-    """A finite float per row, or an error that says which one is not."""
-    values = np.asarray(values, dtype=np.float64)
-    bad = ~(np.abs(values) <= LARGEST_VALUE)
-    if bad.any():
-        row = int(bad.argmax())
-        raise InputError(
-            f"Input {name} contains {describe(values[row])} in row {row}; "
-            f"finite numbers up to {LARGEST_VALUE:g} are expected."
-        )
-    return values
-
-
-def check_importance(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
-    """One finite weight >= 0 per row."""
-    if sample_weight is None:
-        return np.ones(n_rows)
-    try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"sample_weight has to be numbers: {error}") from None
-    if weights.ndim == 0:
-        weights = np.full(n_rows, float(weights))
-    if weights.shape != (n_rows,):
-        raise InputError(
-            f"sample_weight has shape {weights.shape}; one weight for each of the {n_rows} rows of "
-            f"X is expected. Sample weights must be 1D array or scalar."
-        )
-    weights = check_targets("sample_weight", weights)
-    if (weights < 0.0).any():
-        row = int((weights < 0.0).argmax())
-        raise InputError(
-            f"sample_weight contains {weights[row]:g} in row {row}; weights >= 0 are expected."
-        )
-    return weights
-
-
-def describe(value: float) -> str:
-    """A number as messages show it; NaN and infinity by the names that scikit-learn uses."""
-    if np.isnan(value):
-        return "NaN"
-    return "infinity" if np.isinf(value) else f"{value:g}"

@@ -1,0 +1,71 @@
+"""The hash of string features: XXH64, so that any program can compute the same keys.
+
+The key of a feature is XXH64(name, seed), where the seed is XXH64(namespace, 0), or 0 for features
+without a namespace; both strings in UTF-8.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.jit import helper
+
+_U64 = np.uint64
+PRIME1, PRIME2 = _U64(0x9E3779B185EBCA87), _U64(0xC2B2AE3D27D4EB4F)
+PRIME3, PRIME4 = _U64(0x165667B19E3779F9), _U64(0x85EBCA77C2B2AE63)
+PRIME5 = _U64(0x27D4EB2F165667C5)
+
+
+@helper
+def _rotate(x: np.uint64, bits: int) -> np.uint64:
+    return (x << _U64(bits)) | (x >> _U64(64 - bits))
+
+
+@helper
+def _word(data: NDArray[np.uint8], i: int, n_bytes: int) -> np.uint64:
+    """n_bytes of data from i on as a little-endian number."""
+    word = _U64(0)
+    for k in range(n_bytes):
+        word |= _U64(data[i + k]) << _U64(8 * k)
+    return word
+
+
+@helper
+def _round(lane: np.uint64, word: np.uint64) -> np.uint64:
+    return _rotate(lane + word * PRIME2, 31) * PRIME1
+
+
+@helper
+def _merge(h: np.uint64, lane: np.uint64) -> np.uint64:
+    return (h ^ _round(_U64(0), lane)) * PRIME1 + PRIME4
+
+
+@helper
+def xxh64(data: NDArray[np.uint8], begin: int, end: int, seed: np.uint64) -> np.uint64:
+    """XXH64 of data[begin:end]."""
+    i = begin
+    h = seed + PRIME5
+    if end - begin >= 32:
+        a, b, c, d = seed + PRIME1 + PRIME2, seed + PRIME2, seed, seed - PRIME1
+        while i + 32 <= end:
+            a = _round(a, _word(data, i, 8))
+            b = _round(b, _word(data, i + 8, 8))
+            c = _round(c, _word(data, i + 16, 8))
+            d = _round(d, _word(data, i + 24, 8))
+            i += 32
+        h = _rotate(a, 1) + _rotate(b, 7) + _rotate(c, 12) + _rotate(d, 18)
+        h = _merge(_merge(_merge(_merge(h, a), b), c), d)
+    h += _U64(end - begin)
+    while i + 8 <= end:
+        h = _rotate(h ^ _round(_U64(0), _word(data, i, 8)), 27) * PRIME1 + PRIME4
+        i += 8
+    if i + 4 <= end:
+        h = _rotate(h ^ (_word(data, i, 4) * PRIME1), 23) * PRIME2 + PRIME3
+        i += 4
+    while i < end:
+        h = _rotate(h ^ (_U64(data[i]) * PRIME5), 11) * PRIME1
+        i += 1
+    h ^= h >> _U64(33)
+    h *= PRIME2
+    h ^= h >> _U64(29)
+    h *= PRIME3
+    return h ^ (h >> _U64(32))

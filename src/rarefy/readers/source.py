@@ -1,0 +1,143 @@
+"""Bytes from files, globs and standard input, decompressed, in blocks of whole lines."""
+
+import bz2
+import glob
+import gzip
+import lzma
+import mmap
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.errors import InputError
+
+BLOCK_BYTES = 4 << 20
+LONGEST_LINE = 64 << 20
+STDIN = "-"
+
+COMPRESSIONS = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+PADDING = b"\n" * 8  # what a parser may look at behind the end
+
+
+class Block:
+    """Whole lines of one file: data[begin:end], with at least eight bytes behind the end."""
+
+    def __init__(self, data: NDArray[np.uint8], begin: int, end: int) -> None:
+        self.data = data
+        self.begin = begin
+        self.end = end
+
+    @property
+    def text(self) -> bytes:
+        return self.data[self.begin : self.end].tobytes()
+
+
+def padded(text: bytes) -> Block:
+    return Block(np.frombuffer(text + PADDING, np.uint8), 0, len(text))
+
+
+def expand(paths: Iterable[str | Path]) -> list[str]:
+    """The files that paths and globs name, in order; '-' is standard input."""
+    files: list[str] = []
+    for path in map(str, paths):
+        found = [path] if path == STDIN or Path(path).exists() else sorted(glob.glob(path))
+        if not found:
+            raise InputError(f"{path}: there is no such file.")
+        files += found
+    for file in files:
+        if file != STDIN and Path(file).is_dir():
+            raise InputError(f"{file} is a folder; name the files in it, as in '{file}/*'.")
+    return files
+
+
+def blocks(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
+    """The file's lines, a few megabytes at a time; a last line without an end is given one."""
+    try:
+        raw: Any = sys.stdin.buffer if path == STDIN else open(path, "rb")  # noqa: SIM115
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}.") from error
+    with raw:
+        start = raw.peek(6)
+        kind = next((kind for magic, kind in COMPRESSIONS.items() if start.startswith(magic)), None)
+        if kind is not None:
+            yield from _streamed_blocks(OPENERS[kind](raw), path, block_bytes)
+        elif path != STDIN and Path(path).is_file() and start:
+            yield from _mapped_blocks(raw, path, block_bytes)
+        else:
+            yield from _streamed_blocks(raw, path, block_bytes)
+
+
+def _mapped_blocks(raw: BinaryIO, path: str, block_bytes: int) -> Iterator[Block]:
+    """A plain file is mapped into memory and never copied, but for its end."""
+    mapped = mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ)
+    data = np.frombuffer(mapped, np.uint8)
+    begin, last = 0, len(data) - len(PADDING)
+    while begin + block_bytes <= last:
+        end = mapped.rfind(b"\n", begin, begin + block_bytes) + 1
+        if end == 0:
+            end = mapped.find(b"\n", begin + block_bytes, begin + LONGEST_LINE) + 1
+            if end == 0 and last - begin > LONGEST_LINE:
+                raise _line_too_long(path)
+            if end == 0 or end > last:
+                break
+        yield Block(data, begin, end)
+        begin = end
+    rest = data[begin:].tobytes()
+    if rest:
+        yield padded(rest if rest.endswith(b"\n") else rest + b"\n")
+
+
+def _streamed_blocks(stream: Any, path: str, block_bytes: int) -> Iterator[Block]:
+    rest = b""
+    while chunk := _read(stream, path, block_bytes):
+        cut = chunk.rfind(b"\n") + 1
+        if cut == 0:
+            rest += chunk
+            if len(rest) > LONGEST_LINE:
+                raise _line_too_long(path)
+            continue
+        yield padded(rest + chunk[:cut])
+        rest = chunk[cut:]
+    if rest:
+        yield padded(rest + b"\n")
+
+
+def _line_too_long(path: str) -> InputError:
+    return InputError(
+        f"{path}: there is a line of more than {LONGEST_LINE >> 20} MiB; is this a text file?"
+    )
+
+
+def _read(stream: Any, path: str, n_bytes: int) -> bytes:
+    try:
+        return stream.read(n_bytes)  # type: ignore[no-any-return]
+    except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+        raise InputError(f"{path}: the compressed data is damaged or cut off: {error}") from error
+
+
+def _open_zstd(raw: BinaryIO) -> Any:
+    try:
+        import zstandard
+    except ImportError as error:
+        raise InputError(
+            f"{raw.name} is compressed with zstd; reading it needs `pip install rarefy[zstd]`."
+        ) from error
+    return zstandard.open(raw)
+
+
+OPENERS: dict[str, Any] = {
+    "gzip": gzip.open,
+    "bzip2": bz2.open,
+    "xz": lzma.open,
+    "zstd": _open_zstd,
+}

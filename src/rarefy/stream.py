@@ -1,0 +1,62 @@
+"""Learning from, and predicting, the batches of a reader."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.engine import LARGEST_VALUE, Rows
+from rarefy.errors import InputError
+from rarefy.learner import Learner
+from rarefy.losses import MARGIN_LOSSES
+from rarefy.readers import Reader
+from rarefy.readers.ahead import READY_ITEMS, ahead
+from rarefy.slots import HashedSlots
+
+Floats = NDArray[np.float64]
+# One batch is being made, some wait, one is being learned.
+ROOMS = READY_ITEMS + 2
+Progress = Callable[[Learner], None]
+
+
+def targets(loss: str, labels: Floats) -> tuple[Floats, str]:
+    """What the loss learns for each label (NaN where it cannot), and which labels it can take."""
+    if loss in MARGIN_LOSSES:
+        y = np.where(labels == 1.0, 1.0, np.where((labels == -1.0) | (labels == 0.0), -1.0, np.nan))
+        return y, "-1 or 0, and 1"
+    return np.where(np.abs(labels) <= LARGEST_VALUE, labels, np.nan), "a number"
+
+
+def training_rows(reader: Reader, slots: HashedSlots, loss: str) -> Iterator[Rows]:
+    """Rows to learn; a row without a label that the loss can take is an error with its place."""
+    for batch in reader.batches(ROOMS):
+        y, accepted = targets(loss, batch.labels)
+        if np.isnan(y).any():
+            row = int(np.isnan(y).argmax())
+            raise InputError(
+                f"{batch.place(row)}: the label is {batch.labels[row]:g}; "
+                f"loss={loss!r} takes {accepted}."
+            )
+        yield slots.rows(batch, y)
+
+
+def learn_stream(
+    learner: Learner,
+    reader: Reader,
+    slots: HashedSlots,
+    loss: str,
+    *,
+    passes: int = 1,
+    progress: Progress = lambda learner: None,
+) -> None:
+    """Learn all that the reader gives, `passes` times; call `progress` after every batch."""
+    for _ in range(passes):
+        for rows in ahead(training_rows(reader, slots, loss)):
+            learner.learn(rows, restorable=False)
+            progress(learner)
+
+
+def score_stream(learner: Learner, reader: Reader, slots: HashedSlots) -> Iterator[Floats]:
+    """The score of every row, a batch at a time; labels do not matter."""
+    for rows in ahead(slots.rows(batch, batch.labels) for batch in reader.batches(ROOMS)):
+        yield learner.scores(rows).ravel()
