@@ -9,6 +9,7 @@ from rarefy.rules import rule
 
 if TYPE_CHECKING:
     from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
+    from rarefy.readers import read
 
 __version__ = "0.1.0"
 
@@ -20,13 +21,15 @@ __all__ = [
     "SparseOnlineClassifier",
     "SparseOnlineRegressor",
     "helper",
+    "read",
     "rule",
 ]
 
-# Imported when first used: scikit-learn takes most of the time of a start.
+# Imported when first used; scikit-learn takes most of the time of a start.
 _LATE = {
     "SparseOnlineClassifier": "rarefy.estimators",
     "SparseOnlineRegressor": "rarefy.estimators",
+    "read": "rarefy.readers",
 }
 
 
