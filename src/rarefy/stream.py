@@ -1,6 +1,6 @@
 """Learning from, and predicting, the batches of a reader."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +11,12 @@ from rarefy.learner import Learner
 from rarefy.losses import MARGIN_LOSSES
 from rarefy.readers import Reader
 from rarefy.readers.ahead import READY_ITEMS, ahead
+from rarefy.readers.batch import Batch
 from rarefy.slots import HashedSlots
 
 Floats = NDArray[np.float64]
 # One batch is being made, some wait, one is being learned.
 ROOMS = READY_ITEMS + 2
-Progress = Callable[[Learner], None]
 
 
 def targets(loss: str, labels: Floats) -> tuple[Floats, str]:
@@ -27,36 +27,28 @@ def targets(loss: str, labels: Floats) -> tuple[Floats, str]:
     return np.where(np.abs(labels) <= LARGEST_VALUE, labels, np.nan), "a number"
 
 
-def training_rows(reader: Reader, slots: HashedSlots, loss: str) -> Iterator[Rows]:
-    """Rows to learn; a row without a label that the loss can take is an error with its place."""
-    for batch in reader.batches(ROOMS):
-        y, accepted = targets(loss, batch.labels)
-        if np.isnan(y).any():
-            row = int(np.isnan(y).argmax())
-            raise InputError(
-                f"{batch.place(row)}: the label is {batch.labels[row]:g}; "
-                f"loss={loss!r} takes {accepted}."
-            )
-        yield slots.rows(batch, y)
+def training_rows(batch: Batch, slots: HashedSlots, loss: str) -> Rows:
+    """Rows to learn; a label that the loss cannot take is an error that names its place."""
+    y, accepted = targets(loss, batch.labels)
+    if np.isnan(y).any():
+        row = int(np.isnan(y).argmax())
+        raise InputError(
+            f"{batch.place(row)}: the label is {batch.labels[row]:g}; "
+            f"loss={loss!r} takes {accepted}."
+        )
+    return slots.rows(batch, y)
 
 
 def learn_stream(
-    learner: Learner,
-    reader: Reader,
-    slots: HashedSlots,
-    loss: str,
-    *,
-    passes: int = 1,
-    progress: Progress = lambda learner: None,
+    learner: Learner, reader: Reader, slots: HashedSlots, loss: str, *, passes: int = 1
 ) -> None:
-    """Learn all that the reader gives, `passes` times; call `progress` after every batch."""
+    """Learn all that the reader gives, `passes` times."""
     for _ in range(passes):
-        for rows in ahead(training_rows(reader, slots, loss)):
-            learner.learn(rows, restorable=False)
-            progress(learner)
+        for batch in ahead(reader.batches(ROOMS)):
+            learner.learn(training_rows(batch, slots, loss), restorable=False)
 
 
 def score_stream(learner: Learner, reader: Reader, slots: HashedSlots) -> Iterator[Floats]:
     """The score of every row, a batch at a time; labels do not matter."""
-    for rows in ahead(slots.rows(batch, batch.labels) for batch in reader.batches(ROOMS)):
-        yield learner.scores(rows).ravel()
+    for batch in ahead(reader.batches(ROOMS)):
+        yield learner.scores(slots.rows(batch, batch.labels)).ravel()
