@@ -91,10 +91,20 @@ def _mapped_blocks(raw: BinaryIO, path: str, block_bytes: int) -> Iterator[Block
             if end == 0 or end > last:
                 break
         yield Block(data, begin, end)
+        _forget(mapped, begin, end)
         begin = end
     rest = data[begin:].tobytes()
     if rest:
         yield padded(rest if rest.endswith(b"\n") else rest + b"\n")
+
+
+def _forget(mapped: mmap.mmap, begin: int, end: int) -> None:
+    """Let go of the pages of a block that was dealt with, so that the file does not fill memory."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        first, last = begin // mmap.PAGESIZE, end // mmap.PAGESIZE
+        if last > first:
+            length = (last - first) * mmap.PAGESIZE
+            mapped.madvise(mmap.MADV_DONTNEED, first * mmap.PAGESIZE, length)
 
 
 def _streamed_blocks(stream: Any, path: str, block_bytes: int) -> Iterator[Block]:
