@@ -8,11 +8,11 @@ import click
 import numpy as np
 
 from rarefy.config import make_rule
-from rarefy.errors import RarefyError
+from rarefy.errors import InputError, RarefyError
 from rarefy.intensity import Basis
 from rarefy.learner import Learner
 from rarefy.losses import MARGIN_LOSSES, REGRESSION_LOSSES
-from rarefy.model_file import Model, load_model, save_model
+from rarefy.model_file import Model, check_place, load_model, save_model
 from rarefy.readers import BAD_LINES, PARSERS, Reader, read
 from rarefy.rules import ALIASES, RULES
 from rarefy.rules.ogd import Ogd
@@ -31,6 +31,10 @@ class Commands(click.Group):
             return super().invoke(context)
         except RarefyError as error:
             raise click.ClickException(str(error)) from error
+        except OSError as error:
+            raise click.ClickException(f"{error.filename}: {error.strerror}.") from error
+        except MemoryError as error:
+            raise click.ClickException("there is not enough memory; try fewer --bits.") from error
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -59,7 +63,11 @@ def reading_options(command: Any) -> Any:
 @main.command()
 @reading_options
 @click.option("-o", "--output", "model_path", required=True, help="Where to write the model.")
-@click.option("--rule", type=click.Choice([*RULES, *ALIASES]), default="frda", show_default=True)
+@click.option(
+    "--rule",
+    type=click.Choice([*RULES, *ALIASES]),
+    help="Default: frda, or adagrad-fobos for regression.",
+)
 @click.option("--loss", type=click.Choice(list(LOSSES)), default="logistic", show_default=True)
 @click.option("--l1", type=float, help="More of it, fewer weights.")
 @click.option("--l2", type=float)
@@ -104,13 +112,19 @@ def train(
       rarefy train reviews.svm.gz -o reviews.model --rule frda --l1 3e-4
     """
     start = time.perf_counter()
+    check_place(model_path)
     reader = read(*data, format=format, bad_lines=bad_lines)
     slots = HashedSlots(bits)
-    rule, schedule = make_rule(rule_parameters.pop("rule"), **rule_parameters)
+    default_rule = "adagrad-fobos" if loss in REGRESSION_LOSSES else "frda"
+    chosen = rule_parameters.pop("rule") or default_rule
+    rule, schedule = make_rule(chosen, loss=loss, **rule_parameters)
     learner = Learner(
         rule, schedule, LOSSES[loss](), n_features=slots.n_slots, fit_intercept=not no_intercept
     )
     learn_stream(learner, reader, slots, loss, passes=passes)
+    report_bad_lines(reader)
+    if learner.t == 0:
+        raise InputError(f"{' '.join(data)}: there are no examples to learn from.")
     kept, weights = learner.nonzero()
     parameters = {"rule": str(rule), "schedule": str(schedule), "passes": passes, "data": data}
     save_model(
@@ -126,7 +140,6 @@ def train(
             weights=weights,
         ),
     )
-    report_bad_lines(reader)
     if not quiet:
         seconds = time.perf_counter() - start
         click.echo(
@@ -157,6 +170,8 @@ def predict(
     Example:
       rarefy predict reviews.model new.svm --probabilities
     """
+    if scores and probabilities:
+        raise click.UsageError("choose between --scores and --probabilities.")
     model = load_model(model_path)
     if probabilities and model.loss != "logistic":
         raise click.UsageError(f"the model has the {model.loss} loss, which has no probabilities.")

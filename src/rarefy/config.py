@@ -15,6 +15,8 @@ from rarefy.rules.truncation import TruncatedGradient
 from rarefy.schedules import SCHEDULES, Constant
 
 DEFAULT_STEP = 1.0  # the papers' c
+# Losses whose slope grows with the error need shorter steps.
+STEEP_LOSS_STEPS = {"squared": 0.05, "squared_hinge": 0.1, "modified_huber": 0.1}
 CONSTANT_STEP_SHARE = 0.05  # a step that never shrinks starts at this share of it
 DEFAULT_CAP = 1e6  # the thesis's V
 UPDATE_BASED = ("sgft", "hf-fobos")
@@ -81,10 +83,13 @@ def make_rule(
     cumulative: bool = False,
     schedule: str | None = None,
     eta0: float | None = None,
-    default_eta0: float = DEFAULT_STEP,
+    loss: str = "",
     **parameters: Any,
 ) -> tuple[Any, Any]:
-    """The rule and the schedule that a user asks for; None stands for the rule's own default."""
+    """The rule and the schedule that a user asks for; None stands for the rule's own default.
+
+    The default of eta0 depends on the loss, given by name.
+    """
     given = {name: value for name, value in parameters.items() if value is not None}
     name, cls = _resolve(rule)
     if cumulative:
@@ -112,6 +117,7 @@ def make_rule(
         instance = _check_object(rule)
     else:
         instance = _build(name, cls, given)
+    default_eta0 = STEEP_LOSS_STEPS.get(loss, DEFAULT_STEP)
     return instance, _schedule(cls, schedule, eta0, default_eta0)
 
 

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from rarefy.checks import as_csr, check_importance, check_structure, check_targets
-from rarefy.config import DEFAULT_STEP, check_flag, check_number, choose, make_rule
+from rarefy.config import check_flag, check_number, choose, make_rule
 from rarefy.errors import ConfigError, InputError
 from rarefy.learner import Learner
 from rarefy.losses import MARGIN_LOSSES, REGRESSION_LOSSES
@@ -23,8 +23,6 @@ from rarefy.multiclass import MULTICLASS, multiclass_loss
 from rarefy.rows import as_rows
 
 RULE_PARAMETERS = ("l1", "l2", "q", "basis", "cap", "beta", "truncate_every", "threshold")
-# Losses whose slope grows with the error need shorter steps.
-DEFAULT_STEPS = {"squared": 0.05, "squared_hinge": 0.1, "modified_huber": 0.1}
 
 
 class _SparseOnline(BaseEstimator):
@@ -59,7 +57,7 @@ class _SparseOnline(BaseEstimator):
             cumulative=self.cumulative,
             schedule=self.schedule,
             eta0=self.eta0,
-            default_eta0=DEFAULT_STEPS.get(self.loss, DEFAULT_STEP),
+            loss=self.loss,
             **{name: getattr(self, name) for name in RULE_PARAMETERS},
         )
 

@@ -36,7 +36,22 @@ def training_rows(batch: Batch, slots: HashedSlots, loss: str) -> Rows:
             f"{batch.place(row)}: the label is {batch.labels[row]:g}; "
             f"loss={loss!r} takes {accepted}."
         )
-    return slots.rows(batch, y)
+    return slots.rows(checked(batch), y)
+
+
+def checked(batch: Batch) -> Batch:
+    """The batch, if the engine can take all of its values; an error with the place otherwise."""
+    for name, numbers in (("value", batch.values), ("importance", batch.importance)):
+        if len(numbers) and not np.abs(numbers).max() <= LARGEST_VALUE:
+            first = int((np.abs(numbers) > LARGEST_VALUE).argmax())
+            row = first
+            if name == "value":
+                row = int(np.searchsorted(batch.indptr, first, side="right")) - 1
+            raise InputError(
+                f"{batch.place(row)}: the {name} {numbers[first]:g} is too large; "
+                f"numbers up to {LARGEST_VALUE:g} are expected."
+            )
+    return batch
 
 
 def learn_stream(
@@ -51,4 +66,4 @@ def learn_stream(
 def score_stream(learner: Learner, reader: Reader, slots: HashedSlots) -> Iterator[Floats]:
     """The score of every row, a batch at a time; labels do not matter."""
     for batch in ahead(reader.batches(ROOMS)):
-        yield learner.scores(slots.rows(batch, batch.labels)).ravel()
+        yield learner.scores(slots.rows(checked(batch), batch.labels)).ravel()

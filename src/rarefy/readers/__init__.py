@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rarefy.config import choose
 from rarefy.errors import InputError
 from rarefy.readers.batch import (
@@ -27,7 +25,8 @@ PARSERS = {"svmlight": parse_svmlight, "vw": parse_vw}
 ENDINGS = {".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".vw": "vw"}
 BAD_LINES = ("stop", "skip")
 SHOWN_BAD_LINES = 5
-SHOWN_TEXT = 20  # characters before and after a fault
+SHOWN_TEXT = 20  # bytes before and after a fault
+INVALID = 0xFF  # a byte that is in no valid line
 
 __all__ = ["Batch", "Reader", "read"]
 
@@ -56,6 +55,7 @@ class Reader:
         self.skip_bad_lines = skip_bad_lines
         self.n_bad_lines = 0
         self.bad_lines: list[str] = []  # what was wrong with the first of them
+        self._stdin_was_read = False
 
     def __iter__(self) -> Iterator[Batch]:
         return self.batches()
@@ -65,75 +65,102 @@ class Reader:
 
         Fresh memory for every batch would cost a tenth of the time.
         """
-        rooms: list[Room] = []
+        self.n_bad_lines, self.bad_lines = 0, []
+        rooms: list[Room | None] = [None] * (n_rooms or 1)
+        n = 0
         for file in self.files:
+            self._check_stdin(file)
             parse, line = None, 1
-            for n, block in enumerate(blocks(file)):
+            for block in blocks(file):
                 parse = parse or PARSERS[self.format or recognise(file, block)]
-                valid = self._valid_utf8(file, line, block)
-                room = self._room(rooms, n_rooms, n, valid.end - valid.begin)
-                batch, line = self._parse(parse, file, valid, line, room)
+                room = None if n_rooms is None else rooms[n % n_rooms]
+                if room is None or len(room.values) < room_size(block.end - block.begin):
+                    room = room_for(max(block.end - block.begin, BLOCK_BYTES if n_rooms else 0))
+                rooms[n % len(rooms)] = room
+                batch, line = self._parse(parse, file, block, line, room)
                 yield batch
+                n += 1
 
-    def _room(self, rooms: list[Room], n_rooms: int | None, n: int, n_bytes: int) -> Room:
-        """Room for the n-th block, used before if possible."""
-        if n_rooms is None:
-            return room_for(n_bytes)
-        if len(rooms) < n_rooms:
-            rooms.append(room_for(max(n_bytes, BLOCK_BYTES)))
-            return rooms[-1]
-        if len(rooms[n % n_rooms].values) < room_size(n_bytes):
-            rooms[n % n_rooms] = room_for(n_bytes)
-        return rooms[n % n_rooms]
+    def _check_stdin(self, file: str) -> None:
+        if file == STDIN and self._stdin_was_read:
+            raise InputError(
+                "-: standard input can be read only once; for several passes name a file."
+            )
+        self._stdin_was_read |= file == STDIN
 
     def _parse(
         self, parse: Any, file: str, block: Block, line: int, room: Room
     ) -> tuple[Batch, int]:
         """The rows of a block that begins at a line, and the line at which the next one does."""
+        block, not_utf8 = without_invalid_lines(block)
         parsed = parse(block.data, block.end, Parsed(0, 0, block.begin, line, Problem.NONE), room)
         while parsed.problem != Problem.NONE:
-            expected = EXPECTED[parsed.problem]
-            self._note(fault(file, parsed.line, block, parsed.position, f"{expected} is expected"))
-            after = line_end_of(block, parsed.position) + 1
-            go_on = parsed._replace(position=after, line=parsed.line + 1, problem=Problem.NONE)
+            end = line_end(block, parsed.position)
+            if not self.skip_bad_lines or len(self.bad_lines) < SHOWN_BAD_LINES:
+                what = not_utf8.get(parsed.line - line)
+                if what is None:
+                    expected = f"{EXPECTED[parsed.problem]} is expected"
+                    what = fault(block, parsed.position, expected)
+                self.bad_lines.append(f"{file}:{parsed.line}:{what}")
+            self.n_bad_lines += 1
+            if not self.skip_bad_lines:
+                raise InputError(self.bad_lines[-1])
+            go_on = parsed._replace(position=end + 1, line=parsed.line + 1, problem=Problem.NONE)
             parsed = parse(block.data, block.end, go_on, room)
         return filled(file, room, parsed), parsed.line
 
-    def _valid_utf8(self, file: str, first_line: int, block: Block) -> Block:
-        """The block with nothing left of lines that are not text."""
-        if block.data[block.begin : block.end].max() < 0x80:
-            return block
-        text = block.text
-        while (position := first_invalid(text)) is not None:
-            bad = padded(text)
-            line = first_line + text.count(b"\n", 0, position)
-            self._note(fault(file, line, bad, position, f"0x{text[position]:02x} is not UTF-8"))
-            end = line_end_of(bad, position)
-            text = text[: text.rfind(b"\n", 0, position) + 1] + text[end:]
-        return padded(text)
 
-    def _note(self, message: str) -> None:
-        """Stop at a bad line, or remember it."""
-        if not self.skip_bad_lines:
-            raise InputError(message)
-        self.n_bad_lines += 1
-        if len(self.bad_lines) < SHOWN_BAD_LINES:
-            self.bad_lines.append(message)
+def without_invalid_lines(block: Block) -> tuple[Block, dict[int, str]]:
+    """The block with lines that are not UTF-8 made such that no parser takes them.
 
-
-def line_end_of(block: Block, position: int) -> int:
-    newlines = np.flatnonzero(block.data[position : block.end] == ord("\n"))
-    return position + int(newlines[0])
+    Also what to say of these lines, which are counted from the block's beginning.
+    """
+    if block.end == block.begin or block.data[block.begin : block.end].max() < 0x80:
+        return block, {}
+    text = block.text
+    if first_invalid(text) is None:
+        return block, {}
+    copy = padded(text)
+    data = copy.data.copy()
+    faults, begin = {}, 0
+    for n, line in enumerate(text.split(b"\n")):
+        position = None if line.isascii() else first_invalid(line)
+        if position is not None:
+            what = f"0x{line[position]:02x} is not UTF-8"
+            faults[n] = fault(copy, begin + position, what)
+            data[begin : begin + len(line)] = INVALID
+        begin += len(line) + 1
+    data.flags.writeable = False
+    return Block(data, copy.begin, copy.end), faults
 
 
-def fault(file: str, line: int, block: Block, position: int, what: str) -> str:
-    """path:line:column, what is wrong, and what stands there."""
-    text = block.data[block.begin : position].tobytes()
-    column = position - block.begin - text.rfind(b"\n")
-    end = min(line_end_of(block, position), position + SHOWN_TEXT)
-    begin = max(position - min(column - 1, SHOWN_TEXT), block.begin)
-    shown = block.data[begin:end].tobytes().decode("utf-8", "replace")
-    return f"{file}:{line}:{column}: {what}, near {shown!r}."
+def line_end(block: Block, position: int) -> int:
+    """The position of the newline at or after a position."""
+    window = 256
+    while True:
+        found = block.data[position : position + window].tobytes().find(b"\n")
+        if found >= 0:
+            return position + found
+        window *= 4
+
+
+def line_begin(block: Block, position: int) -> int:
+    """The position at which the line of a position begins."""
+    window = 256
+    while True:
+        begin = max(block.begin, position - window)
+        found = block.data[begin:position].tobytes().rfind(b"\n")
+        if found >= 0 or begin == block.begin:
+            return begin + found + 1
+        window *= 4
+
+
+def fault(block: Block, position: int, what: str) -> str:
+    """The column, what is wrong, and what stands there."""
+    begin, end = line_begin(block, position), line_end(block, position)
+    near = slice(max(begin, position - SHOWN_TEXT), min(end, position + SHOWN_TEXT))
+    shown = block.data[near].tobytes().decode("utf-8", "replace")
+    return f"{position - begin + 1}: {what}, near {shown!r}."
 
 
 def first_invalid(text: bytes) -> int | None:
@@ -145,15 +172,21 @@ def first_invalid(text: bytes) -> int | None:
     return None
 
 
+SVMLIGHT_LINE = re.compile(rb"\s*[-+]?[.0-9][-+.0-9eE]*(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?$")
+
+
 def recognise(file: str, block: Block) -> str:
-    """The format of a file, by its name or else by its first line."""
+    """The format of a file, by its name or else by its first line that says something."""
     for ending in Path(file).suffixes[::-1] if file != STDIN else ():
         if ending in ENDINGS:
             return ENDINGS[ending]
     start = block.data[block.begin : min(block.end, block.begin + 65536)].tobytes()
-    first = next((line for line in start.splitlines() if line.strip()), b"")
-    if b"|" in first:
-        return "vw"
-    if re.match(rb"\s*(#|[-+.0-9eE]+(\s+(qid:)?\d+:\S+)*\s*(#.*)?$)", first):
+    lines = start.splitlines()
+    if not start.endswith(b"\n"):
+        lines[-1] = lines[-1].rpartition(b" ")[0]  # the window may have cut a feature in two
+    lines = [line for line in lines if line.strip() and not line.lstrip().startswith(b"#")]
+    if not lines or SVMLIGHT_LINE.match(lines[0]):
         return "svmlight"
+    if b"|" in lines[0]:
+        return "vw"
     raise InputError(f"{file}: the format cannot be told; say format='svmlight' or format='vw'.")

@@ -3,11 +3,14 @@
 import bz2
 import glob
 import gzip
+import io
 import lzma
 import mmap
+import os
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,6 +29,7 @@ COMPRESSIONS = {
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
 }
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 PADDING = b"\n" * 8  # what a parser may look at behind the end
 
 
@@ -50,31 +54,68 @@ def expand(paths: Iterable[str | Path]) -> list[str]:
     """The files that paths and globs name, in order; '-' is standard input."""
     files: list[str] = []
     for path in map(str, paths):
-        found = [path] if path == STDIN or Path(path).exists() else sorted(glob.glob(path))
+        found = [path] if path == STDIN or os.path.exists(path) else sorted(glob.glob(path))
         if not found:
             raise InputError(f"{path}: there is no such file.")
         files += found
     for file in files:
-        if file != STDIN and Path(file).is_dir():
+        if file != STDIN and os.path.isdir(file):
             raise InputError(f"{file} is a folder; name the files in it, as in '{file}/*'.")
+    if files.count(STDIN) > 1:
+        raise InputError("-: standard input can be read only once.")
     return files
 
 
 def blocks(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
-    """The file's lines, a few megabytes at a time; a last line without an end is given one."""
+    """The file's lines, a few megabytes at a time; a last line without an end is given one.
+
+    A byte-order mark at the beginning is passed over.
+    """
+    with _opened(path) as raw:
+        start = raw.read(6)
+        kind = next((kind for magic, kind in COMPRESSIONS.items() if start.startswith(magic)), None)
+        if kind is not None:
+            found = _streamed_blocks(OPENERS[kind](_Joined(start, raw)), path, block_bytes)
+        elif start and os.path.isfile(path):
+            found = _mapped_blocks(raw, path, block_bytes)
+        else:
+            found = _streamed_blocks(_Joined(start, raw), path, block_bytes)
+        for n, block in enumerate(found):
+            if n == 0 and block.data[block.begin : block.end][:3].tobytes() == BYTE_ORDER_MARK:
+                block.begin += 3
+            yield block
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[Any]:
+    if path == STDIN:
+        if sys.stdin is None:
+            raise InputError("-: there is no standard input.")
+        yield sys.stdin.buffer
+        return
     try:
-        raw: Any = sys.stdin.buffer if path == STDIN else open(path, "rb")  # noqa: SIM115
+        raw = open(path, "rb")  # noqa: SIM115
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}.") from error
     with raw:
-        start = raw.peek(6)
-        kind = next((kind for magic, kind in COMPRESSIONS.items() if start.startswith(magic)), None)
-        if kind is not None:
-            yield from _streamed_blocks(OPENERS[kind](raw), path, block_bytes)
-        elif path != STDIN and Path(path).is_file() and start:
-            yield from _mapped_blocks(raw, path, block_bytes)
-        else:
-            yield from _streamed_blocks(raw, path, block_bytes)
+        yield raw
+
+
+class _Joined(io.RawIOBase):
+    """A stream whose first bytes were read already; pipes cannot go back."""
+
+    def __init__(self, start: bytes, stream: BinaryIO) -> None:
+        self._start = start
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._start[: len(buffer)] or self._stream.read(len(buffer))
+        self._start = self._start[len(data) :] if self._start else b""
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def _mapped_blocks(raw: BinaryIO, path: str, block_bytes: int) -> Iterator[Block]:
@@ -135,19 +176,45 @@ def _read(stream: Any, path: str, n_bytes: int) -> bytes:
         raise InputError(f"{path}: the compressed data is damaged or cut off: {error}") from error
 
 
-def _open_zstd(raw: BinaryIO) -> Any:
-    try:
-        import zstandard
-    except ImportError as error:
-        raise InputError(
-            f"{raw.name} is compressed with zstd; reading it needs `pip install rarefy[zstd]`."
-        ) from error
-    return zstandard.open(raw)
+class _ZstdFile:
+    """Decompressed zstd frames; unlike the library's own reader it notices a cut-off one."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        try:
+            import zstandard
+        except ImportError as error:
+            raise InputError(
+                "the data is compressed with zstd; reading it needs `pip install rarefy[zstd]`."
+            ) from error
+        self._raw = raw
+        self._error = zstandard.ZstdError
+        self._new_frame = zstandard.ZstdDecompressor().decompressobj
+        self._frame = self._new_frame()
+        self._waiting = b""
+
+    def read(self, n_bytes: int) -> bytes:
+        parts, n_read = [], 0
+        while n_read < n_bytes:
+            compressed = self._waiting or self._raw.read(1 << 16)
+            self._waiting = b""
+            if not compressed:
+                break
+            if self._frame.eof:
+                self._frame = self._new_frame()
+            try:
+                parts.append(self._frame.decompress(compressed))
+            except self._error as error:
+                raise OSError(str(error)) from error
+            self._waiting = self._frame.unused_data
+            n_read += len(parts[-1])
+        if n_read == 0 and not self._frame.eof:
+            raise EOFError("the last frame is not complete")
+        return b"".join(parts)
 
 
 OPENERS: dict[str, Any] = {
     "gzip": gzip.open,
     "bzip2": bz2.open,
     "xz": lzma.open,
-    "zstd": _open_zstd,
+    "zstd": _ZstdFile,
 }

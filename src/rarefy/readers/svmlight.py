@@ -40,7 +40,10 @@ def parse_svmlight(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
             return Parsed(row, room.indptr[row], i, line, Problem.LABEL)
         i = skip_blanks(data, i)
         if data[i] == 113 and data[i + 1] == 105 and data[i + 2] == 100 and data[i + 3] == COLON:
-            _, i = parse_index(data, i + 4)
+            begin = i + 4
+            _, i = parse_index(data, begin)
+            if i == begin or not (is_blank(data[i]) or data[i] == NEWLINE or data[i] == HASH):
+                return Parsed(row, room.indptr[row], i, line, Problem.INDEX)
             i = skip_blanks(data, i)
         while data[i] != NEWLINE and data[i] != HASH:
             begin = i
@@ -52,7 +55,7 @@ def parse_svmlight(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
             value, i = parse_number(data, i + 1)
             if math.isnan(value):
                 return Parsed(row, room.indptr[row], i, line, Problem.VALUE)
-            if not (is_blank(data[i]) or data[i] == NEWLINE):
+            if not (is_blank(data[i]) or data[i] == NEWLINE or data[i] == HASH):
                 return Parsed(row, room.indptr[row], i, line, Problem.AFTER_FEATURE)
             i = skip_blanks(data, i)
             room.keys[entry] = key

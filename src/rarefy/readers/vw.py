@@ -33,6 +33,11 @@ def ends_name(byte: Any) -> bool:
 
 
 @helper
+def ends_token(byte: Any) -> bool:
+    return is_blank(byte) or byte in (BAR, NEWLINE)
+
+
+@helper
 def name_end(data: Any, i: int) -> int:
     while not ends_name(data[i]):
         i += 1
@@ -100,20 +105,21 @@ def parse_vw(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
             weight = 1.0
             if data[i] == COLON:
                 weight, i = parse_number(data, i + 1)
-                if math.isnan(weight) or not (is_blank(data[i]) or data[i] == NEWLINE):
+                if math.isnan(weight) or not ends_token(data[i]):
                     return Parsed(row, room.indptr[row], i, line, Problem.NAMESPACE_VALUE)
             i = skip_blanks(data, i)
             while data[i] != BAR and data[i] != NEWLINE:
                 key, i = parse_name(data, i, seed, has_namespace)
-                value = 1.0
+                value = weight
                 if data[i] == COLON:
                     value, i = parse_number(data, i + 1)
-                    if math.isnan(value):
+                    value *= weight
+                    if not math.isfinite(value):
                         return Parsed(row, room.indptr[row], i, line, Problem.VALUE)
-                if not (is_blank(data[i]) or data[i] == NEWLINE or data[i] == BAR):
+                if not ends_token(data[i]):
                     return Parsed(row, room.indptr[row], i, line, Problem.AFTER_FEATURE)
                 room.keys[entry] = key
-                room.values[entry] = value * weight
+                room.values[entry] = value
                 entry += 1
                 i = skip_blanks(data, i)
         room.labels[row] = label
