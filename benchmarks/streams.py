@@ -1,10 +1,8 @@
 """`rarefy train` against VW, both from a text file of 1 GB to a model file, start-up included."""
 
-import os
 import subprocess
 import sys
 import tempfile
-import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -35,16 +33,25 @@ def write_text(folder: Path) -> dict[str, Path]:
     return paths
 
 
+# A small process of its own, because a child's peak memory counts what its parent has.
+LAUNCHER = """
+import os, subprocess, sys, time
+start = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:], stderr=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+print(time.perf_counter() - start, usage.ru_maxrss / 1024)
+sys.exit(status != 0)
+"""
+
+
 def run(command: list[str]) -> tuple[float, float]:
     """Seconds and peak memory (MiB) of a command, the fastest of several runs."""
+    launch = [sys.executable, "-c", LAUNCHER, *command]
     results = []
     for _ in range(REPEATS):
-        start = time.perf_counter()
-        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-        if status:
-            raise RuntimeError(f"{' '.join(command)} failed with status {status}")
-        results.append((time.perf_counter() - start, usage.ru_maxrss / 1024))
+        printed = subprocess.run(launch, check=True, capture_output=True).stdout
+        seconds, memory = map(float, printed.split())
+        results.append((seconds, memory))
     return min(results)
 
 

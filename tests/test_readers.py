@@ -23,7 +23,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import zstandard
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import rarefy.readers
@@ -117,7 +117,8 @@ def check_file(path: Path, text: bytes, format: str, n_bytes: int | None = None)
 
 
 def check_text(folder: Path, text: bytes, format: str, n_bytes: int | None = None) -> None:
-    assume(not text.startswith((*COMPRESSIONS, BYTE_ORDER_MARK)))
+    if text.startswith((*COMPRESSIONS, BYTE_ORDER_MARK)):
+        return
     check_file(written(folder, text), text, format, n_bytes)
 
 

@@ -87,14 +87,12 @@ def decay_between(rule: Any, schedule: Any, after: float, until: float) -> float
     for k in range(len(_NODES)):
         x = math.exp(middle + half * _NODES[k])
         total += half * _NODE_WEIGHTS[k] * x * rule.log_decay(x, schedule.eta(x))
-    return total + _end_correction(rule, schedule, until) - _end_correction(rule, schedule, tau)
-
-
-@helper
-def _end_correction(rule: Any, schedule: Any, t: float) -> float:
-    f0 = rule.log_decay(t - 1.0, schedule.eta(t - 1.0))
-    f1 = rule.log_decay(t, schedule.eta(t))
-    f2 = rule.log_decay(t + 1.0, schedule.eta(t + 1.0))
-    f3 = rule.log_decay(t + 2.0, schedule.eta(t + 2.0))
-    first, third = f2 - f1, f3 - 3.0 * f2 + 3.0 * f1 - f0
-    return -first / 24.0 + third * 17.0 / 5760.0  # type: ignore[no-any-return]
+    for end in (tau, until):
+        f0 = rule.log_decay(end - 1.0, schedule.eta(end - 1.0))
+        f1 = rule.log_decay(end, schedule.eta(end))
+        f2 = rule.log_decay(end + 1.0, schedule.eta(end + 1.0))
+        f3 = rule.log_decay(end + 2.0, schedule.eta(end + 2.0))
+        first, third = f2 - f1, f3 - 3.0 * f2 + 3.0 * f1 - f0
+        correction = -first / 24.0 + third * 17.0 / 5760.0
+        total += correction if end == until else -correction
+    return total

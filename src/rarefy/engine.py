@@ -60,7 +60,7 @@ def _learn(
 
         score = 0.0
         if len(intercept) > 0:
-            score = intercept_rule.weight(clock, load(rule, intercept, 0))
+            score = intercept_rule.weight(clock, load(intercept_rule, intercept, 0))
         for j in range(begin, end):
             slot = np.intp(rows.indices[j])
             score += rows.values[j] * rule.weight(clock, load(rule, state, slot))
@@ -75,7 +75,10 @@ def _learn(
             continue
         if len(intercept) > 0:
             store(
-                rule, intercept, 0, intercept_rule.step(clock, load(rule, intercept, 0), slope, 1.0)
+                intercept_rule,
+                intercept,
+                0,
+                intercept_rule.step(clock, load(intercept_rule, intercept, 0), slope, 1.0),
             )
         for j in range(begin, end):
             slot = np.intp(rows.indices[j])
@@ -112,7 +115,7 @@ def _learn_classes(
         for z in range(n_classes):
             scores[z] = 0.0
             if len(intercept) > 0:
-                scores[z] = intercept_rule.weight(clock, load(rule, intercept, z))
+                scores[z] = intercept_rule.weight(clock, load(intercept_rule, intercept, z))
         for j in range(begin, end):
             first = np.intp(rows.indices[j]) * n_classes
             for z in range(n_classes):
@@ -131,8 +134,8 @@ def _learn_classes(
             if slopes[z] == 0.0 and not rule.steps_without_gradient():
                 continue
             if len(intercept) > 0:
-                new = intercept_rule.step(clock, load(rule, intercept, z), slopes[z], 1.0)
-                store(rule, intercept, z, new)
+                new = intercept_rule.step(clock, load(intercept_rule, intercept, z), slopes[z], 1.0)
+                store(intercept_rule, intercept, z, new)
             for j in range(begin, end):
                 slot = np.intp(rows.indices[j]) * n_classes + z
                 x = rows.values[j]

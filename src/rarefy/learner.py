@@ -39,7 +39,8 @@ class Learner:
         self.clock = clock_after(rule, schedule)
         n_fields = len(rule.state_fields)
         self.state = new_state(n_fields, n_features * n_outputs)
-        self.intercept_state = new_state(n_fields, n_outputs if fit_intercept else 0)
+        n_intercept_fields = len(self.intercept_rule.state_fields)
+        self.intercept_state = new_state(n_intercept_fields, n_outputs if fit_intercept else 0)
         self.progress = np.zeros(2)
 
     @property
@@ -130,7 +131,7 @@ class Learner:
         """One intercept per output, zero where none is fitted."""
         out = np.zeros(self.n_outputs)
         clock = next_round(self.rule, self.clock)
-        n_fields = len(self.rule.state_fields)
+        n_fields = len(self.intercept_rule.state_fields)
         for output, row in enumerate(self.intercept_state.tolist()):
             out[output] = self.intercept_rule.weight(clock, tuple(row[:n_fields]))
         return out

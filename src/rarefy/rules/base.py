@@ -9,10 +9,12 @@ A rule is a NamedTuple of parameters with two pure methods that act on one coord
 The state is a tuple of floats, all zero before the coordinate first occurs. It is written only in
 rounds in which the coordinate occurs, so `weight` works out what the penalty did in between.
 
-Two more methods have defaults that suit most rules:
+Three more methods have defaults that suit most rules:
 
     log_decay(t, eta) -> float              by how much the l2 penalty lowers log|w| in round t
     steps_without_gradient() -> bool        whether `step` matters when g = 0 but x is not
+    on_intercept() -> rule                  what acts on the intercept (default: the same rule with
+                                            the fields in PENALTY_FIELDS at zero)
 """
 
 from collections.abc import Callable
@@ -65,7 +67,9 @@ def steps_without_gradient(self: Any) -> bool:
 
 
 def unpenalised(some_rule: Any) -> Any:
-    """The same rule as it acts on the intercept."""
+    """The rule as it acts on the intercept; one with a simpler form there says so."""
+    if hasattr(some_rule, "on_intercept"):
+        return some_rule.on_intercept()
     return some_rule._replace(
         **{
             name: no_penalty(some_rule, name)

@@ -12,6 +12,8 @@ as long as that is positive: without l2, |w| falls by λ r η_t, just as in FOBO
 |w| + λ r/λ₂ shrinks by the factor 1 - λ₂/D_t. So `shrink` gives w at any round, and
 z = sgn(w) (|w| D_t + λ R_t). If |w| reaches zero in round c, then
 z_c = sgn(w) (|w_{c-1}| (D_c - λ₂) - λ r + λ R_c), and z rests there, since R only grows.
+
+Without any penalty z = w/η_t, and the leader is gradient descent: so it is on the intercept.
 """
 
 import math
@@ -22,6 +24,7 @@ from rarefy.intensity import Intensity
 from rarefy.jit import helper
 from rarefy.proximal import curvature, passed_after, passed_before, shrink, soft
 from rarefy.rules.base import State, rule
+from rarefy.rules.ogd import Ogd
 
 
 @helper
@@ -55,21 +58,20 @@ def pace(l2: float | None, clock: Clock, t: float) -> float:
 @helper
 def truncation_round(
     self: "Ftprl | Ftpfrl", clock: Clock, w: float, l1: float, last: float
-) -> float:
-    """The first round after `last`, and before clock.t, in which |w| becomes zero.
+) -> tuple[float, float]:
+    """The first round after `last`, before clock.t, in which |w| is zero, and the time until then.
 
     Passed time is a concave function of the round, so Newton's steps from the left never overshoot;
     the last ones go round by round.
     """
     needed = needed_time(w, l1, self.l2)
     c = last + 1.0
-    while c < clock.t - 1.0:
-        missing = needed - passed_between(self, self.l2, clock, last, c)
-        if missing <= 0.0:
-            break
-        newton = math.floor(c + missing / pace(self.l2, clock, c))
+    passed = pace(self.l2, clock, c)
+    while passed < needed and c < clock.t - 1.0:
+        newton = math.floor(c + (needed - passed) / pace(self.l2, clock, c))
         c = min(max(c + 1.0, newton), clock.t - 1.0)
-    return c
+        passed = passed_between(self, self.l2, clock, last, c)
+    return c, passed
 
 
 @helper
@@ -78,8 +80,8 @@ def leader_at_truncation(
 ) -> float:
     """z in the round in which the weight became zero, where it rests."""
     l1 = self.l1 * r
-    c = truncation_round(self, clock, w, l1, last)
-    w_before = shrink(w, l1, self.l2, passed_between(self, self.l2, clock, last, c - 1.0))
+    c, passed = truncation_round(self, clock, w, l1, last)
+    w_before = shrink(w, l1, self.l2, passed - pace(self.l2, clock, c))
     a = abs(w_before) * curvature(self.l2, 1.0 / clock.schedule.eta(c), c - 1.0) - l1
     return math.copysign(min(a, 0.0) + self.l1 * (intensities + (c - last) * r), w)
 
@@ -109,6 +111,9 @@ class Ftprl(NamedTuple):
 
     def log_decay(self, t: float, eta: float) -> float:
         return leader_decay(self.l2, t, eta)
+
+    def on_intercept(self) -> Ogd:
+        return Ogd()
 
 
 @rule("w", "since", "z", "last", "R", "r")
@@ -141,6 +146,9 @@ class Ftpfrl(NamedTuple):
 
     def log_decay(self, t: float, eta: float) -> float:
         return leader_decay(self.l2, t, eta)
+
+    def on_intercept(self) -> Ogd:
+        return Ogd()
 
     def steps_without_gradient(self) -> bool:
         return self.intensity.follows_features()
