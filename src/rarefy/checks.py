@@ -130,6 +130,28 @@ def check_importance(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     return weights
 
 
+def sorted_labels(name: str, labels: Any) -> NDArray[Any]:
+    """The distinct labels in order, if they are labels at all."""
+    labels = np.asarray(labels)
+    if labels.ndim != 1:
+        raise InputError(f"{name} has {labels.ndim} dimensions; a list of labels is expected.")
+    missing = labels[:0]
+    if labels.dtype.kind == "f":
+        missing = labels[np.isnan(labels)]
+    elif labels.dtype.kind == "O":
+        missing = labels[[is_missing(label) for label in labels]]
+    if len(missing):
+        raise InputError(f"{name} contains {missing[0]}, which is not a label.")
+    try:
+        return np.unique(labels)
+    except TypeError as error:
+        raise InputError(f"{name} mixes labels that cannot be put in order: {error}") from error
+
+
+def is_missing(label: Any) -> bool:
+    return label is None or (isinstance(label, float) and np.isnan(label))
+
+
 def describe(value: float) -> str:
     """A number as messages show it; NaN and infinity by the names that scikit-learn uses."""
     if np.isnan(value):

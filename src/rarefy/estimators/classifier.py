@@ -1,0 +1,263 @@
+"""The classifier."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+
+from rarefy.checks import check_importance, check_targets, sorted_labels
+from rarefy.config import choose
+from rarefy.errors import ConfigError, InputError
+from rarefy.estimators.base import SparseOnline
+from rarefy.learner import Learner
+from rarefy.losses import MARGIN_LOSSES
+from rarefy.multiclass import MULTICLASS, Softmax, multiclass_loss
+
+
+def _has_probabilities(estimator: "SparseOnlineClassifier") -> bool:
+    if estimator.loss in ("logistic", "modified_huber"):
+        return True
+    raise AttributeError(
+        f"predict_proba needs loss='logistic' or 'modified_huber', not {estimator.loss!r}."
+    )
+
+
+class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
+    """A sparse linear classifier, learned online: one example at a time, in one pass if need be.
+
+    Parameters
+    ----------
+    rule : str or rule, default="frda"
+        How weights follow from subgradients: ogd, fobos, fr-comid (sgft, hf-fobos), rda, frda
+        (stda), ftprl, ftpfrl, truncated-gradient, rounding, adagrad-fobos, adagrad-rda, ftrl, or a
+        rule of your own (see `rarefy.rule`).
+    loss : {"logistic", "hinge", "squared_hinge", "modified_huber", "perceptron"}
+    l1, l2 : float
+        Strength of the penalties. More l1 means fewer weights. The default of l1 is 3e-4 (1e-4 for
+        AdaGrad, 1 for ftrl, whose l1 acts once and not in every round), that of l2 is 0.
+    q : float >= 1 or inf, default=inf
+        Norm of a feature's past subgradients by which its l1 is scaled (fr-comid, frda, ftpfrl).
+    basis : {"gradient", "update", "feature"}, default="gradient"
+        What the norm is taken of: subgradients, subgradients times step, or feature values.
+    cap : float, default=1e6
+        Upper bound of that norm.
+    eta0 : float
+        Size of the first step; the default is 1 (0.1 for ftrl, AdaGrad and steep losses, a
+        twentieth of that for a constant schedule).
+    beta : float, default: 1 for ftrl, 0 for AdaGrad
+        Added to the root of the summed squares by which these rules divide their steps.
+    schedule : {"inv_sqrt", "constant", "inv_t"}, default="inv_sqrt"
+        How steps shrink with the round.
+    truncate_every, threshold : default=10 and inf (rounding: 1e-3)
+        Truncated gradient and rounding act every so many rounds, on weights up to the threshold.
+    cumulative : bool, default=False
+        Use the cumulative penalty (fobos, fr-comid).
+    multiclass : {"auto", "crammer_singer", "softmax", "ovr"}
+        With three classes or more, every class has weights of its own. "auto" is softmax for
+        logistic, crammer_singer for hinge, and one-vs-rest otherwise.
+    fit_intercept : bool, default=True
+        The intercept is not penalised.
+    passes : int, default=1
+        How often `fit` goes over the data; the clock goes on from pass to pass.
+    shuffle : bool, default=False
+        Whether `fit` takes the rows of each pass in random order.
+    random_state : int, RandomState instance or None
+        Seed of the shuffling.
+    n_features : None or "grow"
+        With "grow", later calls of `partial_fit` may bring more columns.
+
+    Attributes
+    ----------
+    classes_ : array of the class labels
+    coef_ : array of shape (1 or n_classes, n_features), built when asked for
+    sparse_coef_ : the same in CSR, never dense
+    intercept_, n_nonzero_, sparsity_, t_, progressive_loss_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarefy import SparseOnlineClassifier
+    >>> X = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    >>> y = np.array(["spam", "ham", "spam", "ham"])
+    >>> model = SparseOnlineClassifier(rule="frda", l1=0.01, passes=5).fit(X, y)
+    >>> model.predict(X).tolist()
+    ['spam', 'ham', 'spam', 'ham']
+    """
+
+    classes_: NDArray[Any]
+
+    def __init__(
+        self,
+        rule: Any = "frda",
+        loss: str = "logistic",
+        *,
+        l1: float | None = None,
+        l2: float | None = None,
+        q: float | None = None,
+        basis: str | None = None,
+        cap: float | None = None,
+        eta0: float | None = None,
+        beta: float | None = None,
+        schedule: str | None = None,
+        truncate_every: int | None = None,
+        threshold: float | None = None,
+        cumulative: bool = False,
+        multiclass: str = "auto",
+        fit_intercept: bool = True,
+        passes: int = 1,
+        shuffle: bool = False,
+        random_state: Any = None,
+        n_features: str | None = None,
+    ) -> None:
+        self.rule = rule
+        self.loss = loss
+        self.l1 = l1
+        self.l2 = l2
+        self.q = q
+        self.basis = basis
+        self.cap = cap
+        self.eta0 = eta0
+        self.beta = beta
+        self.schedule = schedule
+        self.truncate_every = truncate_every
+        self.threshold = threshold
+        self.cumulative = cumulative
+        self.multiclass = multiclass
+        self.fit_intercept = fit_intercept
+        self.passes = passes
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.n_features = n_features
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from scratch: `passes` times over the rows of X."""
+        with self._all_or_nothing():
+            self._check_parameters()
+            X = self._check_rows(X, reset=True)
+            y = self._check_labels(X, y)
+            importance = check_importance(sample_weight, len(y))
+            self.classes_ = sorted_labels("y", y)
+            learner = self._classes_learner()
+            self._learn_passes(learner, X, self._encode(y), importance)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the rows of X once, going on from what was learned before.
+
+        The first call needs `classes`, all the labels that will ever come. Any split of the data
+        into calls gives the same weights, bit for bit, as one call.
+        """
+        with self._all_or_nothing():
+            first = not self.__sklearn_is_fitted__()
+            X = self._check_rows(X, reset=first)
+            y = self._check_labels(X, y)
+            importance = check_importance(sample_weight, len(y))
+            self._check_classes(classes, first)
+            if first:
+                self.learner_ = self._classes_learner()
+            self._learn_more(X, self._encode(y), importance)
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores: one per row for two classes (positive means classes_[1]), else one per class."""
+        scores = self._scores(X)
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label with the highest score, for each row."""
+        scores = self.decision_function(X)
+        winners = (scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[winners]  # type: ignore[no-any-return]
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the classes, from the logistic or modified Huber loss."""
+        scores = self._scores(X)
+        if self.loss == "modified_huber":
+            positive = (np.clip(scores, -1.0, 1.0) + 1.0) / 2.0
+        elif isinstance(self.learner_.loss, Softmax):
+            positive = np.exp(scores - scores.max(axis=1, keepdims=True))
+        else:
+            positive = 0.5 * (1.0 + np.tanh(0.5 * scores))
+        if positive.shape[1] == 1:
+            return np.hstack([1.0 - positive, positive])
+        total = positive.sum(axis=1, keepdims=True)
+        even = np.full_like(positive, 1.0 / positive.shape[1])
+        return np.divide(positive, total, out=even, where=total > 0.0)  # type: ignore[no-any-return]
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Logarithms of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))  # type: ignore[no-any-return]
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """All weights, (1 or n_classes, n_features); `sparse_coef_` is smaller."""
+        return self.sparse_coef_.toarray()  # type: ignore[no-any-return]
+
+    def _check_parameters(self) -> tuple[Any, Any]:
+        choose("loss", self.loss, MARGIN_LOSSES)
+        choose("multiclass", self.multiclass, dict.fromkeys(MULTICLASS))
+        if self.multiclass == "softmax" and self.loss != "logistic":
+            raise ConfigError(
+                f"multiclass='softmax' has no meaning for loss={self.loss!r}: softmax is the "
+                f"logistic loss of many classes. Use loss='logistic', or 'crammer_singer' or 'ovr'."
+            )
+        return super()._check_parameters()
+
+    def _classes_learner(self) -> Learner:
+        n_classes = len(self.classes_)
+        if n_classes < 2:
+            raise InputError(
+                f"y contains {n_classes} class; a classifier needs at least two classes."
+            )
+        loss = choose("loss", self.loss, MARGIN_LOSSES)()
+        if n_classes == 2:
+            return self._new_learner(loss)
+        return self._new_learner(multiclass_loss(self.multiclass, loss), n_classes)
+
+    def _check_labels(self, X: Any, y: Any) -> NDArray[Any]:
+        y = self._check_y(X, y)
+        if y.dtype.kind == "f":
+            check_targets("y", y)
+        elif y.dtype.kind == "O":
+            sorted_labels("y", y)
+        try:
+            check_classification_targets(y)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+        return y  # type: ignore[no-any-return]
+
+    def _check_classes(self, classes: Any, first: bool) -> None:
+        if first:
+            if classes is None:
+                raise InputError(
+                    "classes=None: the first call of partial_fit needs all labels that will come."
+                )
+            self.classes_ = sorted_labels("classes", classes)
+        elif classes is not None and not np.array_equal(
+            self.classes_, sorted_labels("classes", classes)
+        ):
+            raise InputError(
+                f"classes={classes!r} is not the same as on the last call to partial_fit: "
+                f"{self.classes_!r}."
+            )
+
+    def _encode(self, y: NDArray[Any]) -> NDArray[np.float64]:
+        """-1 and +1 for two classes, else the number of the class."""
+        numbers_of_labels = np.searchsorted(self.classes_, y)
+        numbers_of_labels[numbers_of_labels == len(self.classes_)] = 0
+        unseen = self.classes_[numbers_of_labels] != y
+        if unseen.any():
+            row = int(unseen.argmax())
+            raise InputError(
+                f"y contains the label {y[row]!r} in row {row}; the classes given to the first "
+                f"call are {self.classes_.tolist()}."
+            )
+        if len(self.classes_) == 2:
+            return np.where(numbers_of_labels == 1, 1.0, -1.0)
+        return numbers_of_labels.astype(np.float64)

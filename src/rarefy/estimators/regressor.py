@@ -1,0 +1,132 @@
+"""The regressor."""
+
+import numbers
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+
+from rarefy.checks import check_importance, check_targets
+from rarefy.config import check_number, choose
+from rarefy.errors import ConfigError, InputError
+from rarefy.estimators.base import SparseOnline
+from rarefy.losses import REGRESSION_LOSSES
+
+
+class SparseOnlineRegressor(RegressorMixin, SparseOnline):
+    """A sparse linear regressor, learned online.
+
+    Parameters
+    ----------
+    loss : {"squared", "huber", "epsilon_insensitive", "quantile"}
+        Note that squared is (y - p)^2, without the factor 1/2.
+    epsilon : float, default=0.1
+        Where huber turns into a straight line; the error that epsilon_insensitive forgives.
+    quantile : float in (0, 1), default=0.5
+        The quantile that the quantile loss aims at.
+
+    All other parameters and attributes are those of SparseOnlineClassifier. The default rule is
+    adagrad-fobos, whose steps fit themselves to each column's scale: with a common schedule the
+    squared loss diverges on columns that are not scaled (eta0 is 0.05 for it then).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarefy import SparseOnlineRegressor
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> model = SparseOnlineRegressor(l1=0.0, eta0=0.5, passes=200).fit(X, [1, 2, 3])
+    >>> model.predict(X).round(1).tolist()
+    [1.0, 2.0, 3.0]
+    """
+
+    def __init__(
+        self,
+        rule: Any = "adagrad-fobos",
+        loss: str = "squared",
+        *,
+        epsilon: float = 0.1,
+        quantile: float = 0.5,
+        l1: float | None = None,
+        l2: float | None = None,
+        q: float | None = None,
+        basis: str | None = None,
+        cap: float | None = None,
+        eta0: float | None = None,
+        beta: float | None = None,
+        schedule: str | None = None,
+        truncate_every: int | None = None,
+        threshold: float | None = None,
+        cumulative: bool = False,
+        fit_intercept: bool = True,
+        passes: int = 1,
+        shuffle: bool = False,
+        random_state: Any = None,
+        n_features: str | None = None,
+    ) -> None:
+        self.rule = rule
+        self.loss = loss
+        self.epsilon = epsilon
+        self.quantile = quantile
+        self.l1 = l1
+        self.l2 = l2
+        self.q = q
+        self.basis = basis
+        self.cap = cap
+        self.eta0 = eta0
+        self.beta = beta
+        self.schedule = schedule
+        self.truncate_every = truncate_every
+        self.threshold = threshold
+        self.cumulative = cumulative
+        self.fit_intercept = fit_intercept
+        self.passes = passes
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.n_features = n_features
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from scratch: `passes` times over the rows of X."""
+        with self._all_or_nothing():
+            loss = self._make_loss()
+            self._check_parameters()
+            X = self._check_rows(X, reset=True)
+            y = self._check_targets(X, y)
+            importance = check_importance(sample_weight, len(y))
+            self._learn_passes(self._new_learner(loss), X, y, importance)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the rows of X once, going on from what was learned before."""
+        with self._all_or_nothing():
+            first = not self.__sklearn_is_fitted__()
+            X = self._check_rows(X, reset=first)
+            y = self._check_targets(X, y)
+            importance = check_importance(sample_weight, len(y))
+            if first:
+                self.learner_ = self._new_learner(self._make_loss())
+            self._learn_more(X, y, importance)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The prediction for each row."""
+        return self._scores(X).ravel()
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """All weights, (n_features,)."""
+        return self.sparse_coef_.toarray().ravel()  # type: ignore[no-any-return]
+
+    def _make_loss(self) -> Any:
+        cls = choose("loss", self.loss, REGRESSION_LOSSES)
+        if not isinstance(self.quantile, numbers.Real) or not 0.0 < self.quantile < 1.0:
+            raise ConfigError(f"quantile={self.quantile!r}: a number between 0 and 1 is expected.")
+        given = {"epsilon": check_number("epsilon", self.epsilon), "quantile": float(self.quantile)}
+        return cls(**{name: given[name] for name in cls._fields})
+
+    def _check_targets(self, X: Any, y: Any) -> NDArray[np.float64]:
+        y = self._check_y(X, y)
+        try:
+            return check_targets("y", y)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"y has to be numbers: {error}") from error
