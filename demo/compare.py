@@ -40,9 +40,9 @@ class Pair(NamedTuple):
     aware: Setting
 
 
-# Chosen by looking at results on this very corpus: the target of 95 % zeros, the first step (the best
-# of 1, 2, 4, 8, 16 for the plain rules), q and the cumulative penalty. With steps of 4 and more
-# fr-comid is no better than fobos.
+# Chosen by looking at results on this very corpus: the target of 95 % zeros, the first step (the
+# best of 1, 2, 4, 8, 16 for the plain rules), q and the cumulative penalty. With steps of 4 and
+# more fr-comid is no better than fobos.
 # Each l1 was set to leave about 95 % zeros, so that pairs can be compared. q = 2 is the norm by
 # which the penalty follows how often a feature occurs, and not its unit alone. FOBOS is run with
 # the cumulative penalty: without, it forgets whatever has not occurred lately, in either version.

@@ -9,9 +9,9 @@ of words lean, all others are noise:
 - words counted in small units: frequent, but a count of 1 is written as 0.01 or 0.001. A tenth of
   the noise is in small units, too.
 
-It is a setting in which rare words carry most of the signal, chosen to show what feature-aware rules
-are for: with 400 rare words instead of 1,500, and half as many rows, there was little or no gain in
-accuracy. It illustrates an effect and is not evidence of how large the effect is on real text.
+It is a setting in which rare words carry most of the signal, chosen to show what feature-aware
+rules are for: with 400 rare words instead of 1,500, and half as many rows, there was little or no
+gain in accuracy. It illustrates an effect and is not evidence of how large the effect is on real text.
 """
 
 from dataclasses import dataclass
