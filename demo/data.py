@@ -11,7 +11,7 @@ of words lean, all others are noise:
 
 It is a setting in which rare words carry most of the signal, chosen to show what feature-aware
 rules are for: with 400 rare words instead of 1,500, and half as many rows, there was little or no
-gain in accuracy. It illustrates an effect and is not evidence of how large the effect is on real text.
+gain in accuracy. It illustrates an effect and is not evidence of its size on real text.
 """
 
 from dataclasses import dataclass
