@@ -124,7 +124,7 @@ def test_every_rule_and_loss(rule, loss):
     assert_same(estimator(chosen).fit(problem.csr, problem.y), expected)
 
 
-@pytest.mark.parametrize("loss", ["logistic", "hinge", "squared"])
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("rule", ["fobos", "fr-comid"])
 def test_cumulative_penalty(rule, loss):
     problem = problem_for(loss)

@@ -5,20 +5,13 @@ so that any of 10^15 rounds can be asked for.
 """
 
 import math
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from rarefy.jit import compile_methods
 
 ZETA_HALF = -1.4603545088095868  # ζ(1/2)
 EULER_GAMMA = 0.5772156649015329
 EXACT_ROUNDS = 32  # up to here the sums are added up one by one
-
-
-class Schedule(Protocol):
-    @property
-    def eta0(self) -> float: ...
-    def eta(self, t: float) -> float: ...
-    def total(self, t: float) -> float: ...
 
 
 @compile_methods

@@ -30,12 +30,6 @@ PLUS, MINUS, POINT, COLON, HASH, QUOTE, BAR = 43, 45, 46, 58, 35, 39, 124
 
 
 @helper
-def digit(byte: Any) -> np.uint8:
-    """The value of a digit; more than 9 if the byte is none."""
-    return np.uint8(byte - np.uint8(48))
-
-
-@helper
 def parse_digits(data: Any, i: Any) -> tuple[np.uint64, Any]:
     """The number that the digits at i make (modulo 2^64) and the position after them.
 
