@@ -64,6 +64,15 @@ def check_number(name: str, value: Any) -> float:
     return number
 
 
+def number_or_none(text: str) -> float | None:
+    """The finite number that a text is, if it is one."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and "_" not in text else None
+
+
 def check_flag(name: str, value: Any) -> None:
     """Refuse anything but True and False."""
     if not isinstance(value, bool | np.bool_):

@@ -1,13 +1,13 @@
 """The hash of string features: XXH64, so that any program can compute the same keys.
 
 The key of a feature is XXH64(name, seed), where the seed is XXH64(namespace, 0), or 0 for features
-without a namespace; both strings in UTF-8.
+without a namespace; both strings in UTF-8. The key of a cross is XXH64 of the two keys.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.jit import helper
+from rarefy.jit import compiled, helper
 
 _U64 = np.uint64
 PRIME1, PRIME2 = _U64(0x9E3779B185EBCA87), _U64(0xC2B2AE3D27D4EB4F)
@@ -40,6 +40,15 @@ def _merge(h: np.uint64, lane: np.uint64) -> np.uint64:
 
 
 @helper
+def _finish(h: np.uint64) -> np.uint64:
+    h ^= h >> _U64(33)
+    h *= PRIME2
+    h ^= h >> _U64(29)
+    h *= PRIME3
+    return h ^ (h >> _U64(32))
+
+
+@helper
 def xxh64(data: NDArray[np.uint8], begin: int, end: int, seed: np.uint64) -> np.uint64:
     """XXH64 of data[begin:end]."""
     i = begin
@@ -64,8 +73,27 @@ def xxh64(data: NDArray[np.uint8], begin: int, end: int, seed: np.uint64) -> np.
     while i < end:
         h = _rotate(h ^ (_U64(data[i]) * PRIME5), 11) * PRIME1
         i += 1
-    h ^= h >> _U64(33)
-    h *= PRIME2
-    h ^= h >> _U64(29)
-    h *= PRIME3
-    return h ^ (h >> _U64(32))
+    return _finish(h)
+
+
+@helper
+def hash_pair(first: np.uint64, second: np.uint64) -> np.uint64:
+    """XXH64 of two keys, 16 bytes, with the seed 0."""
+    h = PRIME5 + _U64(16)
+    h = _rotate(h ^ _round(_U64(0), first), 27) * PRIME1 + PRIME4
+    h = _rotate(h ^ _round(_U64(0), second), 27) * PRIME1 + PRIME4
+    return _finish(h)
+
+
+@compiled
+def _hash(data: NDArray[np.uint8], seed: np.uint64) -> np.uint64:
+    return xxh64(data, 0, len(data), seed)
+
+
+def hash_text(text: str, seed: int = 0) -> int:
+    """The hash of a text, from Python.
+
+    >>> hash_text("spam", seed=hash_text("word"))
+    6933441041356048786
+    """
+    return int(_hash(np.frombuffer(text.encode(), np.uint8), np.uint64(seed)))

@@ -1,31 +1,43 @@
 """What every reader gives: a batch of rows, and how to say what is wrong with one."""
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rarefy.readers.names import Names, clear_names, new_names, with_more_room
+from rarefy.readers.source import BLOCK_BYTES
+
 
 class Batch(NamedTuple):
-    """Rows of one file in CSR layout; a feature is a 64-bit key, a missing label is NaN."""
+    """Rows of one file in CSR layout; a feature is a 64-bit key, a missing label is NaN.
+
+    Labels that are words have numbers, by which `label_names` leads back to them.
+    """
 
     path: str
-
     indptr: NDArray[np.int64]
     keys: NDArray[np.uint64]
     values: NDArray[np.float64]
     labels: NDArray[np.float64]
     importance: NDArray[np.float64]
     lines: NDArray[np.int64]  # the line of each row, counted from 1
+    names: Names  # what the keys stand for, if that was asked for
+    label_names: tuple[str, ...] | None = None
 
     def place(self, row: int) -> str:
         """Where a row stands."""
         return f"{self.path}:{self.lines[row]}"
 
+    def label(self, row: int) -> str:
+        """The label of a row, as it is written."""
+        number = self.labels[row]
+        return f"{number:g}" if self.label_names is None else self.label_names[int(number)]
+
 
 class Problem(IntEnum):
-    """What can be wrong with a line."""
+    """Why a parser stopped before the end."""
 
     NONE = 0
     LABEL = 1
@@ -36,6 +48,18 @@ class Problem(IntEnum):
     VALUE = 6
     NAMESPACE_VALUE = 7
     AFTER_FEATURE = 8
+    NOT_UTF8 = 9
+    TOO_FEW_FIELDS = 10
+    TOO_MANY_FIELDS = 11
+    AFTER_QUOTE = 12
+    OPEN_QUOTE = 13  # a fault in the last block; in others, the row goes on in the next one
+    NUMBER = 14
+    JSON = 15
+    NO_LABEL = 16
+    TOO_DEEP = 17
+    # not faults: the reader does what is needed, and parsing goes on
+    NEW_LABEL = 100  # the position is that of a label, in text, that was not known so far
+    NO_ROOM = 101  # the names do not fit; the position is that of the row
 
 
 EXPECTED = {
@@ -47,6 +71,15 @@ EXPECTED = {
     Problem.VALUE: "a finite number as the value",
     Problem.NAMESPACE_VALUE: "a finite number as the weight of the namespace",
     Problem.AFTER_FEATURE: "a space after the feature",
+    Problem.NOT_UTF8: "text in UTF-8",
+    Problem.TOO_FEW_FIELDS: "as many fields as there are columns",
+    Problem.TOO_MANY_FIELDS: "no more fields than there are columns",
+    Problem.AFTER_QUOTE: "the end of the field after the closing quote",
+    Problem.OPEN_QUOTE: "a closing quote",
+    Problem.NUMBER: "a number (or nothing) in this column",
+    Problem.JSON: "a JSON object",
+    Problem.NO_LABEL: "a label",
+    Problem.TOO_DEEP: "JSON that is nested less deeply",
 }
 
 
@@ -59,10 +92,12 @@ class Room(NamedTuple):
     labels: NDArray[np.float64]
     importance: NDArray[np.float64]
     lines: NDArray[np.int64]
+    groups: NDArray[np.uint64]  # hash of each feature's namespace or column; empty if not needed
+    names: Names
 
 
 class Parsed(NamedTuple):
-    """How far a parser came: whole rows and their entries, and the fault it stopped at, if any."""
+    """How far a parser came: whole rows and their entries, and why it stopped, if it did."""
 
     n_rows: int
     n_entries: int
@@ -72,11 +107,14 @@ class Parsed(NamedTuple):
 
 
 def room_size(n_bytes: int) -> int:
-    """Features, or rows, that a text of this size can hold: both take two bytes at least."""
-    return n_bytes // 2 + 1
+    """Features, or rows, that a text of this size can hold.
+
+    Every word and every number takes two bytes at least, and a word can make a pair as well.
+    """
+    return n_bytes + 2
 
 
-def room_for(n_bytes: int) -> Room:
+def room_for(n_bytes: int, *, groups: bool = False, names: bool = False) -> Room:
     """Room for a text of this size; most of it is never touched, and so never becomes memory."""
     n = room_size(n_bytes)
     return Room(
@@ -86,10 +124,46 @@ def room_for(n_bytes: int) -> Room:
         np.empty(n),
         np.empty(n),
         np.empty(n, np.int64),
+        np.empty(n if groups else 0, np.uint64),
+        new_names(1 << 12 if names else 0),
     )
 
 
-def filled(path: str, room: Room, parsed: Parsed) -> Batch:
+class Rooms:
+    """Rooms to be used in turn; without a number, every batch gets one of its own."""
+
+    def __init__(self, n_rooms: int | None, *, groups: bool, names: bool) -> None:
+        self._reused = n_rooms is not None
+        self._rooms: list[Room | None] = [None] * (n_rooms or 1)
+        self._at = -1
+        self._groups, self._names = groups, names
+
+    @property
+    def current(self) -> Room:
+        room = self._rooms[self._at]
+        assert room is not None
+        return room
+
+    def next(self, n_bytes: int) -> Room:
+        """Room for a text of this size."""
+        self._at = (self._at + 1) % len(self._rooms)
+        room = self._rooms[self._at]
+        if room is None or not self._reused or len(room.values) < room_size(n_bytes):
+            least = BLOCK_BYTES if self._reused else 0
+            room = room_for(max(n_bytes, least), groups=self._groups, names=self._names)
+        clear_names(room.names)
+        self._rooms[self._at] = room
+        return room
+
+    def with_more_names(self) -> Room:
+        """The current room, with more room for names."""
+        room = self.current
+        room = room._replace(names=with_more_room(room.names))
+        self._rooms[self._at] = room
+        return room
+
+
+def filled(path: str, room: Room, parsed: Any, label_names: tuple[str, ...] | None) -> Batch:
     """The part of the room that was written to."""
     rows, entries = parsed.n_rows, parsed.n_entries
     return Batch(
@@ -100,4 +174,6 @@ def filled(path: str, room: Room, parsed: Parsed) -> Batch:
         room.labels[:rows],
         room.importance[:rows],
         room.lines[:rows],
+        room.names,
+        label_names,
     )

@@ -34,20 +34,25 @@ PADDING = b"\n" * 8  # what a parser may look at behind the end
 
 
 class Block:
-    """Whole lines of one file: data[begin:end], with at least eight bytes behind the end."""
+    """Whole lines of one file: data[begin:end], with at least eight bytes behind the end.
 
-    def __init__(self, data: NDArray[np.uint8], begin: int, end: int) -> None:
+    Whoever parses it may leave the lines from `rest` on to the next block, unless it is the last.
+    """
+
+    def __init__(self, data: NDArray[np.uint8], begin: int, end: int, *, last: bool) -> None:
         self.data = data
         self.begin = begin
         self.end = end
+        self.rest = end
+        self.last = last
 
     @property
     def text(self) -> bytes:
         return self.data[self.begin : self.end].tobytes()
 
 
-def padded(text: bytes) -> Block:
-    return Block(np.frombuffer(text + PADDING, np.uint8), 0, len(text))
+def padded(text: bytes, *, last: bool) -> Block:
+    return Block(np.frombuffer(text + PADDING, np.uint8), 0, len(text), last=last)
 
 
 def expand(paths: Iterable[str | Path]) -> list[str]:
@@ -122,21 +127,32 @@ def _mapped_blocks(raw: BinaryIO, path: str, block_bytes: int) -> Iterator[Block
     """A plain file is mapped into memory and never copied, but for its end."""
     mapped = mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ)
     data = np.frombuffer(mapped, np.uint8)
-    begin, last = 0, len(data) - len(PADDING)
-    while begin + block_bytes <= last:
-        end = mapped.rfind(b"\n", begin, begin + block_bytes) + 1
+    begin, size, last = 0, block_bytes, len(data) - len(PADDING)
+    while begin + size <= last:
+        end = mapped.rfind(b"\n", begin, begin + size) + 1
         if end == 0:
-            end = mapped.find(b"\n", begin + block_bytes, begin + LONGEST_LINE) + 1
+            end = mapped.find(b"\n", begin + size, begin + LONGEST_LINE) + 1
             if end == 0 and last - begin > LONGEST_LINE:
                 raise _line_too_long(path)
             if end == 0 or end > last:
                 break
-        yield Block(data, begin, end)
-        _forget(mapped, begin, end)
-        begin = end
+        block = Block(data, begin, end, last=False)
+        yield block
+        if block.rest == begin:
+            size = _more(size, path)
+            continue
+        _forget(mapped, begin, block.rest)
+        begin, size = block.rest, block_bytes
     rest = data[begin:].tobytes()
     if rest:
-        yield padded(rest if rest.endswith(b"\n") else rest + b"\n")
+        yield padded(rest if rest.endswith(b"\n") else rest + b"\n", last=True)
+
+
+def _more(size: int, path: str) -> int:
+    """The size of a block for a row that did not fit one of this size."""
+    if size > LONGEST_LINE:
+        raise _line_too_long(path)
+    return 2 * size
 
 
 def _forget(mapped: mmap.mmap, begin: int, end: int) -> None:
@@ -149,18 +165,20 @@ def _forget(mapped: mmap.mmap, begin: int, end: int) -> None:
 
 
 def _streamed_blocks(stream: Any, path: str, block_bytes: int) -> Iterator[Block]:
-    rest = b""
-    while chunk := _read(stream, path, block_bytes):
+    rest, size = b"", block_bytes
+    while chunk := _read(stream, path, size):
         cut = chunk.rfind(b"\n") + 1
         if cut == 0:
             rest += chunk
             if len(rest) > LONGEST_LINE:
                 raise _line_too_long(path)
             continue
-        yield padded(rest + chunk[:cut])
-        rest = chunk[cut:]
+        block = padded(rest + chunk[:cut], last=False)
+        yield block
+        size = block_bytes if block.rest > block.begin else _more(size, path)
+        rest = block.data[block.rest : block.end].tobytes() + chunk[cut:]
     if rest:
-        yield padded(rest + b"\n")
+        yield padded(rest if rest.endswith(b"\n") else rest + b"\n", last=True)
 
 
 def _line_too_long(path: str) -> InputError:

@@ -14,6 +14,7 @@ import numpy as np
 from rarefy.hashing import xxh64
 from rarefy.jit import compiled, helper
 from rarefy.readers.batch import Parsed, Problem, Room
+from rarefy.readers.names import EQUALS, note_name
 from rarefy.readers.numbers import (
     BAR,
     COLON,
@@ -45,14 +46,14 @@ def name_end(data: Any, i: int) -> int:
 
 
 @helper
-def parse_name(data: Any, i: int, seed: Any, has_namespace: bool) -> tuple[Any, int]:
-    """The key of the name at i and the position after it."""
+def parse_name(data: Any, i: int, seed: Any, has_namespace: bool) -> tuple[Any, int, bool]:
+    """The key of the name at i, the position after it, and whether it is more than an index."""
     if not has_namespace:
         index, after = parse_index(data, i)
         if after > i and ends_name(data[after]):
-            return index, after
+            return index, after, False
     after = name_end(data, i)
-    return xxh64(data, i, after, seed), after
+    return xxh64(data, i, after, seed), after, True
 
 
 @compiled
@@ -63,6 +64,7 @@ def parse_vw(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
     """
     row, entry, i, line = start.n_rows, start.n_entries, start.position, start.line
     while i < end:
+        row_begin = i
         i = skip_blanks(data, i)
         if data[i] == NEWLINE:
             i += 1
@@ -99,7 +101,7 @@ def parse_vw(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
         while data[i] == BAR:
             i += 1
             begin = i
-            i = name_end(data, i)
+            i = namespace_end = name_end(data, i)
             has_namespace = i > begin
             seed = xxh64(data, begin, i, np.uint64(0)) if has_namespace else np.uint64(0)
             weight = 1.0
@@ -109,7 +111,9 @@ def parse_vw(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
                     return Parsed(row, room.indptr[row], i, line, Problem.NAMESPACE_VALUE)
             i = skip_blanks(data, i)
             while data[i] != BAR and data[i] != NEWLINE:
-                key, i = parse_name(data, i, seed, has_namespace)
+                first = i
+                key, i, is_named = parse_name(data, i, seed, has_namespace)
+                last = i
                 value = weight
                 if data[i] == COLON:
                     value, i = parse_number(data, i + 1)
@@ -120,6 +124,12 @@ def parse_vw(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
                     return Parsed(row, room.indptr[row], i, line, Problem.AFTER_FEATURE)
                 room.keys[entry] = key
                 room.values[entry] = value
+                if len(room.groups) > 0:
+                    room.groups[entry] = seed
+                if is_named and not note_name(
+                    room.names, key, data, begin, namespace_end, EQUALS, data, first, last
+                ):
+                    return Parsed(row, room.indptr[row], row_begin, line, Problem.NO_ROOM)
                 entry += 1
                 i = skip_blanks(data, i)
         room.labels[row] = label

@@ -1,0 +1,66 @@
+"""The text formats: which there are, and how to tell them."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rarefy.errors import InputError
+from rarefy.readers.batch import Parsed, Room
+from rarefy.readers.columns import Columns
+from rarefy.readers.labels import Labels
+from rarefy.readers.source import STDIN, Block
+from rarefy.readers.svmlight import parse_svmlight
+from rarefy.readers.vw import parse_vw
+
+Parse = Callable[[Any, int, Parsed, Room], Parsed]
+
+
+class Opened(NamedTuple):
+    """How to parse the blocks of one file."""
+
+    parse: Parse  # (data, end, where to start, room) -> how far it came
+    n_header_lines: int = 0
+    label_at: Callable[[Block, int], str] | None = None  # the label of the row at a position
+
+
+def open_svmlight(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
+    labels.settle(words=False)
+    return Opened(parse_svmlight)
+
+
+def open_vw(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
+    labels.settle(words=False)
+    return Opened(parse_vw)
+
+
+# Each gets the file's name and first block, may see to the labels, and says how to go on.
+TEXT_FORMATS: dict[str, Callable[[str, Block, Columns, Labels], Opened]] = {
+    "svmlight": open_svmlight,
+    "vw": open_vw,
+}
+FORMATS = (*TEXT_FORMATS,)
+ENDINGS = {
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".vw": "vw",
+}
+SVMLIGHT_LINE = re.compile(rb"\s*[-+]?[.0-9][-+.0-9eE]*(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?$")
+
+
+def recognise(file: str, block: Block) -> str:
+    """The format of a file, by its name or else by its first line that says something."""
+    for ending in Path(file).suffixes[::-1] if file != STDIN else ():
+        if ending in ENDINGS:
+            return ENDINGS[ending]
+    start = block.data[block.begin : min(block.end, block.begin + 65536)].tobytes()
+    lines = start.splitlines()
+    if not start.endswith(b"\n"):
+        lines[-1] = lines[-1].rpartition(b" ")[0]  # the window may have cut a feature in two
+    lines = [line for line in lines if line.strip() and not line.lstrip().startswith(b"#")]
+    if not lines or SVMLIGHT_LINE.match(lines[0]):
+        return "svmlight"
+    if b"|" in lines[0]:
+        return "vw"
+    raise InputError(f"{file}: the format cannot be told; say which of {', '.join(FORMATS)} it is.")

@@ -1,0 +1,45 @@
+"""Labels that are words: each has a number, in the order in which they came."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.config import number_or_none
+from rarefy.hashing import hash_text
+
+
+class Labels:
+    """The labels of all files that a reader reads: numbers, until a file says otherwise.
+
+    A file can say so only as long as no row has been read. `classes` are all words that may come;
+    without them any word may.
+    """
+
+    def __init__(self, classes: Sequence[str] = ()) -> None:
+        self.classes = tuple(classes)
+        words = any(number_or_none(name) is None for name in classes)
+        self.names: tuple[str, ...] | None = self.classes if words else None
+        self.hashes = _hashes(self.names or ())
+        self._settled = words
+
+    def settle(self, *, words: bool) -> None:
+        """Say what the first label is."""
+        if not self._settled:
+            self.names = self.classes if words else None
+            self.hashes = _hashes(self.names or ())
+        self._settled = True
+
+    @property
+    def are_words(self) -> bool:
+        return self.names is not None
+
+    def add(self, name: str) -> None:
+        """A word that was not known so far."""
+        self.names = (*(self.names or ()), name)
+        self.hashes = _hashes(self.names)
+
+
+def _hashes(names: Sequence[str]) -> NDArray[np.uint64]:
+    """By these the compiled parsers tell labels."""
+    return np.array([hash_text(name) for name in names], dtype=np.uint64)

@@ -1,0 +1,125 @@
+"""What the keys of a batch stand for: an open-addressing table from keys to texts, compiled.
+
+A feature is called `namespace=name`, or only by the one of the two that is not empty.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.jit import compiled, helper
+
+ABSENT = -1
+EQUALS = 61
+TEXT_PER_NAME = 24  # bytes, to begin with
+
+
+class Names(NamedTuple):
+    """Texts by key. Without any room it takes no names, and the table is not looked at."""
+
+    table: NDArray[np.int32]  # place of a key -> its number, or ABSENT; at most half full
+    keys: NDArray[np.uint64]  # by number
+    ends: NDArray[np.int64]  # where the text of each number ends, and the next one begins
+    text: NDArray[np.uint8]
+    count: NDArray[np.int64]  # one element: how many there are
+
+
+def new_names(size: int) -> Names:
+    """Room for up to `size` names, a power of two or zero."""
+    return Names(
+        np.full(2 * size, ABSENT, np.int32),
+        np.empty(size, np.uint64),
+        np.empty(size, np.int64),
+        np.empty(size * TEXT_PER_NAME, np.uint8),
+        np.zeros(1, np.int64),
+    )
+
+
+def clear_names(names: Names) -> None:
+    names.table[:] = ABSENT
+    names.count[0] = 0
+
+
+@helper
+def _place(names: Names, key: Any) -> Any:
+    """Where a key is in the table, or where it would be put."""
+    mask = np.uint64(len(names.table) - 1)
+    at = (key * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)) & mask
+    while names.table[at] != ABSENT and names.keys[names.table[at]] != key:
+        at = (at + np.uint64(1)) & mask
+    return at
+
+
+@helper
+def begin_of(names: Names, number: int) -> int:
+    """Where the text of a name begins."""
+    return names.ends[number - 1] if number > 0 else np.int64(0)
+
+
+@helper
+def find_name(names: Names, key: Any) -> int:
+    """The number of the key's name, or ABSENT."""
+    return names.table[_place(names, key)] if len(names.table) > 0 else ABSENT
+
+
+@helper
+def note_name(
+    names: Names,
+    key: Any,
+    prefix: Any,
+    prefix_begin: int,
+    prefix_end: int,
+    sign: int,
+    text: Any,
+    begin: int,
+    end: int,
+) -> bool:
+    """Remember that the key stands for prefix, sign, text; False if there is no room for that.
+
+    The sign is left out where one of the two is empty.
+    """
+    if len(names.table) == 0:
+        return True
+    at = _place(names, key)
+    if names.table[at] != ABSENT:
+        return True
+    number = names.count[0]
+    to = begin_of(names, number)
+    has_both = prefix_end > prefix_begin and end > begin
+    size = (prefix_end - prefix_begin) + (end - begin) + has_both
+    if number == len(names.keys) or to + size > len(names.text):
+        return False
+    for i in range(prefix_begin, prefix_end):
+        names.text[to] = prefix[i]
+        to += 1
+    if has_both:
+        names.text[to] = sign
+        to += 1
+    for i in range(begin, end):
+        names.text[to] = text[i]
+        to += 1
+    names.keys[number] = key
+    names.ends[number] = to
+    names.table[at] = number
+    names.count[0] = number + 1
+    return True
+
+
+def with_more_room(names: Names) -> Names:
+    """The same names with four times the room."""
+    larger = new_names(4 * len(names.keys))
+    n = int(names.count[0])
+    n_bytes = int(names.ends[n - 1]) if n else 0
+    larger.keys[:n], larger.ends[:n] = names.keys[:n], names.ends[:n]
+    larger.text[:n_bytes] = names.text[:n_bytes]
+    larger.count[0] = n
+    _refill(larger)
+    return larger
+
+
+@compiled
+def _refill(names: Names) -> None:
+    """Write the places of all keys into an empty table."""
+    for number in range(names.count[0]):
+        names.table[_place(names, names.keys[number])] = number
