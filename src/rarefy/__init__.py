@@ -10,6 +10,7 @@ from rarefy.rules import rule
 if TYPE_CHECKING:
     from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
     from rarefy.readers import read
+    from rarefy.training import train
 
 __version__ = "0.1.0"
 
@@ -23,6 +24,7 @@ __all__ = [
     "helper",
     "read",
     "rule",
+    "train",
 ]
 
 # Imported when first used; scikit-learn takes most of the time of a start.
@@ -30,6 +32,7 @@ _LATE = {
     "SparseOnlineClassifier": "rarefy.estimators",
     "SparseOnlineRegressor": "rarefy.estimators",
     "read": "rarefy.readers",
+    "train": "rarefy.training",
 }
 
 

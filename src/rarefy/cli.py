@@ -2,25 +2,23 @@
 
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import click
-import numpy as np
 
-from rarefy.config import make_rule
+from rarefy.config import make_loss, make_rule
 from rarefy.errors import InputError, RarefyError
 from rarefy.intensity import Basis
-from rarefy.learner import Learner
-from rarefy.losses import MARGIN_LOSSES, REGRESSION_LOSSES
-from rarefy.model_file import Model, check_place, load_model, save_model
-from rarefy.readers import BAD_LINES, PARSERS, Reader, read
+from rarefy.losses import LOSSES, REGRESSION_LOSSES
+from rarefy.model_file import check_place, load_model, model_of, save_model
+from rarefy.multiclass import MULTICLASS
+from rarefy.readers import BAD_LINES, Reader, read
+from rarefy.readers.formats import FORMATS
 from rarefy.rules import ALIASES, RULES
-from rarefy.rules.ogd import Ogd
-from rarefy.schedules import SCHEDULES, Constant
-from rarefy.slots import MOST_BITS, HashedSlots
-from rarefy.stream import learn_stream, score_stream
-
-LOSSES = {**MARGIN_LOSSES, **REGRESSION_LOSSES}
+from rarefy.schedules import SCHEDULES
+from rarefy.stores import DEFAULT_BITS, MOST_BITS, STORES, make_store
+from rarefy.stream import StreamModel, Task, predicted_labels, probabilities_of
 
 
 class Commands(click.Group):
@@ -37,6 +35,15 @@ class Commands(click.Group):
             raise click.ClickException("there is not enough memory; try fewer --bits.") from error
 
 
+class Names(click.ParamType):  # type: ignore[type-arg]
+    """Names with commas between them."""
+
+    name = "NAME,..."
+
+    def convert(self, value: Any, param: Any, context: Any) -> tuple[str, ...]:
+        return value if isinstance(value, tuple) else tuple(value.split(","))
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="rarefy")
 def main() -> None:
@@ -46,115 +53,164 @@ def main() -> None:
     """
 
 
-def reading_options(command: Any) -> Any:
-    """How to read the data."""
-    options = [
-        click.argument("data", nargs=-1, required=True),
-        click.option("--format", type=click.Choice(list(PARSERS)), help="Told from the data."),
-        click.option(
-            "--bad-lines", type=click.Choice(BAD_LINES), default="stop", show_default=True
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+def options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Several options as one decorator."""
+
+    def decorate(command: Any) -> Any:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorate
+
+
+def names_option(*flags: str, help: str) -> Callable[[Any], Any]:
+    return click.option(*flags, type=Names(), default=(), help=help)
+
+
+data_options = options(
+    click.argument("data", nargs=-1, required=True),
+    click.option("--format", type=click.Choice(FORMATS), help="Told from the data."),
+    click.option("--bad-lines", type=click.Choice(BAD_LINES), default="stop", show_default=True),
+)
+column_options = options(
+    click.option("--label", default="label", show_default=True, help="Column of the labels."),
+    click.option("--weight", help="Column of the importance of a row."),
+    names_option("--text", help="Columns to cut into words and word pairs."),
+    names_option("--categorical", help="Columns whose values are names."),
+    names_option("--numeric", help="Columns whose values are numbers."),
+    names_option("--ignore", help="Columns to pass over."),
+    click.option("--delimiter", help="Of CSV; told from the first line."),
+    click.option(
+        "--header/--no-header", default=True, help="Of CSV; without one, columns are 1, 2."
+    ),
+    click.option("--quotes/--no-quotes", default=True, help="Whether CSV fields may be quoted."),
+    click.option(
+        "--cross",
+        type=Names(),
+        multiple=True,
+        metavar="A,B",
+        help="Every feature of namespace or column A times every one of B; may be repeated.",
+    ),
+    names_option("--classes", help="All labels that may come; told from the first rows."),
+)
+rule_options = options(
+    click.option(
+        "--rule",
+        type=click.Choice([*RULES, *ALIASES]),
+        help="Default: frda, or adagrad-fobos for regression.",
+    ),
+    click.option("--l1", type=float, help="More of it, fewer weights."),
+    click.option("--l2", type=float),
+    click.option("--q", type=float, help="Norm of the feature-aware penalty: 1, 2, inf, ..."),
+    click.option("--basis", type=click.Choice([basis.name.lower() for basis in Basis])),
+    click.option("--cap", type=float, help="Upper bound of that norm."),
+    click.option("--eta0", type=float, help="The first step."),
+    click.option("--beta", type=float),
+    click.option("--schedule", type=click.Choice(list(SCHEDULES))),
+    click.option("--truncate-every", type=int),
+    click.option("--threshold", type=float),
+    click.option("--cumulative", is_flag=True, help="Cumulative penalty (fobos, fr-comid)."),
+)
 
 
 @main.command()
-@reading_options
+@data_options
 @click.option("-o", "--output", "model_path", required=True, help="Where to write the model.")
-@click.option(
-    "--rule",
-    type=click.Choice([*RULES, *ALIASES]),
-    help="Default: frda, or adagrad-fobos for regression.",
-)
+@column_options
 @click.option("--loss", type=click.Choice(list(LOSSES)), default="logistic", show_default=True)
-@click.option("--l1", type=float, help="More of it, fewer weights.")
-@click.option("--l2", type=float)
-@click.option("--q", type=float, help="Norm of the feature-aware penalty: 1, 2, inf, ...")
-@click.option("--basis", type=click.Choice([basis.name.lower() for basis in Basis]))
-@click.option("--cap", type=float, help="Upper bound of that norm.")
-@click.option("--eta0", type=float, help="The first step.")
-@click.option("--beta", type=float)
-@click.option("--schedule", type=click.Choice(list(SCHEDULES)))
-@click.option("--truncate-every", type=int)
-@click.option("--threshold", type=float)
-@click.option("--cumulative", is_flag=True, help="Cumulative penalty (fobos, fr-comid).")
+@click.option("--epsilon", type=float, help="Of huber and epsilon_insensitive.")
+@click.option("--quantile", type=float, help="Of the quantile loss.")
+@click.option("--multiclass", type=click.Choice(MULTICLASS), default="auto", show_default=True)
+@rule_options
 @click.option("--no-intercept", is_flag=True)
 @click.option("--passes", type=click.IntRange(1), default=1, show_default=True)
+@click.option(
+    "--store",
+    type=click.Choice(STORES),
+    help="Where weights are: by index, shared by hash, or exact. Default: table; hashed with -b.",
+)
 @click.option(
     "-b",
     "--bits",
     type=click.IntRange(1, MOST_BITS),
-    default=22,
-    show_default=True,
-    help="Features share 2^bits weights.",
+    help=f"Features share 2^bits weights (store hashed).  [default: {DEFAULT_BITS}]",
 )
+@click.option(
+    "--max-features",
+    type=click.IntRange(1),
+    help="Never hold more; the least useful ones are dropped (store table).",
+)
+@click.option("--names/--no-names", default=True, help="Keep the names of features (store table).")
 @click.option("--quiet", is_flag=True, help="Say nothing unless something is wrong.")
 def train(
     data: tuple[str, ...],
-    format: str | None,
-    bad_lines: str,
     model_path: str,
     loss: str,
+    epsilon: float | None,
+    quantile: float | None,
+    multiclass: str,
     no_intercept: bool,
     passes: int,
-    bits: int,
+    store: str | None,
+    bits: int | None,
+    max_features: int | None,
+    names: bool,
     quiet: bool,
-    **rule_parameters: Any,
+    **others: Any,
 ) -> None:
     """Learn a model from DATA: files, globs, or - for standard input.
 
-    Labels are 1 and -1 (or 0) for the classification losses.
-
     \b
-    Example:
+    Examples:
       rarefy train reviews.svm.gz -o reviews.model --rule frda --l1 3e-4
+      rarefy train clicks.csv -o clicks.model --label click --cross site,ad
+      rarefy train sms.tsv -o sms.model --label kind --text message
     """
     start = time.perf_counter()
     check_place(model_path)
-    reader = read(*data, format=format, bad_lines=bad_lines)
-    slots = HashedSlots(bits)
-    default_rule = "adagrad-fobos" if loss in REGRESSION_LOSSES else "frda"
-    chosen = rule_parameters.pop("rule") or default_rule
-    rule, schedule = make_rule(chosen, loss=loss, **rule_parameters)
-    learner = Learner(
-        rule, schedule, LOSSES[loss](), n_features=slots.n_slots, fit_intercept=not no_intercept
+    reading = {name: others.pop(name) for name in READING}
+    reader = read(*data, **reading)
+    rule_name = others.pop("rule") or ("adagrad-fobos" if loss in REGRESSION_LOSSES else "frda")
+    rule, schedule = make_rule(rule_name, loss=loss, **others)
+    own_loss = make_loss(loss, epsilon=epsilon, quantile=quantile)
+    store = store or ("table" if bits is None else "hashed")
+    model = StreamModel(
+        Task(rule, schedule, own_loss, multiclass, not no_intercept),
+        make_store(store, bits=bits, max_features=max_features, names=names),
+        reading["classes"],
     )
-    learn_stream(learner, reader, slots, loss, passes=passes)
+    model.learn(reader, passes=passes)
     report_bad_lines(reader)
-    if learner.t == 0:
+    if model.t == 0:
         raise InputError(f"{' '.join(data)}: there are no examples to learn from.")
-    kept, weights = learner.nonzero()
-    parameters = {"rule": str(rule), "schedule": str(schedule), "passes": passes, "data": data}
-    save_model(
-        model_path,
-        Model(
-            loss=loss,
-            bits=bits,
-            intercept=float(learner.intercept()[0]),
-            parameters=parameters,
-            examples=learner.t,
-            progressive_loss=learner.progressive_loss,
-            slots=kept,
-            weights=weights,
-        ),
-    )
+    saved = model_of(model, {"passes": passes, "data": data})
+    save_model(model_path, saved)
     if not quiet:
-        seconds = time.perf_counter() - start
+        report = model.store.report()
+        if report:
+            click.echo(report, err=True)
         click.echo(
-            f"{learner.t:,} examples, progressive loss {learner.progressive_loss:.5f}, "
-            f"{len(kept):,} weights kept, {seconds:.2f} s: {model_path}",
+            f"{saved.examples:,} examples, progressive loss {saved.progressive_loss:.5f}, "
+            f"{len(saved.kept.weights):,} weights kept, {time.perf_counter() - start:.2f} s: "
+            f"{model_path}",
             err=True,
         )
 
 
+# The parameters of `train` that say how to read.
+READING = (
+    *("format", "bad_lines", "cross", "classes", "label", "weight", "text", "categorical"),
+    *("numeric", "ignore", "delimiter", "header", "quotes"),
+)
+
+
 @main.command()
 @click.argument("model_path", metavar="MODEL")
-@reading_options
+@data_options
 @click.option("-o", "--output", default="-", help="Where to write the predictions.")
-@click.option("--scores", is_flag=True, help="Scores instead of labels.")
-@click.option("--probabilities", is_flag=True, help="Probabilities of label 1 (logistic loss).")
+@click.option("--scores", is_flag=True, help="Scores instead of labels, one a class.")
+@click.option("--probabilities", is_flag=True, help="Probabilities instead (logistic loss).")
 def predict(
     model_path: str,
     data: tuple[str, ...],
@@ -166,36 +222,37 @@ def predict(
 ) -> None:
     """Predict DATA with MODEL, a line each.
 
+    With two classes the score, or the probability, is that of the second one; with more, there is
+    one for each, in the order of the classes, with a tab between them.
+
     \b
     Example:
       rarefy predict reviews.model new.svm --probabilities
     """
     if scores and probabilities:
         raise click.UsageError("choose between --scores and --probabilities.")
-    model = load_model(model_path)
-    if probabilities and model.loss != "logistic":
-        raise click.UsageError(f"the model has the {model.loss} loss, which has no probabilities.")
-    reader = read(*data, format=format, bad_lines=bad_lines)
-    learner = scorer(model)
+    saved = load_model(model_path)
+    if probabilities and saved.loss != "logistic":
+        raise click.UsageError(f"the model has the {saved.loss} loss, which has no probabilities.")
+    reader = read(*data, format=format, bad_lines=bad_lines, classes=saved.classes)
+    model = saved.scorer()
     with click.open_file(output, "w") as file:
-        for batch in score_stream(learner, reader, HashedSlots(model.bits)):
+        for batch in model.scores(reader):
             if probabilities:
-                lines = 0.5 * (1.0 + np.tanh(0.5 * batch))
-            elif scores or model.loss in REGRESSION_LOSSES:
-                lines = batch
+                lines = table_lines(probabilities_of(model, batch))
+            elif scores or model.task.is_regression:
+                lines = table_lines(batch)
             else:
-                lines = np.where(batch > 0.0, 1, -1)
-            file.write("\n".join(map(str, lines.tolist())) + "\n" if len(lines) else "")
+                lines = predicted_labels(model, batch)
+            file.write("\n".join(lines) + "\n" if lines else "")
     report_bad_lines(reader)
 
 
-def scorer(model: Model) -> Learner:
-    """A learner with the weights of the model, to predict with."""
-    n_slots = 1 << model.bits
-    learner = Learner(Ogd(), Constant(1.0), LOSSES[model.loss](), n_features=n_slots)
-    learner.state[model.slots, 0] = model.weights
-    learner.intercept_state[0, 0] = model.intercept
-    return learner
+def table_lines(numbers: Any) -> list[str]:
+    """Numbers as text, a row a line, in full precision."""
+    if numbers.shape[1] == 1:
+        return list(map(str, numbers.ravel().tolist()))
+    return ["\t".join(map(str, row)) for row in numbers.tolist()]
 
 
 def report_bad_lines(reader: Reader) -> None:

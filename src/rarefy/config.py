@@ -9,6 +9,7 @@ import numpy as np
 
 from rarefy.errors import ConfigError
 from rarefy.intensity import Basis, Intensity, norm_for
+from rarefy.losses import LOSSES
 from rarefy.rules import ALIASES, CUMULATIVE, RULES
 from rarefy.rules.base import no_penalty
 from rarefy.rules.truncation import TruncatedGradient
@@ -84,6 +85,19 @@ def choose(name: str, value: Any, table: Mapping[str, Any]) -> Any:
     if not isinstance(value, str) or value not in table:
         raise ConfigError(f"{name}={value!r}: one of {', '.join(table)} is expected.")
     return table[value]
+
+
+def make_loss(loss: str, *, epsilon: Any = None, quantile: Any = None) -> Any:
+    """The loss that a user asks for; parameters that it does not have are checked all the same."""
+    given = {}
+    if epsilon is not None:
+        given["epsilon"] = check_number("epsilon", epsilon)
+    if quantile is not None:
+        if not isinstance(quantile, numbers.Real) or not 0.0 < float(quantile) < 1.0:
+            raise ConfigError(f"quantile={quantile!r}: a number between 0 and 1 is expected.")
+        given["quantile"] = float(quantile)
+    cls = choose("loss", loss, LOSSES)
+    return cls(**{name: given[name] for name in cls._fields if name in given})
 
 
 def make_rule(

@@ -171,6 +171,21 @@ def _nonzero(
     return count
 
 
+def _usefulness(
+    rule: Any, clock: Clock, state: Floats, counts: Any, n_outputs: int, out: Floats
+) -> None:
+    """The largest |weight| of each feature; below zero where there is none."""
+    for slot in range(len(counts)):
+        largest = 0.0
+        for z in range(n_outputs):
+            w = rule.weight(clock, load(rule, state, slot * n_outputs + z))
+            largest = max(largest, abs(w))
+        if largest == 0.0:
+            forgotten = counts[slot] == 0 or rule.forgets_at_zero()
+            largest = -np.inf if forgotten else -1.0 / counts[slot]
+        out[slot] = largest
+
+
 class Engine(NamedTuple):
     """The compiled loops, which are all generic over rule and loss."""
 
@@ -178,9 +193,10 @@ class Engine(NamedTuple):
     learn_classes: Any
     scores: Any
     nonzero: Any
+    usefulness: Any
 
 
-_LOOPS = (_learn, _learn_classes, _scores, _nonzero)
+_LOOPS = (_learn, _learn_classes, _scores, _nonzero, _usefulness)
 _CACHED = Engine(*(compiled(loop) for loop in _LOOPS))
 _UNCACHED = Engine(*(compiled_uncached(loop) for loop in _LOOPS))
 

@@ -10,7 +10,7 @@ from rarefy.clock import clock_after, next_round
 from rarefy.engine import Floats, Rows, engine_for
 from rarefy.errors import ConfigError, DivergenceError
 from rarefy.rules import unpenalised
-from rarefy.store import grown_state, new_state
+from rarefy.state import grown_state, new_state
 
 CACHE_BYTES = 1 << 20  # a state larger than this is fetched ahead of time
 
@@ -54,7 +54,7 @@ class Learner:
         total, weight = self.progress
         return float(total / weight) if weight else 0.0
 
-    def _grow(self, n_features: int) -> None:
+    def grow(self, n_features: int) -> None:
         """Make room for more columns, which start at weight zero."""
         n_fields = len(self.rule.state_fields)
         self.state = grown_state(self.state, n_fields, n_features * self.n_outputs)
@@ -67,7 +67,7 @@ class Learner:
         is kept to go back to, which is faster, and the learner is of no use after an error.
         """
         n_features_before = self.n_features
-        self._grow(n_features)
+        self.grow(n_features)
         before = self._snapshot(rows) if restorable else None
         arguments = (
             self.rule,
@@ -145,6 +145,26 @@ class Learner:
         slots, weights = np.empty(count, np.int64), np.empty(count)
         nonzero(self.rule, clock, state, slots, weights)
         return slots, weights
+
+    def usefulness(self, counts: NDArray[Any]) -> Floats:
+        """How much each feature would be missed; -inf: not at all, the rule has forgotten it.
+
+        That is its largest |weight|; among weights of zero, a feature that occurred often (in
+        `counts` examples; 0: never) would be missed more.
+        """
+        out = np.empty(len(counts))
+        clock = next_round(self.rule, self.clock)
+        usefulness = engine_for(self.rule, self.loss).usefulness
+        usefulness(self.rule, clock, self.state, counts, self.n_outputs, out)
+        return out
+
+    def move(self, old: NDArray[Any], new: NDArray[Any], n_features: int) -> None:
+        """Bring features from old slots to new ones; all others are forgotten."""
+        before = self.state
+        n, width = self.n_outputs, before.shape[1]
+        self.state = new_state(len(self.rule.state_fields), n_features * n)
+        self.state.reshape(-1, n, width)[new] = before.reshape(-1, n, width)[old]
+        self.n_features = n_features
 
     def weights(self) -> Any:
         """All weights that are not zero, (n_outputs, n_features), CSR, never dense."""

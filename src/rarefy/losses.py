@@ -144,3 +144,4 @@ REGRESSION_LOSSES: dict[str, type] = {
     "epsilon_insensitive": EpsilonInsensitive,
     "quantile": Quantile,
 }
+LOSSES = {**MARGIN_LOSSES, **REGRESSION_LOSSES}

@@ -26,3 +26,15 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
+
+
+def without(rows: Rows, dropped: NDArray[np.bool_]) -> Rows:
+    """The rows without some of their entries."""
+    if not dropped.any():
+        return rows
+    n_dropped = np.concatenate([[0], np.cumsum(dropped)])
+    return rows._replace(
+        indptr=read_only(rows.indptr - n_dropped[rows.indptr]),
+        indices=read_only(rows.indices[~dropped]),
+        values=read_only(rows.values[~dropped]),
+    )

@@ -1,69 +1,208 @@
-"""Learning from, and predicting, the batches of a reader."""
+"""A model that learns from, and predicts, what a reader gives."""
 
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.engine import LARGEST_VALUE, Rows
+from rarefy.config import number_or_none
+from rarefy.engine import LARGEST_VALUE
 from rarefy.errors import InputError
 from rarefy.learner import Learner
-from rarefy.losses import MARGIN_LOSSES
+from rarefy.losses import LOSSES, REGRESSION_LOSSES
+from rarefy.multiclass import Softmax, multiclass_loss
 from rarefy.readers import Reader
 from rarefy.readers.ahead import READY_ITEMS, ahead
 from rarefy.readers.batch import Batch
-from rarefy.slots import HashedSlots
+from rarefy.readers.columns import Columns
+from rarefy.stores import Kept, Store
 
 Floats = NDArray[np.float64]
 # One batch is being made, some wait, one is being learned.
 ROOMS = READY_ITEMS + 2
+MOST_CLASSES = 1000  # more labels than this in the first batch are taken for numbers to predict
 
 
-def targets(loss: str, labels: Floats) -> tuple[Floats, str]:
-    """What the loss learns for each label (NaN where it cannot), and which labels it can take."""
-    if loss in MARGIN_LOSSES:
-        y = np.where(labels == 1.0, 1.0, np.where((labels == -1.0) | (labels == 0.0), -1.0, np.nan))
-        return y, "-1 or 0, and 1"
-    return np.where(np.abs(labels) <= LARGEST_VALUE, labels, np.nan), "a number"
+class Reading(NamedTuple):
+    """How data was read, so that other data is read in the same way."""
+
+    columns: Columns = Columns()
+    cross: tuple[tuple[str, str], ...] = ()
 
 
-def training_rows(batch: Batch, slots: HashedSlots, loss: str) -> Rows:
-    """Rows to learn; a label that the loss cannot take is an error that names its place."""
-    y, accepted = targets(loss, batch.labels)
-    if np.isnan(y).any():
-        row = int(np.isnan(y).argmax())
-        raise InputError(
-            f"{batch.place(row)}: the label is {batch.labels[row]:g}; "
-            f"loss={loss!r} takes {accepted}."
-        )
-    return slots.rows(checked(batch), y)
+class Task(NamedTuple):
+    """What is to be learned, in the words of the user."""
+
+    rule: Any
+    schedule: Any
+    loss: Any
+    multiclass: str = "auto"
+    fit_intercept: bool = True
+
+    @property
+    def loss_name(self) -> str:
+        return next(name for name, kind in LOSSES.items() if isinstance(self.loss, kind))
+
+    @property
+    def is_regression(self) -> bool:
+        return self.loss_name in REGRESSION_LOSSES
 
 
-def checked(batch: Batch) -> Batch:
-    """The batch, if the engine can take all of its values; an error with the place otherwise."""
-    for name, numbers in (("value", batch.values), ("importance", batch.importance)):
-        if len(numbers) and not np.abs(numbers).max() <= LARGEST_VALUE:
-            first = int((np.abs(numbers) > LARGEST_VALUE).argmax())
-            row = first
-            if name == "value":
-                row = int(np.searchsorted(batch.indptr, first, side="right")) - 1
+class StreamModel:
+    """A learner whose weights are in a store, and whose classes come from the labels."""
+
+    def __init__(self, task: Task, store: Store, classes: tuple[str, ...] = ()) -> None:
+        self.task = task
+        self.store = store
+        self.classes = classes
+        self.reading = Reading()
+        self._learner: Learner | None = None
+        if task.is_regression and classes:
             raise InputError(
-                f"{batch.place(row)}: the {name} {numbers[first]:g} is too large; "
-                f"numbers up to {LARGEST_VALUE:g} are expected."
+                f"classes={classes}: loss={task.loss_name!r} predicts numbers, not classes."
             )
-    return batch
+        if classes or task.is_regression:
+            self._begin()
+
+    @property
+    def learner(self) -> Learner:
+        if self._learner is None:
+            raise InputError("there are no examples to learn from.")
+        return self._learner
+
+    @property
+    def t(self) -> int:
+        """How many examples have been learned."""
+        return 0 if self._learner is None else self._learner.t
+
+    def _begin(self) -> None:
+        """The learner, now that it is known how many classes there are."""
+        rule, schedule, loss, multiclass, fit_intercept = self.task
+        n_outputs = len(self.classes) if len(self.classes) > 2 else 1
+        self._learner = Learner(
+            rule,
+            schedule,
+            loss if n_outputs == 1 else multiclass_loss(multiclass, loss),
+            n_features=self.store.n_slots,
+            n_outputs=n_outputs,
+            fit_intercept=fit_intercept,
+        )
+
+    def learn(self, reader: Reader, *, passes: int = 1) -> None:
+        """Learn all that the reader gives, `passes` times."""
+        reader.names_wanted = self.store.names_wanted
+        for _ in range(passes):
+            for prepared in ahead(map(self.store.prepare, reader.batches(ROOMS))):
+                if len(prepared.batch.labels) == 0:
+                    continue
+                if not self.classes and not self.task.is_regression:
+                    self.classes = classes_of(prepared.batch)
+                    self._begin()
+                y = self._targets(prepared.batch)
+                self.store.learn(self.learner, prepared, y)
+        self.reading = Reading(reader.columns, reader.cross)
+
+    def scores(self, reader: Reader) -> Iterator[Floats]:
+        """The scores of every row, a batch at a time: one a row, or one a class.
+
+        The reader reads as the one did from which the model has learned; labels do not matter.
+        """
+        reader.names_wanted = False
+        reader.columns = self.reading.columns._replace(label_needed=False)
+        reader.cross = self.reading.cross
+        for prepared in ahead(map(self.store.prepare, reader.batches(ROOMS))):
+            yield self.store.scores(self.learner, prepared)
+
+    def kept(self) -> Kept:
+        """The weights that are not zero."""
+        return self.store.kept(self.learner)
+
+    def _targets(self, batch: Batch) -> Floats:
+        """What the loss learns for each label; one that it cannot take is an error."""
+        y, accepted = self._encoded(batch)
+        if np.isnan(y).any():
+            row = int(np.isnan(y).argmax())
+            raise InputError(
+                f"{batch.place(row)}: the label is {batch.label(row)}; {accepted} is expected."
+            )
+        return y
+
+    def _encoded(self, batch: Batch) -> tuple[Floats, str]:
+        """Targets, NaN where there is none for a label, and which labels there are targets for."""
+        if self.task.is_regression:
+            if batch.label_names is not None:
+                return np.full(len(batch.labels), np.nan), "a number"
+            return np.where(np.abs(batch.labels) <= LARGEST_VALUE, batch.labels, np.nan), "a number"
+        shown = ", ".join(self.classes[:20]) + (", ..." if len(self.classes) > 20 else "")
+        accepted = f"one of the classes {shown} (give all of them if there are more)"
+        numbers = label_numbers(batch, self.classes)
+        if len(self.classes) > 2:
+            return numbers, accepted
+        return 2.0 * numbers - 1.0, accepted
 
 
-def learn_stream(
-    learner: Learner, reader: Reader, slots: HashedSlots, loss: str, *, passes: int = 1
-) -> None:
-    """Learn all that the reader gives, `passes` times."""
-    for _ in range(passes):
-        for batch in ahead(reader.batches(ROOMS)):
-            learner.learn(training_rows(batch, slots, loss), restorable=False)
+def classes_of(batch: Batch) -> tuple[str, ...]:
+    """The classes, sorted, told from the labels of the first batch."""
+    if batch.label_names is not None:
+        names = sorted({batch.label_names[int(n)] for n in np.unique(batch.labels)})
+        if len(names) < 2:
+            raise _too_few_classes(batch, names)
+        return tuple(names)
+    values = np.unique(batch.labels[~np.isnan(batch.labels)])
+    if not (values % 1.0 == 0.0).all() or len(values) > MOST_CLASSES:
+        some = ", ".join(f"{value:g}" for value in values[:3])
+        raise InputError(
+            f"{batch.path}: labels such as {some} look like numbers to predict; "
+            f"choose a loss for that, such as squared."
+        )
+    found = [f"{value:.0f}" for value in values]
+    if set(found) <= {"-1", "1"}:
+        return ("-1", "1")
+    if set(found) <= {"0", "1"}:
+        return ("0", "1")
+    if len(found) < 2:
+        raise _too_few_classes(batch, found)
+    return tuple(found)
 
 
-def score_stream(learner: Learner, reader: Reader, slots: HashedSlots) -> Iterator[Floats]:
-    """The score of every row, a batch at a time; labels do not matter."""
-    for batch in ahead(reader.batches(ROOMS)):
-        yield learner.scores(slots.rows(checked(batch), batch.labels)).ravel()
+def _too_few_classes(batch: Batch, found: list[str]) -> InputError:
+    return InputError(
+        f"{batch.path}: all labels of the first {len(batch.labels):,} rows are "
+        f"{found[0] if found else 'missing'}; say which classes there are."
+    )
+
+
+def label_numbers(batch: Batch, classes: tuple[str, ...]) -> Floats:
+    """The number of the class of each row; NaN for other labels."""
+    if batch.label_names is not None:
+        positions = {name: float(n) for n, name in enumerate(classes)}
+        table = np.array([positions.get(name, np.nan) for name in batch.label_names])
+        missing = np.isnan(batch.labels)
+        numbers = table[np.where(missing, 0.0, batch.labels).astype(np.int64)]
+        return np.where(missing, np.nan, numbers)
+    values = np.array([number_or_none(name) for name in classes], dtype=np.float64)
+    order = np.argsort(values)
+    at = order[np.minimum(np.searchsorted(values[order], batch.labels), len(values) - 1)]
+    return np.where(values[at] == batch.labels, at.astype(np.float64), np.nan)
+
+
+def predicted_labels(model: StreamModel, scores: Floats) -> list[str]:
+    """The class with the highest score, for each row."""
+    winners = scores[:, 0] > 0.0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+    return [model.classes[winner] for winner in winners.astype(np.int64).tolist()]
+
+
+def probabilities_of(model: StreamModel, scores: Floats) -> Floats:
+    """From scores of the logistic loss: of the second class, or one for each of many."""
+    if isinstance(model.learner.loss, Softmax):
+        odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+        softmax: Floats = odds / odds.sum(axis=1, keepdims=True)
+        return softmax
+    each: Floats = 0.5 * (1.0 + np.tanh(0.5 * scores))
+    if each.shape[1] == 1:
+        return each
+    total = each.sum(axis=1, keepdims=True)
+    shares = np.full_like(each, 1.0 / each.shape[1])
+    np.divide(each, total, out=shares, where=total > 0.0)
+    return shares

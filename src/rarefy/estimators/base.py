@@ -15,13 +15,15 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from rarefy.checks import as_csr, check_structure
 from rarefy.config import check_flag, make_rule
 from rarefy.errors import ConfigError, InputError
+from rarefy.estimators.streams import FromStreams
 from rarefy.learner import Learner
+from rarefy.readers import Reader
 from rarefy.rows import as_rows
 
 RULE_PARAMETERS = ("l1", "l2", "q", "basis", "cap", "beta", "truncate_every", "threshold")
 
 
-class SparseOnline(BaseEstimator):
+class SparseOnline(FromStreams, BaseEstimator):
     """The base of both estimators; it has no `__init__` and is not used by itself."""
 
     learner_: Learner
@@ -133,9 +135,10 @@ class SparseOnline(BaseEstimator):
                 learner.learn(as_rows(X[order], y[order], importance[order]))
             else:
                 learner.learn(as_rows(X, y, importance))
-        self.learner_ = learner
+        self.learner_, self.stream_ = learner, None
 
     def _learn_more(self, X: sparse.csr_array, y: Any, importance: Any) -> None:
+        self._refuse_matrix()
         rule, schedule = self._check_parameters()
         if (rule, schedule) != (self.learner_.rule, self.learner_.clock.schedule):
             raise ConfigError(
@@ -147,6 +150,9 @@ class SparseOnline(BaseEstimator):
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
+        if isinstance(X, Reader):
+            return self._stream_scores(X)
+        self._refuse_matrix()
         rows = self._check_rows(X, reset=False, learning=False)
         nothing = np.zeros(rows.shape[0])
         return self.learner_.scores(as_rows(rows, nothing, nothing))

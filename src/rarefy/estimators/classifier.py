@@ -9,12 +9,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from rarefy.checks import check_importance, check_targets, sorted_labels
-from rarefy.config import choose
+from rarefy.config import choose, make_loss, number_or_none
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.base import SparseOnline
 from rarefy.learner import Learner
 from rarefy.losses import MARGIN_LOSSES
 from rarefy.multiclass import MULTICLASS, Softmax, multiclass_loss
+from rarefy.stream import StreamModel
 
 
 def _has_probabilities(estimator: "SparseOnlineClassifier") -> bool:
@@ -199,6 +200,19 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         """All weights, (1 or n_classes, n_features); `sparse_coef_` is smaller."""
         return self.sparse_coef_.toarray()  # type: ignore[no-any-return]
 
+    def _make_loss(self) -> Any:
+        choose("loss", self.loss, MARGIN_LOSSES)
+        return make_loss(self.loss)
+
+    def _adopt(self, model: StreamModel) -> None:
+        """Classes are numbers if all of them look like it."""
+        values = [number_or_none(name) for name in model.classes]
+        if None in values:
+            self.classes_ = np.array(model.classes)
+        else:
+            whole = all(value == int(value) for value in values if value is not None)
+            self.classes_ = np.array(values, dtype=np.int64 if whole else np.float64)
+
     def _check_parameters(self) -> tuple[Any, Any]:
         choose("loss", self.loss, MARGIN_LOSSES)
         choose("multiclass", self.multiclass, dict.fromkeys(MULTICLASS))
@@ -215,7 +229,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
             raise InputError(
                 f"y contains {n_classes} class; a classifier needs at least two classes."
             )
-        loss = choose("loss", self.loss, MARGIN_LOSSES)()
+        loss = self._make_loss()
         if n_classes == 2:
             return self._new_learner(loss)
         return self._new_learner(multiclass_loss(self.multiclass, loss), n_classes)

@@ -1,6 +1,5 @@
 """The regressor."""
 
-import numbers
 from typing import Any, Self
 
 import numpy as np
@@ -8,10 +7,11 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
 from rarefy.checks import check_importance, check_targets
-from rarefy.config import check_number, choose
-from rarefy.errors import ConfigError, InputError
+from rarefy.config import choose, make_loss
+from rarefy.errors import InputError
 from rarefy.estimators.base import SparseOnline
 from rarefy.losses import REGRESSION_LOSSES
+from rarefy.stream import StreamModel
 
 
 class SparseOnlineRegressor(RegressorMixin, SparseOnline):
@@ -118,11 +118,11 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
         return self.sparse_coef_.toarray().ravel()  # type: ignore[no-any-return]
 
     def _make_loss(self) -> Any:
-        cls = choose("loss", self.loss, REGRESSION_LOSSES)
-        if not isinstance(self.quantile, numbers.Real) or not 0.0 < self.quantile < 1.0:
-            raise ConfigError(f"quantile={self.quantile!r}: a number between 0 and 1 is expected.")
-        given = {"epsilon": check_number("epsilon", self.epsilon), "quantile": float(self.quantile)}
-        return cls(**{name: given[name] for name in cls._fields})
+        choose("loss", self.loss, REGRESSION_LOSSES)
+        return make_loss(self.loss, epsilon=self.epsilon, quantile=self.quantile)
+
+    def _adopt(self, model: StreamModel) -> None:
+        """Nothing but what all estimators take over from a stream."""
 
     def _check_targets(self, X: Any, y: Any) -> NDArray[np.float64]:
         y = self._check_y(X, y)

@@ -1,7 +1,7 @@
 """What the user says about named columns: for CSV, JSON lines, Parquet and Arrow."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rarefy.errors import ConfigError
 
@@ -24,7 +24,7 @@ class Columns(NamedTuple):
 def checked_columns(columns: Columns) -> Columns:
     """The same, with lists as tuples; a column that is said to be two things is refused."""
     kinds = ("text", "categorical", "numeric", "ignore")
-    lists = {kind: _names(kind, getattr(columns, kind)) for kind in kinds}
+    lists: dict[str, Any] = {kind: _names(kind, getattr(columns, kind)) for kind in kinds}
     roles: dict[str, str] = {columns.label: "label"}
     if columns.weight is not None:
         if columns.weight == columns.label:
@@ -33,7 +33,9 @@ def checked_columns(columns: Columns) -> Columns:
     for kind, names in lists.items():
         for name in names:
             if roles.setdefault(name, kind) != kind:
-                raise ConfigError(f"the column {name!r} is said to be both {roles[name]} and {kind}.")
+                raise ConfigError(
+                    f"the column {name!r} is said to be both {roles[name]} and {kind}."
+                )
     delimiter = columns.delimiter
     if delimiter is not None and (
         len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'

@@ -110,7 +110,7 @@ def _cross(
 def note_cross(names: Names, key: Any, first: Any, second: Any) -> bool:
     """Remember what a cross is called, if both of its features have names."""
     a, b = find_name(names, first), find_name(names, second)
-    if a == ABSENT or b == ABSENT:
+    if ABSENT in (a, b):
         return True
     text = names.text
     first_begin, second_begin = begin_of(names, a), begin_of(names, b)

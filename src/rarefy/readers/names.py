@@ -22,7 +22,7 @@ class Names(NamedTuple):
     keys: NDArray[np.uint64]  # by number
     ends: NDArray[np.int64]  # where the text of each number ends, and the next one begins
     text: NDArray[np.uint8]
-    count: NDArray[np.int64]  # one element: how many there are
+    used: NDArray[np.int64]  # one element: how many there are
 
 
 def new_names(size: int) -> Names:
@@ -38,7 +38,7 @@ def new_names(size: int) -> Names:
 
 def clear_names(names: Names) -> None:
     names.table[:] = ABSENT
-    names.count[0] = 0
+    names.used[0] = 0
 
 
 @helper
@@ -52,7 +52,7 @@ def _place(names: Names, key: Any) -> Any:
 
 
 @helper
-def begin_of(names: Names, number: int) -> int:
+def begin_of(names: Names, number: int) -> Any:
     """Where the text of a name begins."""
     return names.ends[number - 1] if number > 0 else np.int64(0)
 
@@ -84,7 +84,7 @@ def note_name(
     at = _place(names, key)
     if names.table[at] != ABSENT:
         return True
-    number = names.count[0]
+    number = names.used[0]
     to = begin_of(names, number)
     has_both = prefix_end > prefix_begin and end > begin
     size = (prefix_end - prefix_begin) + (end - begin) + has_both
@@ -102,18 +102,18 @@ def note_name(
     names.keys[number] = key
     names.ends[number] = to
     names.table[at] = number
-    names.count[0] = number + 1
+    names.used[0] = number + 1
     return True
 
 
 def with_more_room(names: Names) -> Names:
     """The same names with four times the room."""
     larger = new_names(4 * len(names.keys))
-    n = int(names.count[0])
+    n = int(names.used[0])
     n_bytes = int(names.ends[n - 1]) if n else 0
     larger.keys[:n], larger.ends[:n] = names.keys[:n], names.ends[:n]
     larger.text[:n_bytes] = names.text[:n_bytes]
-    larger.count[0] = n
+    larger.used[0] = n
     _refill(larger)
     return larger
 
@@ -121,5 +121,5 @@ def with_more_room(names: Names) -> Names:
 @compiled
 def _refill(names: Names) -> None:
     """Write the places of all keys into an empty table."""
-    for number in range(names.count[0]):
+    for number in range(names.used[0]):
         names.table[_place(names, names.keys[number])] = number

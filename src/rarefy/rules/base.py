@@ -9,10 +9,12 @@ A rule is a NamedTuple of parameters with two pure methods that act on one coord
 The state is a tuple of floats, all zero before the coordinate first occurs. It is written only in
 rounds in which the coordinate occurs, so `weight` works out what the penalty did in between.
 
-Three more methods have defaults that suit most rules:
+Four more methods have defaults that suit most rules:
 
     log_decay(t, eta) -> float              by how much the l2 penalty lowers log|w| in round t
     steps_without_gradient() -> bool        whether `step` matters when g = 0 but x is not
+    forgets_at_zero() -> bool               whether a coordinate of weight zero is like one that
+                                            never occurred, whatever its state
     on_intercept() -> rule                  what acts on the intercept (default: the same rule with
                                             the fields in PENALTY_FIELDS at zero)
 """
@@ -50,7 +52,7 @@ def rule(*state_fields: str) -> Callable[[R], R]:
                 f"weight(self, clock, state) and step(self, clock, state, g, x)"
             )
         cls.state_fields = state_fields  # type: ignore[attr-defined]
-        for default in (log_decay, steps_without_gradient):
+        for default in (log_decay, steps_without_gradient, forgets_at_zero):
             if not hasattr(cls, default.__name__):
                 setattr(cls, default.__name__, default)
         return compile_methods(cls)
@@ -63,6 +65,10 @@ def log_decay(self: Any, t: float, eta: float) -> float:
 
 
 def steps_without_gradient(self: Any) -> bool:
+    return False
+
+
+def forgets_at_zero(self: Any) -> bool:
     return False
 
 

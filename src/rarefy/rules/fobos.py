@@ -31,6 +31,9 @@ class Fobos(NamedTuple):
     def log_decay(self, t: float, eta: float) -> float:
         return proximal_decay(self.l2, eta)
 
+    def forgets_at_zero(self) -> bool:
+        return True
+
 
 @rule("w", "since", "r")
 class FrComid(NamedTuple):

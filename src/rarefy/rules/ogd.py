@@ -15,3 +15,6 @@ class Ogd(NamedTuple):
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         return (state[0] - clock.eta * g,)
+
+    def forgets_at_zero(self) -> bool:
+        return True

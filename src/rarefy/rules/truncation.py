@@ -47,6 +47,9 @@ class TruncatedGradient(NamedTuple):
         passed = times * proximal_time(self.l2, eta * self.truncate_every)
         return shrink(w, self.l1, self.l2, passed)
 
+    def forgets_at_zero(self) -> bool:
+        return True
+
 
 @rule("w", "last")
 class Rounding(NamedTuple):
@@ -67,3 +70,6 @@ class Rounding(NamedTuple):
 
     def rounded(self, w: float, times: float) -> float:
         return 0.0 if times > 0.0 and abs(w) < self.threshold else w
+
+    def forgets_at_zero(self) -> bool:
+        return True

@@ -1,0 +1,86 @@
+"""What estimators do with readers: learn from files larger than memory, and predict them."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.errors import ConfigError, InputError
+from rarefy.readers import Reader
+from rarefy.stores import make_store
+from rarefy.stream import StreamModel, Task
+
+if TYPE_CHECKING:
+    from rarefy.estimators.base import SparseOnline
+
+
+class FromStreams:
+    """Part of the base of both estimators."""
+
+    stream_: StreamModel | None = None  # of an estimator that learned from a reader
+
+    def fit_stream(
+        self: Any,
+        reader: Reader,
+        *,
+        store: str = "table",
+        bits: int | None = None,
+        max_features: int | None = None,
+        names: bool = True,
+    ) -> Any:
+        """Learn from scratch all that a reader gives, `passes` times.
+
+        `store` says where weights are: "array" (the index of a feature is its column), "hashed"
+        (2^bits weights, shared) or "table" (exact, whatever the keys; at most `max_features`).
+        Afterwards `predict` and its like take readers, and matrices too unless it is a table.
+        """
+        estimator: SparseOnline = self
+        with estimator._all_or_nothing():
+            rule, schedule = estimator._check_parameters()
+            if estimator.shuffle:
+                raise ConfigError(
+                    "shuffle=True: a stream is learned in the order in which it comes."
+                )
+            multiclass = getattr(estimator, "multiclass", "auto")
+            task = Task(rule, schedule, estimator._make_loss(), multiclass, estimator.fit_intercept)
+            stored = make_store(store, bits=bits, max_features=max_features, names=names)
+            model = StreamModel(task, stored, reader.labels.classes)
+            model.learn(reader, passes=estimator.passes)
+            if model.t == 0:
+                raise InputError("there are no examples to learn from.")
+            estimator.stream_ = model
+            estimator.learner_ = model.learner
+            estimator.n_features_in_ = model.learner.n_features
+            estimator._adopt(model)
+        return self
+
+    @property
+    def weights_(self: Any) -> dict[str, Any]:
+        """Names of the features that were kept, and their weights (an array with many classes).
+
+        A feature without a name is called by its index, or by its place.
+        """
+        if self.stream_ is None:
+            raise InputError("weights_ by name are there after fit_stream; else use sparse_coef_.")
+        kept, n_outputs = self.stream_.kept(), self.learner_.n_outputs
+        names = kept.names or [str(key) for key in kept.keys.tolist()]
+        if n_outputs == 1:
+            return dict(zip(names, kept.weights.tolist(), strict=True))
+        weights: dict[str, Any] = {}
+        for name, output, weight in zip(names, kept.outputs, kept.weights, strict=True):
+            weights.setdefault(name, np.zeros(n_outputs))[output] = weight
+        return weights
+
+    def _stream_scores(self: Any, reader: Reader) -> NDArray[np.float64]:
+        if self.stream_ is None:
+            raise InputError("a reader can be predicted after fit_stream; give a matrix instead.")
+        batches = list(self.stream_.scores(reader))
+        return np.concatenate(batches) if batches else np.empty((0, self.learner_.n_outputs))
+
+    def _refuse_matrix(self: Any) -> None:
+        """A table has no columns; only a reader leads from features to keys."""
+        if self.stream_ is not None and self.stream_.store.kind == "table":
+            raise InputError(
+                "the features are in a table and have no columns: give a reader, as from "
+                "rarefy.read, or learn with store='array' or 'hashed'."
+            )

@@ -1,0 +1,41 @@
+"""Stores: where the weight of a feature is, given its key.
+
+- array: at the index that the key is; for features that are whole numbers
+- hashed: in one of 2^bits places, which several features may share
+- table: in a place of its own, in a table that holds only features that carry state
+"""
+
+from rarefy.config import choose
+from rarefy.errors import ConfigError
+from rarefy.stores.array import ArrayStore
+from rarefy.stores.base import Kept, Prepared, Store
+from rarefy.stores.hashed import MOST_BITS, HashedStore
+from rarefy.stores.table import TableStore
+
+STORES = ("array", "hashed", "table")
+DEFAULT_BITS = 22
+
+__all__ = ["DEFAULT_BITS", "MOST_BITS", "STORES", "Kept", "Prepared", "Store", "make_store"]
+
+
+def make_store(
+    kind: str = "table",
+    *,
+    bits: int | None = None,
+    max_features: int | None = None,
+    names: bool = True,
+) -> Store:
+    """The store that a user asks for."""
+    choose("store", kind, dict.fromkeys(STORES))
+    if bits is not None and kind != "hashed":
+        raise ConfigError(f"bits={bits} has no meaning for the store {kind}; only hashed has bits.")
+    if max_features is not None and kind != "table":
+        raise ConfigError(
+            f"max_features={max_features} has no meaning for the store {kind}; only a table, which "
+            f"holds one feature a place, can drop the least useful ones."
+        )
+    if kind == "array":
+        return ArrayStore()
+    if kind == "hashed":
+        return HashedStore(DEFAULT_BITS if bits is None else bits)
+    return TableStore(max_features=max_features, names=names)

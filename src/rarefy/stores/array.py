@@ -1,0 +1,62 @@
+"""The index of a feature is its place; there are as many places as the largest index needs."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.engine import Floats
+from rarefy.errors import InputError
+from rarefy.learner import Learner
+from rarefy.readers.batch import Batch
+from rarefy.rows import without
+from rarefy.stores.base import Kept, Merger, Prepared
+
+MOST_FEATURES = 1 << 30
+EVERY_BIT = (1 << 64) - 1
+
+
+class ArrayStore:
+    kind = "array"
+    most_keys = MOST_FEATURES
+    names_wanted = False
+    n_slots = 0
+
+    def __init__(self) -> None:
+        self._merge = Merger()
+
+    def prepare(self, batch: Batch) -> Prepared:
+        """The slots take the memory of the keys."""
+        if len(batch.keys) and batch.keys.max() >= MOST_FEATURES:
+            entry = int((batch.keys >= MOST_FEATURES).argmax())
+            row = int(np.searchsorted(batch.indptr, entry, side="right")) - 1
+            raise InputError(
+                f"{batch.place(row)}: the store array takes features that are whole numbers below "
+                f"2^30, and there is {batch.keys[entry]} (names are hashed to large numbers). "
+                f"Use the store table or hashed."
+            )
+        slots = batch.keys.view(np.int32)[: len(batch.keys)]
+        return self._merge(batch, slots, EVERY_BIT)
+
+    def learn(self, learner: Learner, prepared: Prepared, y: Floats) -> None:
+        n_features = int(prepared.places.max(initial=-1)) + 1
+        learner.learn(prepared.rows(y), n_features, restorable=False)
+
+    def scores(self, learner: Learner, prepared: Prepared) -> Floats:
+        rows = prepared.rows(prepared.batch.labels)
+        return learner.scores(without(rows, rows.indices >= learner.n_features))
+
+    def kept(self, learner: Learner) -> Kept:
+        places, weights = learner.nonzero()
+        slots, outputs = np.divmod(places, learner.n_outputs)
+        return Kept(slots.astype(np.uint64), outputs, weights, None, None)
+
+    def slots_for(self, learner: Learner, keys: NDArray[np.uint64]) -> NDArray[Any]:
+        learner.grow(int(keys.max(initial=0)) + 1)
+        return keys.astype(np.int64)
+
+    def report(self) -> str:
+        return ""
+
+    def settings(self) -> dict[str, Any]:
+        return {"kind": self.kind}

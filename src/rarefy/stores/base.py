@@ -1,0 +1,110 @@
+"""What the stores share."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.engine import LARGEST_VALUE, Rows
+from rarefy.errors import InputError
+from rarefy.learner import Learner
+from rarefy.readers.batch import Batch
+from rarefy.rows import read_only
+from rarefy.stores.merge import new_seen, unique_in_rows
+
+Floats = NDArray[np.float64]
+
+
+class Prepared(NamedTuple):
+    """A batch in which every row has a place once, and no value is zero."""
+
+    batch: Batch
+    places: NDArray[Any]  # of the features: slots (int32), or keys (uint64) where slots may move
+
+    def rows(self, y: Floats) -> Rows:
+        parts = (self.batch.indptr, self.places, self.batch.values, y, self.batch.importance)
+        return Rows(*(read_only(part) for part in parts))
+
+
+class Kept(NamedTuple):
+    """The weights that are not zero, and what they are the weights of."""
+
+    keys: NDArray[np.uint64]
+    outputs: NDArray[np.int64]  # the class, where there are several
+    weights: Floats
+    names: Sequence[str] | None  # by key; None: the keys are all there is
+    counts: NDArray[np.int64] | None  # in how many examples the feature occurred
+
+
+class Store(Protocol):
+    """Leads from keys to coordinates.
+
+    `prepare` runs in the reader's thread, ahead of the others, and so must not look at anything
+    that learning changes.
+    """
+
+    kind: str
+    names_wanted: bool
+    most_keys: int  # keys of a model are below this
+
+    def prepare(self, batch: Batch) -> Prepared: ...
+
+    @property
+    def n_slots(self) -> int:
+        """For how many features a learner needs room to begin with."""
+
+    def learn(self, learner: Learner, prepared: Prepared, y: Floats) -> None: ...
+
+    def scores(self, learner: Learner, prepared: Prepared) -> Floats: ...
+
+    def kept(self, learner: Learner) -> Kept: ...
+
+    def slots_for(self, learner: Learner, keys: NDArray[np.uint64]) -> NDArray[Any]:
+        """Slots for the keys of a model that was read; the store, and the learner, are empty."""
+
+    def report(self) -> str:
+        """What a user should know about how the store fared; empty if nothing."""
+
+    def settings(self) -> dict[str, Any]:
+        """The arguments of make_store that give such a store."""
+
+
+class Merger:
+    """Makes places unique in each row; keeps the small table that this takes."""
+
+    def __init__(self) -> None:
+        self._seen = new_seen(0)
+
+    def __call__(self, batch: Batch, places: NDArray[Any], mask: int) -> Prepared:
+        """The batch, whose arrays are used up; `places` may lie in the memory of its keys."""
+        longest = int(np.diff(batch.indptr).max(initial=0))
+        if len(self._seen) < 2 * longest:
+            self._seen = new_seen(longest)
+        self._seen[:, 0] = -1
+        largest = max(np.abs(batch.importance).max(initial=0.0), _largest(batch.values))
+        if not largest <= LARGEST_VALUE:
+            raise _too_large(batch)
+        n = unique_in_rows(
+            batch.indptr, batch.keys, np.uint64(mask), batch.values, places, self._seen
+        )
+        return Prepared(batch._replace(keys=batch.keys[:n], values=batch.values[:n]), places[:n])
+
+
+def _largest(values: Floats) -> float:
+    return float(max(values.max(initial=0.0), -values.min(initial=0.0)))
+
+
+def _too_large(batch: Batch) -> InputError:
+    """An error with the place of the first number that the engine cannot take."""
+    for name, numbers in (("importance", batch.importance), ("value", batch.values)):
+        if len(numbers) and not np.abs(numbers).max() <= LARGEST_VALUE:
+            first = int((np.abs(numbers) > LARGEST_VALUE).argmax())
+            row = first
+            if name == "value":
+                row = int(np.searchsorted(batch.indptr, first, side="right")) - 1
+            break
+    return InputError(
+        f"{batch.place(row)}: the {name} {numbers[first]:g} is too large; "
+        f"numbers up to {LARGEST_VALUE:g} are expected."
+    )

@@ -1,0 +1,77 @@
+"""2^bits places; a key takes the one that its lowest bits name, shared or not.
+
+Whole numbers below 2^bits, as in svmlight files, thus have a place each. To tell the user how many
+places are shared, each has a byte: the upper bits of the first key that came (0: none did), and
+whether another one came. Of the places that are shared, one in 127 goes unnoticed.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.engine import Floats
+from rarefy.jit import compiled
+from rarefy.learner import Learner
+from rarefy.readers.batch import Batch
+from rarefy.stores.base import Kept, Merger, Prepared
+
+MOST_BITS = 31
+SHARED = 0x80
+
+
+class HashedStore:
+    kind = "hashed"
+    names_wanted = False
+
+    def __init__(self, bits: int) -> None:
+        self.bits = bits
+        self.n_slots = self.most_keys = 1 << bits
+        self._owners = np.zeros(self.n_slots, np.uint8)
+        self._merge = Merger()
+
+    def prepare(self, batch: Batch) -> Prepared:
+        """The slots take the memory of the keys."""
+        _note_owners(batch.keys, self._owners)
+        slots = batch.keys.view(np.int32)[: len(batch.keys)]
+        return self._merge(batch, slots, self.n_slots - 1)
+
+    def learn(self, learner: Learner, prepared: Prepared, y: Floats) -> None:
+        learner.learn(prepared.rows(y), restorable=False)
+
+    def scores(self, learner: Learner, prepared: Prepared) -> Floats:
+        return learner.scores(prepared.rows(prepared.batch.labels))
+
+    def kept(self, learner: Learner) -> Kept:
+        places, weights = learner.nonzero()
+        slots, outputs = np.divmod(places, learner.n_outputs)
+        return Kept(slots.astype(np.uint64), outputs, weights, None, None)
+
+    def slots_for(self, learner: Learner, keys: NDArray[np.uint64]) -> NDArray[Any]:
+        return keys.astype(np.int64)
+
+    def report(self) -> str:
+        n_shared = int(np.count_nonzero(self._owners & SHARED))
+        if n_shared == 0:
+            return ""
+        n_used = int(np.count_nonzero(self._owners))
+        return (
+            f"{n_shared:,} of {n_used:,} weights are shared by several features; "
+            f"more bits than {self.bits} would make them fewer, and a table none."
+        )
+
+    def settings(self) -> dict[str, Any]:
+        return {"kind": self.kind, "bits": self.bits}
+
+
+@compiled
+def _note_owners(keys: Any, owners: Any) -> None:
+    mask = np.uint64(len(owners) - 1)
+    for j in range(len(keys)):
+        slot = keys[j] & mask
+        mark = max(np.uint8(keys[j] * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(57)), np.uint8(1))
+        owner = owners[slot]
+        if owner == 0:
+            owners[slot] = mark
+        elif owner != mark and owner < SHARED:
+            owners[slot] = owner | np.uint8(SHARED)

@@ -1,0 +1,306 @@
+"""A place for every feature that carries state: an open-addressing table of 64-bit keys, exact.
+
+A feature's place in the table is also that of its state. When the table is three quarters full,
+features that the rule has forgotten (of weight zero, and no other state) are erased, and the table
+is made anew with as many places as the others need. With `max_features`, the table never holds
+more: when it is full, the least useful quarter is dropped, which means features of weight zero
+that occurred in the fewest examples first, and then the smallest weights. This happens between two
+rows, wherever the batches end, so that the same rows give the same model.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.engine import Floats
+from rarefy.errors import ConfigError, InputError
+from rarefy.jit import compiled, helper
+from rarefy.learner import Learner
+from rarefy.readers.batch import Batch
+from rarefy.readers.names import ABSENT, Names, begin_of, find_name
+from rarefy.rows import read_only, without
+from rarefy.stores.base import Kept, Merger, Prepared
+
+FEWEST_PLACES = 1 << 12
+LENGTH_BYTES = 4  # of a name, before its text
+EVERY_BIT = (1 << 64) - 1
+
+
+class TableStore:
+    kind = "table"
+    most_keys = 1 << 64
+
+    def __init__(self, *, max_features: int | None = None, names: bool = True) -> None:
+        if max_features is not None and max_features < 1:
+            raise ConfigError(f"max_features={max_features}: a whole number >= 1 is expected.")
+        self.max_features = max_features
+        self.names_wanted = names
+        self.n_features = 0
+        self.n_erased = 0  # by the rule's own doing
+        self.n_dropped = 0  # to stay below max_features
+        self.n_dropped_weights = 0  # of these, with a weight that was not zero
+        n_places = FEWEST_PLACES if max_features is None else _places_for(max_features, 0.75)
+        self._new_table(n_places)
+        self._name_text = np.empty(1 << 12, np.uint8)
+        self._name_bytes = 0
+        self._merge = Merger()
+
+    def _new_table(self, n_places: int) -> None:
+        self._entries = np.zeros((n_places, 2), np.uint64)  # key, and how often it occurred
+        self._name_at = np.full(n_places if self.names_wanted else 0, ABSENT, np.int64)
+
+    @property
+    def n_slots(self) -> int:
+        return len(self._entries)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the table and the names; the learner's state comes on top."""
+        return self._entries.nbytes + self._name_at.nbytes + self._name_text.nbytes
+
+    def prepare(self, batch: Batch) -> Prepared:
+        return self._merge(batch, batch.keys, EVERY_BIT)
+
+    def learn(self, learner: Learner, prepared: Prepared, y: Floats) -> None:
+        """Learn the rows; whenever the table is full, make room and go on."""
+        batch = prepared.batch
+        slots = np.empty(len(prepared.places), np.int32)
+        self._reserve_text(batch.names)
+        begin = 0
+        while begin < len(y):
+            end, self.n_features, self._name_bytes = _locate_or_insert(
+                read_only(batch.indptr),
+                read_only(prepared.places),
+                begin,
+                self._entries,
+                self.n_features,
+                self._most_features(),
+                batch.names,
+                self._name_at,
+                self._name_text,
+                self._name_bytes,
+                slots,
+            )
+            if end > begin:
+                rows = prepared._replace(places=slots).rows(y)
+                part = rows._replace(
+                    indptr=rows.indptr[begin : end + 1],
+                    y=rows.y[begin:end],
+                    importance=rows.importance[begin:end],
+                )
+                learner.learn(part, restorable=False)
+            if end < len(y):
+                self._make_room(learner, int(batch.indptr[end + 1] - batch.indptr[end]), batch, end)
+            begin = end
+
+    def scores(self, learner: Learner, prepared: Prepared) -> Floats:
+        slots = np.empty(len(prepared.places), np.int32)
+        _locate(read_only(prepared.places), self._entries, slots)
+        rows = prepared._replace(places=slots).rows(prepared.batch.labels)
+        return learner.scores(without(rows, slots == ABSENT))
+
+    def slots_for(self, learner: Learner, keys: NDArray[np.uint64]) -> NDArray[Any]:
+        different, which = np.unique(keys, return_inverse=True)
+        self._new_table(_places_for(len(different), 0.5))
+        self.n_features = len(different)
+        learner.grow(self.n_slots)
+        places: NDArray[np.int32] = _insert_all(
+            different, np.ones(len(different), np.uint64), self._entries
+        )
+        return places[which]
+
+    def kept(self, learner: Learner) -> Kept:
+        places, weights = learner.nonzero()
+        slots, outputs = np.divmod(places, learner.n_outputs)
+        entries = self._entries[slots]
+        names = None
+        if self.names_wanted:
+            names = [self._name(slot) for slot in slots.tolist()]
+        return Kept(entries[:, 0].copy(), outputs, weights, names, entries[:, 1].astype(np.int64))
+
+    def report(self) -> str:
+        if self.n_dropped == 0:
+            return ""
+        return (
+            f"{self.n_dropped:,} features were dropped to stay below {self.max_features:,}, "
+            f"{self.n_dropped_weights:,} of them with a weight that was not zero."
+        )
+
+    def settings(self) -> dict[str, Any]:
+        return {"kind": self.kind, "max_features": self.max_features, "names": self.names_wanted}
+
+    def _most_features(self) -> int:
+        most = len(self._entries) * 3 // 4
+        return most if self.max_features is None else min(most, self.max_features)
+
+    def _make_room(self, learner: Learner, n_needed: int, batch: Batch, row: int) -> None:
+        """Erase and drop, and make a new table with room for so many new features at least."""
+        if self.max_features is not None and n_needed > self.max_features:
+            raise InputError(
+                f"{batch.place(row)}: the row has {n_needed:,} features, more than "
+                f"max_features={self.max_features}."
+            )
+        usefulness = learner.usefulness(self._entries[:, 1])
+        staying = np.flatnonzero(usefulness > -np.inf)
+        self.n_erased += self.n_features - len(staying)
+        if self.max_features is None:
+            n_places = max(FEWEST_PLACES, _places_for(len(staying) + n_needed, 0.5))
+        else:
+            n_places = len(self._entries)
+            n_stay = min(self.max_features - n_needed, self.max_features * 3 // 4)
+            if len(staying) > n_stay:
+                n_drop = len(staying) - n_stay
+                order = np.argpartition(usefulness[staying], n_drop - 1)
+                dropped, staying = staying[order[:n_drop]], np.sort(staying[order[n_drop:]])
+                self.n_dropped += len(dropped)
+                self.n_dropped_weights += int(np.count_nonzero(usefulness[dropped] > 0.0))
+        self._rebuild(learner, staying, n_places)
+
+    def _rebuild(self, learner: Learner, staying: NDArray[np.int64], n_places: int) -> None:
+        """A new table of that size with the features in these places."""
+        entries, name_at, name_text = self._entries, self._name_at, self._name_text
+        self._new_table(n_places)
+        self.n_features = len(staying)
+        new = _insert_all(entries[staying, 0], entries[staying, 1], self._entries)
+        learner.move(staying, new, n_places)
+        if self.names_wanted:
+            self._name_text = np.empty_like(name_text)
+            self._name_bytes = _copy_names(
+                name_at[staying], name_text, new, self._name_at, self._name_text
+            )
+
+    def _reserve_text(self, names: Names) -> None:
+        """Make room for the text of all names of a batch."""
+        if not self.names_wanted or names.used[0] == 0:
+            return
+        n_names = int(names.used[0])
+        needed = self._name_bytes + int(names.ends[n_names - 1]) + LENGTH_BYTES * n_names
+        if needed > len(self._name_text):
+            larger = np.empty(max(needed, 2 * len(self._name_text)), np.uint8)
+            larger[: self._name_bytes] = self._name_text[: self._name_bytes]
+            self._name_text = larger
+
+    def _name(self, slot: int) -> str:
+        """The name of a feature; one without a name is called by its index."""
+        at = int(self._name_at[slot])
+        if at == ABSENT:
+            return str(self._entries[slot, 0])
+        begin = at + LENGTH_BYTES
+        length = int.from_bytes(self._name_text[at:begin].tobytes(), "little")
+        return self._name_text[begin : begin + length].tobytes().decode()
+
+
+def _places_for(n_features: int, load: float) -> int:
+    """A power of two of places that so many features fill to that share at most."""
+    return 1 << max(4, int(n_features / load).bit_length())
+
+
+@helper
+def _place(entries: Any, key: Any) -> Any:
+    """Where the key is in the table, or where it would be put.
+
+    Keys may be small numbers; multiplying spreads them, and the upper bits of the product are used.
+    """
+    mask = np.uint64(len(entries) - 1)
+    at = (key * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)) & mask
+    while entries[at, 1] != 0 and entries[at, 0] != key:
+        at = (at + np.uint64(1)) & mask
+    return at
+
+
+@compiled
+def _locate(keys: Any, entries: Any, slots: Any) -> None:
+    """Write the slot of each key, or ABSENT."""
+    for j in range(len(keys)):
+        at = _place(entries, keys[j])
+        slots[j] = np.int32(at) if entries[at, 1] != 0 else ABSENT
+
+
+@compiled
+def _locate_or_insert(
+    indptr: Any,
+    keys: Any,
+    row: int,
+    entries: Any,
+    n_features: int,
+    most_features: int,
+    names: Names,
+    name_at: Any,
+    name_text: Any,
+    name_bytes: int,
+    slots: Any,
+) -> tuple[int, int, int]:
+    """Write the slots of rows from `row` on, giving places to new keys, while there is room.
+
+    The row to go on with, the number of features, and of bytes of names, afterwards.
+    """
+    while row < len(indptr) - 1:
+        begin, end = indptr[row], indptr[row + 1]
+        if n_features + (end - begin) > most_features:
+            n_new = 0
+            for j in range(begin, end):
+                n_new += entries[_place(entries, keys[j]), 1] == 0
+            if n_features + n_new > most_features:
+                break
+        for j in range(begin, end):
+            at = _place(entries, keys[j])
+            if entries[at, 1] == 0:
+                entries[at, 0] = keys[j]
+                n_features += 1
+                if len(name_at) > 0:
+                    name = find_name(names, keys[j])
+                    if name != ABSENT:
+                        name_at[at] = name_bytes
+                        name_bytes = _append_text(
+                            name_text,
+                            name_bytes,
+                            names.text,
+                            begin_of(names, name),
+                            names.ends[name],
+                        )
+            entries[at, 1] += np.uint64(1)
+            slots[j] = np.int32(at)
+        row += 1
+    return row, n_features, name_bytes
+
+
+@helper
+def _append_text(to_text: Any, to: int, text: Any, begin: int, end: int) -> int:
+    """Write the length of a text, and the text; the position behind it."""
+    length = end - begin
+    for k in range(LENGTH_BYTES):
+        to_text[to + k] = (length >> (8 * k)) & 0xFF
+    to += LENGTH_BYTES
+    for i in range(begin, end):
+        to_text[to] = text[i]
+        to += 1
+    return to
+
+
+@compiled
+def _insert_all(keys: Any, counts: Any, entries: Any) -> Any:
+    """Put keys, all different, into a table without them; their places."""
+    places = np.empty(len(keys), np.int32)
+    for j in range(len(keys)):
+        at = _place(entries, keys[j])
+        entries[at, 0], entries[at, 1] = keys[j], counts[j]
+        places[j] = np.int32(at)
+    return places
+
+
+@compiled
+def _copy_names(name_at: Any, text: Any, places: Any, new_name_at: Any, new_text: Any) -> int:
+    """Copy the names at these positions of the text for features in these new places."""
+    to = 0
+    for j in range(len(places)):
+        at = name_at[j]
+        if at == ABSENT:
+            continue
+        length = np.int64(0)
+        for k in range(LENGTH_BYTES):
+            length |= np.int64(text[at + k]) << (8 * k)
+        begin = at + LENGTH_BYTES
+        new_name_at[places[j]] = to
+        to = _append_text(new_text, to, text, begin, begin + length)
+    return to
