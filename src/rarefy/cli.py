@@ -142,6 +142,11 @@ rule_options = options(
     help="Never hold more; the least useful ones are dropped (store table).",
 )
 @click.option("--names/--no-names", default=True, help="Keep the names of features (store table).")
+@click.option(
+    "--cache",
+    type=click.Path(dir_okay=False),
+    help="File to keep the parsed rows in, for further passes and runs (needs rarefy[arrow]).",
+)
 @click.option("--quiet", is_flag=True, help="Say nothing unless something is wrong.")
 def train(
     data: tuple[str, ...],
@@ -156,6 +161,7 @@ def train(
     bits: int | None,
     max_features: int | None,
     names: bool,
+    cache: str | None,
     quiet: bool,
     **others: Any,
 ) -> None:
@@ -180,7 +186,7 @@ def train(
         make_store(store, bits=bits, max_features=max_features, names=names),
         reading["classes"],
     )
-    model.learn(reader, passes=passes)
+    model.learn(reader, passes=passes, cache=cache)
     report_bad_lines(reader)
     if model.t == 0:
         raise InputError(f"{' '.join(data)}: there are no examples to learn from.")

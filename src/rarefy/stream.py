@@ -1,6 +1,7 @@
 """A model that learns from, and predicts, what a reader gives."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,8 @@ from rarefy.readers import Reader
 from rarefy.readers.ahead import READY_ITEMS, ahead
 from rarefy.readers.batch import Batch
 from rarefy.readers.columns import Columns
-from rarefy.stores import Kept, Store
+from rarefy.row_cache import RowCache
+from rarefy.stores import Kept, Prepared, Store
 
 Floats = NDArray[np.float64]
 # One batch is being made, some wait, one is being learned.
@@ -89,11 +91,12 @@ class StreamModel:
             fit_intercept=fit_intercept,
         )
 
-    def learn(self, reader: Reader, *, passes: int = 1) -> None:
-        """Learn all that the reader gives, `passes` times."""
+    def learn(self, reader: Reader, *, passes: int = 1, cache: str | Path | None = None) -> None:
+        """Learn all that the reader gives, `passes` times; with `cache`, parse it only once."""
         reader.names_wanted = self.store.names_wanted
+        rows = None if cache is None else RowCache(cache, reader, self.store)
         for _ in range(passes):
-            for prepared in ahead(map(self.store.prepare, reader.batches(ROOMS))):
+            for prepared in ahead(self._prepared(reader) if rows is None else rows.batches(ROOMS)):
                 if len(prepared.batch.labels) == 0:
                     continue
                 if not self.classes and not self.task.is_regression:
@@ -111,8 +114,11 @@ class StreamModel:
         reader.names_wanted = False
         reader.columns = self.reading.columns._replace(label_needed=False)
         reader.cross = self.reading.cross
-        for prepared in ahead(map(self.store.prepare, reader.batches(ROOMS))):
+        for prepared in ahead(self._prepared(reader)):
             yield self.store.scores(self.learner, prepared)
+
+    def _prepared(self, reader: Reader) -> Iterator[Prepared]:
+        return map(self.store.prepare, reader.batches(ROOMS))
 
     def kept(self) -> Kept:
         """The weights that are not zero."""

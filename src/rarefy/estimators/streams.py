@@ -1,5 +1,6 @@
 """What estimators do with readers: learn from files larger than memory, and predict them."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,12 +28,13 @@ class FromStreams:
         bits: int | None = None,
         max_features: int | None = None,
         names: bool = True,
+        cache: str | Path | None = None,
     ) -> Any:
         """Learn from scratch all that a reader gives, `passes` times.
 
         `store` says where weights are: "array" (the index of a feature is its column), "hashed"
         (2^bits weights, shared) or "table" (exact, whatever the keys; at most `max_features`).
-        Afterwards `predict` and its like take readers, and matrices too unless it is a table.
+        `cache` is a file to keep the parsed rows in, for further passes and runs. Afterwards `predict` and its like take readers, and matrices too unless it is a table.
         """
         estimator: SparseOnline = self
         with estimator._all_or_nothing():
@@ -45,7 +47,7 @@ class FromStreams:
             task = Task(rule, schedule, estimator._make_loss(), multiclass, estimator.fit_intercept)
             stored = make_store(store, bits=bits, max_features=max_features, names=names)
             model = StreamModel(task, stored, reader.labels.classes)
-            model.learn(reader, passes=estimator.passes)
+            model.learn(reader, passes=estimator.passes, cache=cache)
             if model.t == 0:
                 raise InputError("there are no examples to learn from.")
             estimator.stream_ = model

@@ -109,13 +109,27 @@ def note_name(
 def with_more_room(names: Names) -> Names:
     """The same names with four times the room."""
     larger = new_names(4 * len(names.keys))
-    n = int(names.used[0])
-    n_bytes = int(names.ends[n - 1]) if n else 0
-    larger.keys[:n], larger.ends[:n] = names.keys[:n], names.ends[:n]
-    larger.text[:n_bytes] = names.text[:n_bytes]
-    larger.used[0] = n
+    keys, ends, text = texts_of(names)
+    larger.keys[: len(keys)], larger.ends[: len(ends)] = keys, ends
+    larger.text[: len(text)] = text
+    larger.used[0] = len(keys)
     _refill(larger)
     return larger
+
+
+def texts_of(names: Names) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """The keys, ends and text of all names, without the room that is left."""
+    n = int(names.used[0])
+    n_bytes = int(names.ends[n - 1]) if n else 0
+    return names.keys[:n], names.ends[:n], names.text[:n_bytes]
+
+
+def names_of(keys: NDArray[Any], ends: NDArray[Any], text: NDArray[Any]) -> Names:
+    """Names with these texts; there is no room for more."""
+    table = np.full(2 << len(keys).bit_length(), ABSENT, np.int32)
+    names = Names(table, np.array(keys), np.array(ends), np.array(text), np.array([len(keys)]))
+    _refill(names)
+    return names
 
 
 @compiled

@@ -8,11 +8,12 @@ from rarefy.proximal import curvature, ratio, soft
 from rarefy.rules.base import State, rule
 
 
-@rule("z", "n")
+@rule("z", "root")
 class Ftrl(NamedTuple):
-    """w = -soft(z, λ) / ((β + √n)/α + λ₂); α is called eta0.
+    """w = -soft(z, λ) / ((β + √n)/α + λ₂); α is called eta0, n is the sum of squares.
 
-    The L1 term is λ once, not once per round, so l1 is of another size than elsewhere.
+    The L1 term is λ once, not once per round, so l1 is of another size than elsewhere. The state
+    has √n in place of n, which saves two of three square roots.
     """
 
     eta0: float = 0.1
@@ -21,11 +22,12 @@ class Ftrl(NamedTuple):
     beta: float = 1.0
 
     def weight(self, clock: Clock, state: State) -> float:
-        z, n = state
-        inverse_step = (self.beta + math.sqrt(n)) / self.eta0
-        return -ratio(soft(z, self.l1), curvature(self.l2, inverse_step, 1.0))
+        z, root = state
+        denominator = curvature(self.l2, self.beta + root, self.eta0)
+        return -ratio(self.eta0 * soft(z, self.l1), denominator)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-        z, n = state
-        sigma = (math.sqrt(n + g * g) - math.sqrt(n)) / self.eta0
-        return z + g - sigma * self.weight(clock, state), n + g * g
+        z, root = state
+        new_root = math.sqrt(root * root + g * g)
+        sigma = (new_root - root) / self.eta0
+        return z + g - sigma * self.weight(clock, state), new_root
