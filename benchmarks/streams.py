@@ -1,4 +1,4 @@
-"""`rarefy train` against VW, both from a text file of 1 GB to a model file, start-up included."""
+"""`rarefy train` against VW, both from files to a model file, start-up included."""
 
 import subprocess
 import sys
@@ -6,32 +6,14 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
-
-from benchmarks.data import zipf_rows
 from benchmarks.tables import markdown_table
-from benchmarks.timing import REPEATS
+from benchmarks.texts import click_rows, click_rows_for_vw, number_rows, word_rows, write_rows
+from rarefy.model_file import load_model
 
-N_BYTES = 1 << 30
+REPEATS = 3
+GIB = 1 << 30
 BITS = 22
-
-
-def write_text(folder: Path) -> dict[str, Path]:
-    """The same rows in both formats: 20,000 of them, over and over until the file is full."""
-    dataset = zipf_rows(20_000, 1_000_000)
-    X, labels = dataset.X, dataset.y.astype(int)
-    values = np.random.default_rng(0).random(X.nnz).round(4)
-    features = [f"{i}:{value}" for i, value in zip(X.indices, values, strict=True)]
-    rows = [" ".join(features[X.indptr[n] : X.indptr[n + 1]]) for n in range(X.shape[0])]
-    paths = {}
-    for name, between in (("svmlight", " "), ("vw", " | ")):
-        text = "".join(f"{y}{between}{row}\n" for y, row in zip(labels, rows, strict=True)).encode()
-        paths[name] = folder / f"rows.{name}"
-        with paths[name].open("wb") as file:
-            while file.tell() < N_BYTES:
-                file.write(text)
-    return paths
-
+PASSES = 10
 
 # A small process of its own, because a child's peak memory counts what its parent has.
 LAUNCHER = """
@@ -42,38 +24,120 @@ _, status, usage = os.wait4(process.pid, 0)
 print(time.perf_counter() - start, usage.ru_maxrss / 1024)
 sys.exit(status != 0)
 """
+VW = [sys.executable, "-m", "vowpalwabbit", "--quiet", "--ftrl", "--l1", "1"]
+VW += ["--loss_function", "logistic", "-b", str(BITS)]
+OURS = [sys.executable, "-m", "rarefy.cli", "train", "--quiet", "--rule", "ftrl", "--l1", "1"]
+HASHED = ["-b", str(BITS)]
 
 
-def run(command: list[str]) -> tuple[float, float]:
+def run(command: list[str], repeats: int = REPEATS) -> tuple[float, float]:
     """Seconds and peak memory (MiB) of a command, the fastest of several runs."""
     launch = [sys.executable, "-c", LAUNCHER, *command]
     results = []
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         printed = subprocess.run(launch, check=True, capture_output=True).stdout
         seconds, memory = map(float, printed.split())
         results.append((seconds, memory))
     return min(results)
 
 
+class Contest:
+    """Commands on one job, all compared with the first."""
+
+    def __init__(self, folder: Path, title: str) -> None:
+        self.folder = folder
+        self.title = title
+        self.times: dict[str, tuple[float, float]] = {}
+
+    def vw(self, data: Path, *more: str, name: str = "VW", repeats: int = REPEATS) -> None:
+        command = [*VW, "-f", str(self.folder / "vw.model"), "-d", str(data), *more]
+        self.times[name] = run(command, repeats)
+
+    def ours(self, name: str, data: Path, *more: str, repeats: int = REPEATS) -> None:
+        command = [*OURS, "-o", str(self.folder / "rarefy.model"), str(data), *more]
+        self.times[name] = run(command, repeats)
+
+    def table(self) -> str:
+        peer = next(iter(self.times.values()))[0]
+        rows = [
+            [name, f"{seconds:.2f}", f"{peer / seconds:.2f}", f"{memory:.0f}"]
+            for name, (seconds, memory) in self.times.items()
+        ]
+        return f"{self.title}:\n\n" + markdown_table(["", "s", "times as fast", "MiB"], rows)
+
+
+def numbers(folder: Path) -> list[str]:
+    text = write_rows(folder / "rows.vw", number_rows(" | "), GIB)
+    svmlight = write_rows(folder / "rows.svm", number_rows(" "), GIB)
+    once = Contest(folder, "1 GiB of `index:value`, one pass")
+    once.vw(text)
+    once.ours("rarefy, VW text", text, *HASHED)
+    once.ours("rarefy, svmlight", svmlight, *HASHED)
+    once.ours("rarefy, svmlight, store array", svmlight, "--store", "array")
+    once.ours("rarefy, svmlight, store table", svmlight, "--store", "table")
+
+    again = Contest(folder, f"the same, {PASSES} passes from the row cache, which was there before")
+    vw_cache = ["--cache_file", str(folder / "vw.cache")]
+    rows = [*HASHED, "--cache", str(folder / "rows.arrow")]
+    subprocess.run([*VW, "-d", str(text), *vw_cache], check=True, capture_output=True)
+    subprocess.run([*OURS, "-o", str(folder / "m"), str(text), *rows], check=True)
+    for passes in ("1", str(PASSES)):
+        again.vw(text, *vw_cache, "--passes", passes, name=f"VW, {passes} passes", repeats=2)
+        again.ours(f"rarefy, {passes} passes", text, *rows, "--passes", passes, repeats=2)
+
+    small = Contest(folder, "10 MB of the same")
+    ten = write_rows(folder / "small.vw", number_rows(" | ")[:2000], 10_000_000)
+    small.vw(ten)
+    small.ours("rarefy, VW text", ten, *HASHED)
+    return [once.table(), again.table(), small.table()]
+
+
+def words(folder: Path) -> list[str]:
+    text = write_rows(folder / "words.vw", word_rows(), GIB)
+    contest = Contest(folder, "1 GiB of words in VW's text, one pass")
+    contest.vw(text)
+    contest.ours("rarefy", text, *HASHED)
+    contest.ours("rarefy, store table", text, "--no-names")
+    contest.ours("rarefy, store table, names kept", text)
+    return [contest.table(), bytes_per_feature(folder)]
+
+
+def bytes_per_feature(folder: Path) -> str:
+    """Of the table that was used last; the same rules as in the contest."""
+    kept = load_model(folder / "rarefy.model").kept
+    return f"The table held {len(kept.weights):,} weights at the end."
+
+
+def clicks(folder: Path) -> list[str]:
+    header, rows = click_rows()
+    text = write_rows(folder / "clicks.csv", rows, GIB // 4, header)
+    for_vw = write_rows(folder / "clicks.vw", click_rows_for_vw(), GIB // 4)
+    contest = Contest(folder, "Clicks: 12 categorical columns and one cross")
+    contest.vw(for_vw, "-q", "bc")
+    contest.ours("rarefy, CSV", text, *HASHED, "--cross", "c1,c2")
+    contest.ours("rarefy, CSV, store table", text, "--cross", "c1,c2")
+    speeds = {}
+    for name, path in (("VW", for_vw), ("rarefy, CSV", text)):
+        n_rows = path.read_bytes().count(b"\n")
+        speeds[name] = n_rows / contest.times[name][0]
+    rates = ", ".join(f"{name} {speed:,.0f}" for name, speed in speeds.items())
+    return [contest.table(), f"Examples per second, start-up included: {rates}."]
+
+
+def large(folder: Path) -> list[str]:
+    text = write_rows(folder / "large.vw", number_rows(" | "), 5 * GIB)
+    contest = Contest(folder, "5 GiB of `index:value` in VW's text")
+    contest.vw(text, repeats=1)
+    contest.ours("rarefy", text, *HASHED, repeats=1)
+    contest.ours("rarefy, store table", text, "--store", "table", repeats=1)
+    return [contest.table()]
+
+
 def measure() -> str:
     if find_spec("vowpalwabbit") is None:
         return "Skipped: VW is not installed."
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        paths = write_text(folder)
-        vw = [sys.executable, "-m", "vowpalwabbit", "--quiet", "--ftrl", "--l1", "1"]
-        vw += ["--loss_function", "logistic", "-b", str(BITS), "-f", str(folder / "vw.model")]
-        ours = [sys.executable, "-m", "rarefy.cli", "train", "--rule", "ftrl", "--l1", "1"]
-        ours += ["-b", str(BITS), "-o", str(folder / "rarefy.model")]
-        times = {
-            "VW": run([*vw, "-d", str(paths["vw"])]),
-            "rarefy, VW text": run([*ours, str(paths["vw"])]),
-            "rarefy, svmlight": run([*ours, str(paths["svmlight"])]),
-        }
-    peer = times["VW"][0]
-    rows = [
-        [name, f"{seconds:.2f}", f"{peer / seconds:.2f}", f"{memory:.0f}"]
-        for name, (seconds, memory) in times.items()
-    ]
-    text = f"ftrl, logistic loss, {BITS} bits, 1 GiB of text, one pass:\n\n"
-    return text + markdown_table(["", "s", "times as fast", "MiB"], rows)
+    parts = [f"ftrl, logistic loss, {BITS} bits, best of {REPEATS} runs:"]
+    for job in (numbers, words, clicks, large):
+        with tempfile.TemporaryDirectory() as name:
+            parts += job(Path(name))
+    return "\n\n".join(parts)

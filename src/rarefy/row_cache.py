@@ -1,9 +1,9 @@
 """Rows that were read once, in an Arrow file, for further passes without parsing.
 
 A record batch of the file is a batch of the reader, as the store prepared it: the columns label,
-importance, line (one value a row), places and values (a list a row). With names, the lists name_keys,
-name_ends and name_text of its first row hold those of the batch. The file is mapped into memory and
-not copied.
+importance, line (one value a row), places and values (a list a row). With names, the lists
+name_keys, name_ends and name_text of its first row hold those of the batch. The file is mapped into
+memory and not copied.
 
 The metadata say what the rows were made from: the files with their size and time, how they were
 read, and for which store. A cache that was made from anything else is made anew. It is written

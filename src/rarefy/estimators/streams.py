@@ -34,7 +34,9 @@ class FromStreams:
 
         `store` says where weights are: "array" (the index of a feature is its column), "hashed"
         (2^bits weights, shared) or "table" (exact, whatever the keys; at most `max_features`).
-        `cache` is a file to keep the parsed rows in, for further passes and runs. Afterwards `predict` and its like take readers, and matrices too unless it is a table.
+        `cache` is a file to keep the parsed rows in, for further passes and runs.
+
+        Afterwards `predict` and its like take readers, and matrices too unless it is a table.
         """
         estimator: SparseOnline = self
         with estimator._all_or_nothing():

@@ -13,6 +13,7 @@ from rarefy.jit import compiled, helper
 ABSENT = -1
 EQUALS = 61
 TEXT_PER_NAME = 24  # bytes, to begin with
+RECENT_KEYS = 1 << 12
 
 
 class Names(NamedTuple):
@@ -23,6 +24,7 @@ class Names(NamedTuple):
     ends: NDArray[np.int64]  # where the text of each number ends, and the next one begins
     text: NDArray[np.uint8]
     used: NDArray[np.int64]  # one element: how many there are
+    recent: NDArray[np.uint64]  # keys that were noted lately, by their lowest bits
 
 
 def new_names(size: int) -> Names:
@@ -33,12 +35,14 @@ def new_names(size: int) -> Names:
         np.empty(size, np.int64),
         np.empty(size * TEXT_PER_NAME, np.uint8),
         np.zeros(1, np.int64),
+        np.zeros(RECENT_KEYS, np.uint64),
     )
 
 
 def clear_names(names: Names) -> None:
     names.table[:] = ABSENT
     names.used[0] = 0
+    names.recent[:] = 0
 
 
 @helper
@@ -81,6 +85,10 @@ def note_name(
     """
     if len(names.table) == 0:
         return True
+    recent = key & np.uint64(RECENT_KEYS - 1)
+    if names.recent[recent] == key and key != 0:
+        return True
+    names.recent[recent] = key
     at = _place(names, key)
     if names.table[at] != ABSENT:
         return True
@@ -89,6 +97,7 @@ def note_name(
     has_both = prefix_end > prefix_begin and end > begin
     size = (prefix_end - prefix_begin) + (end - begin) + has_both
     if number == len(names.keys) or to + size > len(names.text):
+        names.recent[recent] = 0
         return False
     for i in range(prefix_begin, prefix_end):
         names.text[to] = prefix[i]
@@ -127,7 +136,14 @@ def texts_of(names: Names) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
 def names_of(keys: NDArray[Any], ends: NDArray[Any], text: NDArray[Any]) -> Names:
     """Names with these texts; there is no room for more."""
     table = np.full(2 << len(keys).bit_length(), ABSENT, np.int32)
-    names = Names(table, np.array(keys), np.array(ends), np.array(text), np.array([len(keys)]))
+    names = Names(
+        table,
+        np.array(keys),
+        np.array(ends),
+        np.array(text),
+        np.array([len(keys)]),
+        np.zeros(RECENT_KEYS, np.uint64),
+    )
     _refill(names)
     return names
 
