@@ -7,7 +7,7 @@ without a namespace; both strings in UTF-8. The key of a cross is XXH64 of the t
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.jit import compiled, helper
+from rarefy.jit import compiled, helper, load_word
 
 _U64 = np.uint64
 PRIME1, PRIME2 = _U64(0x9E3779B185EBCA87), _U64(0xC2B2AE3D27D4EB4F)
@@ -21,10 +21,10 @@ def _rotate(x: np.uint64, bits: int) -> np.uint64:
 
 
 @helper
-def _word(data: NDArray[np.uint8], i: int, n_bytes: int) -> np.uint64:
-    """n_bytes of data from i on as a little-endian number."""
+def _half_word(data: NDArray[np.uint8], i: int) -> np.uint64:
+    """Four bytes of data from i on as a little-endian number."""
     word = _U64(0)
-    for k in range(n_bytes):
+    for k in range(4):
         word |= _U64(data[i + k]) << _U64(8 * k)
     return word
 
@@ -56,19 +56,19 @@ def xxh64(data: NDArray[np.uint8], begin: int, end: int, seed: np.uint64) -> np.
     if end - begin >= 32:
         a, b, c, d = seed + PRIME1 + PRIME2, seed + PRIME2, seed, seed - PRIME1
         while i + 32 <= end:
-            a = _round(a, _word(data, i, 8))
-            b = _round(b, _word(data, i + 8, 8))
-            c = _round(c, _word(data, i + 16, 8))
-            d = _round(d, _word(data, i + 24, 8))
+            a = _round(a, load_word(data, i))
+            b = _round(b, load_word(data, i + 8))
+            c = _round(c, load_word(data, i + 16))
+            d = _round(d, load_word(data, i + 24))
             i += 32
         h = _rotate(a, 1) + _rotate(b, 7) + _rotate(c, 12) + _rotate(d, 18)
         h = _merge(_merge(_merge(_merge(h, a), b), c), d)
     h += _U64(end - begin)
     while i + 8 <= end:
-        h = _rotate(h ^ _round(_U64(0), _word(data, i, 8)), 27) * PRIME1 + PRIME4
+        h = _rotate(h ^ _round(_U64(0), load_word(data, i)), 27) * PRIME1 + PRIME4
         i += 8
     if i + 4 <= end:
-        h = _rotate(h ^ (_word(data, i, 4) * PRIME1), 23) * PRIME2 + PRIME3
+        h = _rotate(h ^ (_half_word(data, i) * PRIME1), 23) * PRIME2 + PRIME3
         i += 4
     while i < end:
         h = _rotate(h ^ (_U64(data[i]) * PRIME5), 11) * PRIME1

@@ -145,23 +145,29 @@ def add_words(
 
     The entry after them, or NAMES_FULL if there is no room for all names.
     """
+    keys, values, groups, names = room.keys, room.values, room.groups, room.names
+    are_named = len(names.table) > 0
+    first_entry = entry
     first, second = -1, 0  # where the last two words begin in the scratch
     i, to = next_word(tables, scratch, 0, data, begin, end)
     while to > second:
-        word = second
-        while word >= 0:
-            key = xxh64(scratch, word, to, seed)
-            room.keys[entry] = key
-            room.values[entry] = 1.0
-            if len(room.groups) > 0:
-                room.groups[entry] = seed
-            if not note_name(
-                room.names, key, prefix, prefix_begin, prefix_end, EQUALS, scratch, word, to
+        keys[entry] = xxh64(scratch, second, to, seed)
+        if are_named and not note_name(
+            names, keys[entry], prefix, prefix_begin, prefix_end, EQUALS, scratch, second, to
+        ):
+            return NAMES_FULL
+        entry += 1
+        if first >= 0:
+            keys[entry] = xxh64(scratch, first, to, seed)
+            if are_named and not note_name(
+                names, keys[entry], prefix, prefix_begin, prefix_end, EQUALS, scratch, first, to
             ):
                 return NAMES_FULL
             entry += 1
-            word = first if word == second else -1
         scratch[to] = SPACE
         first, second = second, to + 1
         i, to = next_word(tables, scratch, second, data, i, end)
+    values[first_entry:entry] = 1.0
+    if len(groups) > 0:
+        groups[first_entry:entry] = seed
     return entry
