@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rarefy.slots import HashedSlots
 
 from rarefy.readers import Batch
-from rarefy.slots import HashedSlots
 
 Features = list[tuple[int, float]]
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from rarefy.slots import HashedSlots, TableSlots
 
 from rarefy.readers.batch import Batch
-from rarefy.slots import HashedSlots, TableSlots
 
 
 def batch_of(rows: list[dict[int, float]]) -> Batch:

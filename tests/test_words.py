@@ -84,7 +84,7 @@ class Found(NamedTuple):
 
 def names_of(room: Room) -> dict[int, str]:
     names = room.names
-    n = int(names.count[0])
+    n = int(names.used[0])
     ends = names.ends[:n].tolist()
     texts = [names.text[a:b].tobytes().decode() for a, b in pairwise([0, *ends])]
     return dict(zip(names.keys[:n].tolist(), texts, strict=True))

@@ -225,3 +225,19 @@ def trailing_zeros(typing_context: Any, word: Any) -> Any:
         return builder.cttz(args[0], ir.IntType(1)(0))
 
     return types.uint64(types.uint64), codegen
+
+
+@intrinsic
+def store_word(typing_context: Any, data: Any, position: Any, word: Any) -> Any:
+    """Write a uint64 to eight bytes of an array of bytes from a position on, little-endian.
+
+    The caller sees to it that they are there.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        start = make_array(signature.args[0])(context, builder, args[0]).data
+        pointer = builder.bitcast(builder.gep(start, [args[1]]), ir.IntType(64).as_pointer())
+        builder.store(args[2], pointer, align=1)
+        return context.get_dummy_value()
+
+    return types.void(data, types.intp, types.uint64), codegen

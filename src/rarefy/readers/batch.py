@@ -57,6 +57,15 @@ class Problem(IntEnum):
     JSON = 15
     NO_LABEL = 16
     TOO_DEEP = 17
+    MEMBER = 30
+    AFTER_NAME = 31
+    JSON_VALUE = 32
+    COMMA = 33
+    STRING = 34
+    ESCAPE = 35
+    SURROGATE = 36
+    REST_OF_OBJECT = 37
+    AFTER_OBJECT = 38
     # not faults: the reader does what is needed, and parsing goes on
     NEW_LABEL = 100  # the position is that of a label, in text, that was not known so far
     NO_ROOM = 101  # the names do not fit; the position is that of the row
@@ -77,9 +86,18 @@ EXPECTED = {
     Problem.AFTER_QUOTE: "the end of the field after the closing quote",
     Problem.OPEN_QUOTE: "a closing quote",
     Problem.NUMBER: "a number (or nothing) in this column",
-    Problem.JSON: "a JSON object",
+    Problem.JSON: "a JSON object on a line of its own",
     Problem.NO_LABEL: "a label",
     Problem.TOO_DEEP: "JSON that is nested less deeply",
+    Problem.MEMBER: "a member, that is, a name in double quotes, ':' and a value,",
+    Problem.AFTER_NAME: "':' after the name",
+    Problem.JSON_VALUE: "a value (string, finite number, object, array, true, false or null)",
+    Problem.COMMA: "',' or the end of the object or array",
+    Problem.STRING: "an escape, as in \\t or \\u0000, for a control character",
+    Problem.ESCAPE: "a valid escape, as in \\n, \\\\ or \\u00e9,",
+    Problem.SURROGATE: "a whole character, that is, both \\u of a surrogate pair,",
+    Problem.REST_OF_OBJECT: "the rest of the object, on the same line,",
+    Problem.AFTER_OBJECT: "the end of the line after the object",
 }
 
 

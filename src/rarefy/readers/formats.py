@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rarefy.errors import InputError
 from rarefy.readers.batch import Parsed, Room
 from rarefy.readers.columns import Columns
+from rarefy.readers.jsonl import begins_with_a_word, json_parser, label_at
 from rarefy.readers.labels import Labels
 from rarefy.readers.source import STDIN, Block
 from rarefy.readers.svmlight import parse_svmlight
@@ -34,10 +36,16 @@ def open_vw(file: str, block: Block, columns: Columns, labels: Labels) -> Opened
     return Opened(parse_vw)
 
 
+def open_json(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
+    labels.settle(words=begins_with_a_word(block, columns.label))
+    return Opened(json_parser(columns, labels), label_at=partial(label_at, name=columns.label))
+
+
 # Each gets the file's name and first block, may see to the labels, and says how to go on.
 TEXT_FORMATS: dict[str, Callable[[str, Block, Columns, Labels], Opened]] = {
     "svmlight": open_svmlight,
     "vw": open_vw,
+    "json": open_json,
 }
 FORMATS = (*TEXT_FORMATS,)
 ENDINGS = {
@@ -45,6 +53,9 @@ ENDINGS = {
     ".svmlight": "svmlight",
     ".libsvm": "svmlight",
     ".vw": "vw",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
 }
 SVMLIGHT_LINE = re.compile(rb"\s*[-+]?[.0-9][-+.0-9eE]*(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?$")
 
@@ -55,6 +66,8 @@ def recognise(file: str, block: Block) -> str:
         if ending in ENDINGS:
             return ENDINGS[ending]
     start = block.data[block.begin : min(block.end, block.begin + 65536)].tobytes()
+    if start.lstrip(b" \t\r\n").startswith(b"{"):
+        return "json"
     lines = start.splitlines()
     if not start.endswith(b"\n"):
         lines[-1] = lines[-1].rpartition(b" ")[0]  # the window may have cut a feature in two

@@ -37,7 +37,7 @@ class Labels:
     def add(self, name: str) -> None:
         """A word that was not known so far."""
         self.names = (*(self.names or ()), name)
-        self.hashes = _hashes(self.names)
+        self.hashes = np.append(self.hashes, _hashes([name]))
 
 
 def _hashes(names: Sequence[str]) -> NDArray[np.uint64]:
