@@ -110,6 +110,9 @@ class Reader:
             opened, line = None, 1
             for block in blocks(file):
                 opened = opened or self._open(file, block)
+                if opened is None:
+                    block.rest = block.begin
+                    continue
                 line = max(line, 1 + opened.n_header_lines)
                 batch, line = self._parse(opened, file, block, line, rooms)
                 yield with_crosses(batch, rooms.current, self.cross)
@@ -121,10 +124,17 @@ class Reader:
             )
         self._stdin_was_read |= file == STDIN
 
-    def _open(self, file: str, block: Block) -> Opened:
-        """How to parse the file that begins with the block, which is left without its header."""
+    def _open(self, file: str, block: Block) -> Opened | None:
+        """How to parse the file that begins with the block, which is left without its header.
+
+        None if the block is too small to tell. What the columns of the first file were found to be
+        holds for all files, and for all passes.
+        """
         opening = TEXT_FORMATS[self.format or recognise(file, block)]
         opened = opening(file, block, self.columns, self.labels)
+        if opened is None:
+            return None
+        self.columns = opened.columns or self.columns
         for _ in range(opened.n_header_lines):
             block.begin = line_end(block, block.begin) + 1
         return opened
@@ -159,8 +169,10 @@ class Reader:
             self.n_bad_lines += 1
             if not self.skip_bad_lines:
                 raise InputError(self.bad_lines[-1])
-            end = line_end(valid, parsed.position)
-            parsed = parsed._replace(position=end + 1, line=parsed.line + 1)
+            position, line = line_end(valid, parsed.position) + 1, parsed.line + 1
+            if opened.next_row is not None:
+                position, line = opened.next_row(valid, parsed.position, parsed.line)
+            parsed = parsed._replace(position=position, line=line)
         return filled(file, room, parsed, self.labels.names), parsed.line
 
     def _new_label(self, opened: Opened, block: Block, position: int) -> str | None:

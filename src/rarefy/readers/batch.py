@@ -71,6 +71,7 @@ class Problem(IntEnum):
     NO_ROOM = 101  # the names do not fit; the position is that of the row
 
 
+NO_QUOTES = "if quotes are ordinary characters: --no-quotes"
 EXPECTED = {
     Problem.LABEL: "a number as the label",
     Problem.IMPORTANCE: "a number >= 0 as the importance",
@@ -81,11 +82,11 @@ EXPECTED = {
     Problem.NAMESPACE_VALUE: "a finite number as the weight of the namespace",
     Problem.AFTER_FEATURE: "a space after the feature",
     Problem.NOT_UTF8: "text in UTF-8",
-    Problem.TOO_FEW_FIELDS: "as many fields as there are columns",
-    Problem.TOO_MANY_FIELDS: "no more fields than there are columns",
-    Problem.AFTER_QUOTE: "the end of the field after the closing quote",
-    Problem.OPEN_QUOTE: "a closing quote",
-    Problem.NUMBER: "a number (or nothing) in this column",
+    Problem.TOO_FEW_FIELDS: "a field for every column",
+    Problem.TOO_MANY_FIELDS: "the end of the row (there are no more columns)",
+    Problem.AFTER_QUOTE: f"the end of the field after the closing quote ({NO_QUOTES})",
+    Problem.OPEN_QUOTE: f"a closing quote somewhere below ({NO_QUOTES})",
+    Problem.NUMBER: "a number (or nothing) in this column (if it holds words: --categorical)",
     Problem.JSON: "a JSON object on a line of its own",
     Problem.NO_LABEL: "a label",
     Problem.TOO_DEEP: "JSON that is nested less deeply",

@@ -1,9 +1,13 @@
 """What the user says about named columns: for CSV, JSON lines, Parquet and Arrow."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rarefy.errors import ConfigError
+from rarefy.errors import ConfigError, InputError
+
+KINDS = ("text", "categorical", "numeric", "ignore")
+SHOWN_COLUMNS = 50
 
 
 class Columns(NamedTuple):
@@ -19,12 +23,12 @@ class Columns(NamedTuple):
     header: bool = True  # whether the first line of a CSV file names the columns
     quotes: bool = True  # whether fields of a CSV file may be quoted
     label_needed: bool = True  # whether a file without the column of the label is wrong
+    complete: bool = False  # whether all columns are named, and any other is wrong
 
 
 def checked_columns(columns: Columns) -> Columns:
     """The same, with lists as tuples; a column that is said to be two things is refused."""
-    kinds = ("text", "categorical", "numeric", "ignore")
-    lists: dict[str, Any] = {kind: _names(kind, getattr(columns, kind)) for kind in kinds}
+    lists: dict[str, Any] = {kind: _names(kind, getattr(columns, kind)) for kind in KINDS}
     roles: dict[str, str] = {columns.label: "label"}
     if columns.weight is not None:
         if columns.weight == columns.label:
@@ -33,14 +37,19 @@ def checked_columns(columns: Columns) -> Columns:
     for kind, names in lists.items():
         for name in names:
             if roles.setdefault(name, kind) != kind:
-                raise ConfigError(
-                    f"the column {name!r} is said to be both {roles[name]} and {kind}."
-                )
+                both = f"{roles[name]} and {kind}"
+                raise ConfigError(f"the column {name!r} is said to be both {both}.")
     delimiter = columns.delimiter
     if delimiter is not None and (
-        len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'
+        len(delimiter) != 1
+        or not delimiter.isascii()
+        or delimiter.isalnum()
+        or delimiter in '"+-.\r\n'
     ):
-        raise ConfigError(f"delimiter={delimiter!r}: one character, and not a quote, is expected.")
+        raise ConfigError(
+            f"delimiter={delimiter!r}: one character that is neither a quote nor part of a number "
+            "or a word is expected."
+        )
     return columns._replace(**lists)
 
 
@@ -48,3 +57,51 @@ def _names(kind: str, names: Iterable[str]) -> tuple[str, ...]:
     if isinstance(names, str):
         raise ConfigError(f"{kind}={names!r}: a list of column names is expected.")
     return tuple(names)
+
+
+def roles_in(file: str, names: Sequence[str], columns: Columns) -> dict[str, str]:
+    """What the columns of a file are, as far as that is said; what does not fit is refused.
+
+    Label and weight are there to learn from, and may be absent otherwise.
+    """
+    there_are = f"the columns are {_listed(names)}"
+    name, n_times = Counter(names).most_common(1)[0]
+    if n_times > 1:
+        raise InputError(f"{file}: {n_times} columns are called {name!r}; {there_are}.")
+    roles = {name: kind for kind in KINDS for name in getattr(columns, kind)}
+    if columns.weight is not None:
+        roles[columns.weight] = "weight"
+    may_be_absent = {"ignore"} if columns.complete else set()
+    if not columns.label_needed:
+        may_be_absent.add("weight")
+    for name, role in roles.items():
+        if name not in names and role not in may_be_absent:
+            raise InputError(f"{file}: there is no column {name!r} ({role}); {there_are}.")
+    if columns.label_needed and columns.label not in names:
+        raise InputError(
+            f"{file}: there is no column {columns.label!r} for the label; {there_are}. "
+            "Say which one it is with label=... (--label on the command line)."
+        )
+    roles[columns.label] = "label"
+    for name in names:
+        if columns.complete and name not in roles:
+            raise InputError(
+                f"{file}: the column {name!r} was not there before; {there_are}. "
+                "To leave it out, say so with ignore=... (--ignore) from the beginning."
+            )
+    return {name: roles[name] for name in names if name in roles}
+
+
+def complete_columns(columns: Columns, roles: Mapping[str, str]) -> Columns:
+    """The same, with what each column of a file was found to be."""
+    if columns.complete:
+        return columns
+    lists: dict[str, Any] = {
+        kind: tuple(name for name in roles if roles[name] == kind) for kind in KINDS
+    }
+    return columns._replace(complete=True, **lists)
+
+
+def _listed(names: Sequence[str]) -> str:
+    listed = ", ".join(names[:SHOWN_COLUMNS])
+    return listed if len(names) <= SHOWN_COLUMNS else f"{listed}, ... ({len(names)} in all)"

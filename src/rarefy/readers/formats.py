@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from rarefy.errors import InputError
 from rarefy.readers.batch import Parsed, Room
 from rarefy.readers.columns import Columns
+from rarefy.readers.csv_columns import open_csv_file
 from rarefy.readers.jsonl import begins_with_a_word, json_parser, label_at
 from rarefy.readers.labels import Labels
 from rarefy.readers.source import STDIN, Block
@@ -24,6 +25,9 @@ class Opened(NamedTuple):
     parse: Parse  # (data, end, where to start, room) -> how far it came
     n_header_lines: int = 0
     label_at: Callable[[Block, int], str] | None = None  # the label of the row at a position
+    # where, and at which line, to go on after a fault at a position and line; None: the next line
+    next_row: Callable[[Block, int, int], tuple[int, int]] | None = None
+    columns: Columns | None = None  # what each column was found to be, if there are columns
 
 
 def open_svmlight(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
@@ -41,10 +45,19 @@ def open_json(file: str, block: Block, columns: Columns, labels: Labels) -> Open
     return Opened(json_parser(columns, labels), label_at=partial(label_at, name=columns.label))
 
 
-# Each gets the file's name and first block, may see to the labels, and says how to go on.
-TEXT_FORMATS: dict[str, Callable[[str, Block, Columns, Labels], Opened]] = {
+def open_csv(file: str, block: Block, columns: Columns, labels: Labels) -> Opened | None:
+    csv = open_csv_file(file, block, columns, labels)
+    if csv is None:
+        return None
+    return Opened(csv.parse, csv.n_header_lines, csv.label_at, csv.next_row, csv.columns)
+
+
+# Each gets the file's name and first block, may see to the labels, and says how to go on; or None,
+# if it has to see more of the file for that.
+TEXT_FORMATS: dict[str, Callable[[str, Block, Columns, Labels], Opened | None]] = {
     "svmlight": open_svmlight,
     "vw": open_vw,
+    "csv": open_csv,
     "json": open_json,
 }
 FORMATS = (*TEXT_FORMATS,)
@@ -56,6 +69,9 @@ ENDINGS = {
     ".jsonl": "json",
     ".ndjson": "json",
     ".json": "json",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".tab": "csv",
 }
 SVMLIGHT_LINE = re.compile(rb"\s*[-+]?[.0-9][-+.0-9eE]*(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?$")
 
@@ -76,4 +92,6 @@ def recognise(file: str, block: Block) -> str:
         return "svmlight"
     if b"|" in lines[0]:
         return "vw"
+    if re.search(rb"[,;\t]", lines[0]) and not lines[0].lstrip().startswith((b"{", b"[")):
+        return "csv"
     raise InputError(f"{file}: the format cannot be told; say which of {', '.join(FORMATS)} it is.")

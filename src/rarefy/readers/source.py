@@ -151,7 +151,10 @@ def _mapped_blocks(raw: BinaryIO, path: str, block_bytes: int) -> Iterator[Block
 def _more(size: int, path: str) -> int:
     """The size of a block for a row that did not fit one of this size."""
     if size > LONGEST_LINE:
-        raise _line_too_long(path)
+        raise InputError(
+            f"{path}: there is a row of more than {LONGEST_LINE >> 20} MiB; if a quote is never "
+            "closed because quotes are ordinary characters, say so with quotes=False (--no-quotes)."
+        )
     return 2 * size
 
 

@@ -151,19 +151,15 @@ def add_words(
     first, second = -1, 0  # where the last two words begin in the scratch
     i, to = next_word(tables, scratch, 0, data, begin, end)
     while to > second:
-        keys[entry] = xxh64(scratch, second, to, seed)
-        if are_named and not note_name(
-            names, keys[entry], prefix, prefix_begin, prefix_end, EQUALS, scratch, second, to
-        ):
-            return NAMES_FULL
-        entry += 1
-        if first >= 0:
-            keys[entry] = xxh64(scratch, first, to, seed)
+        word = second
+        while word >= 0:
+            keys[entry] = xxh64(scratch, word, to, seed)
             if are_named and not note_name(
-                names, keys[entry], prefix, prefix_begin, prefix_end, EQUALS, scratch, first, to
+                names, keys[entry], prefix, prefix_begin, prefix_end, EQUALS, scratch, word, to
             ):
                 return NAMES_FULL
             entry += 1
+            word = first if word == second else -1
         scratch[to] = SPACE
         first, second = second, to + 1
         i, to = next_word(tables, scratch, second, data, i, end)
