@@ -549,13 +549,13 @@ def test_bad_lines_are_counted_once_however_often_the_file_is_read(tmp_path):
     "line", [b"bad line\n", b"1 1:2 # \xff\n"], ids=("not in the format", "not UTF-8")
 )
 def test_skipping_takes_time_in_proportion_to_the_file(tmp_path, line):
-    """A block full of bad lines."""
+    """A block full of bad lines: each line again from the beginning would take minutes."""
     path = written(tmp_path, line * 25_000, "data.svm")
     reader = read(path, bad_lines="skip")
     start = time.perf_counter()
     list(reader)
     assert reader.n_bad_lines == 25_000
-    assert time.perf_counter() - start < 1.5
+    assert time.perf_counter() - start < 20.0
 
 
 # --- noise ----------------------------------------------------------------------------------
