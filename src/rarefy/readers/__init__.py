@@ -1,4 +1,4 @@
-"""Readers: text in several formats to batches of rows, each parsed by one compiled function."""
+"""Readers: files in several formats to batches of rows; each text format has a compiled parser."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,7 +9,14 @@ from rarefy.readers.batch import EXPECTED, Batch, Parsed, Problem, Rooms, filled
 from rarefy.readers.columns import Columns, checked_columns
 from rarefy.readers.crosses import checked_crosses, with_crosses
 from rarefy.readers.faults import fault, line_end, without_invalid_lines
-from rarefy.readers.formats import FORMATS, TEXT_FORMATS, Opened, recognise
+from rarefy.readers.formats import (
+    BINARY_FORMATS,
+    FORMATS,
+    TEXT_FORMATS,
+    Opened,
+    recognise,
+    recognise_binary,
+)
 from rarefy.readers.labels import Labels
 from rarefy.readers.source import STDIN, Block, blocks, expand
 
@@ -107,6 +114,11 @@ class Reader:
         rooms = Rooms(n_rooms, groups=bool(self.cross), names=self.names_wanted)
         for file in self.files:
             self._check_stdin(file)
+            format = self.format or recognise_binary(file)
+            if format in BINARY_FORMATS:
+                for batch in self._arrow_batches(file, format, rooms):
+                    yield with_crosses(batch, rooms.current, self.cross)
+                continue
             opened, line = None, 1
             for block in blocks(file):
                 opened = opened or self._open(file, block)
@@ -116,6 +128,23 @@ class Reader:
                 line = max(line, 1 + opened.n_header_lines)
                 batch, line = self._parse(opened, file, block, line, rooms)
                 yield with_crosses(batch, rooms.current, self.cross)
+
+    def _arrow_batches(self, file: str, format: str, rooms: Rooms) -> Iterator[Batch]:
+        try:
+            from rarefy.readers.arrow import arrow_batches
+        except ImportError as error:
+            raise InputError(
+                f"{file}: reading Parquet and Arrow files needs `pip install rarefy[arrow]`."
+            ) from error
+        return arrow_batches(file, format, self.columns, self.labels, rooms, self._refuse)
+
+    def _refuse(self, message: str) -> None:
+        """Count a bad row, or stop at it."""
+        self.n_bad_lines += 1
+        if len(self.bad_lines) < SHOWN_BAD_LINES:
+            self.bad_lines.append(message)
+        if not self.skip_bad_lines:
+            raise InputError(message)
 
     def _check_stdin(self, file: str) -> None:
         if file == STDIN and self._stdin_was_read:

@@ -1,5 +1,6 @@
-"""The text formats: which there are, and how to tell them."""
+"""The formats: which there are, and how to tell them."""
 
+import os
 import re
 from collections.abc import Callable
 from functools import partial
@@ -12,7 +13,7 @@ from rarefy.readers.columns import Columns
 from rarefy.readers.csv_columns import open_csv_file
 from rarefy.readers.jsonl import begins_with_a_word, json_parser, label_at
 from rarefy.readers.labels import Labels
-from rarefy.readers.source import STDIN, Block
+from rarefy.readers.source import STDIN, Block, opened
 from rarefy.readers.svmlight import parse_svmlight
 from rarefy.readers.vw import parse_vw
 
@@ -60,7 +61,8 @@ TEXT_FORMATS: dict[str, Callable[[str, Block, Columns, Labels], Opened | None]] 
     "csv": open_csv,
     "json": open_json,
 }
-FORMATS = (*TEXT_FORMATS,)
+BINARY_FORMATS = ("parquet", "arrow")
+FORMATS = (*TEXT_FORMATS, *BINARY_FORMATS)
 ENDINGS = {
     ".svm": "svmlight",
     ".svmlight": "svmlight",
@@ -72,18 +74,49 @@ ENDINGS = {
     ".csv": "csv",
     ".tsv": "csv",
     ".tab": "csv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",  # a file or a stream
+    ".arrows": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
 }
+BINARY_BEGINNINGS = {b"PAR1": "parquet", b"ARROW1": "arrow"}
 SVMLIGHT_LINE = re.compile(rb"\s*[-+]?[.0-9][-+.0-9eE]*(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?$")
 
 
+def format_by_name(file: str) -> str | None:
+    endings = Path(file).suffixes[::-1] if file != STDIN else []
+    return next((ENDINGS[ending] for ending in endings if ending in ENDINGS), None)
+
+
+def recognise_binary(file: str) -> str | None:
+    """The format of a file that is not text, by its name or else by how it begins."""
+    format = format_by_name(file)
+    if format is None and os.path.isfile(file):
+        with opened(file) as raw:
+            format = _beginning(raw.read(8))
+    return format if format in BINARY_FORMATS else None
+
+
+def _beginning(start: bytes) -> str | None:
+    return next(
+        (kind for magic, kind in BINARY_BEGINNINGS.items() if start.startswith(magic)), None
+    )
+
+
 def recognise(file: str, block: Block) -> str:
-    """The format of a file, by its name or else by its first line that says something."""
-    for ending in Path(file).suffixes[::-1] if file != STDIN else ():
-        if ending in ENDINGS:
-            return ENDINGS[ending]
+    """The format of a text, by its name or else by its first line that says something."""
+    format = format_by_name(file)
+    if format is not None:
+        return format
     start = block.data[block.begin : min(block.end, block.begin + 65536)].tobytes()
     if start.lstrip(b" \t\r\n").startswith(b"{"):
         return "json"
+    if _beginning(start) is not None:
+        raise InputError(
+            f"{file}: a Parquet or Arrow file cannot be compressed from outside or come from "
+            "standard input; name a file that is not compressed."
+        )
     lines = start.splitlines()
     if not start.endswith(b"\n"):
         lines[-1] = lines[-1].rpartition(b" ")[0]  # the window may have cut a feature in two

@@ -76,7 +76,7 @@ def blocks(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
 
     A byte-order mark at the beginning is passed over.
     """
-    with _opened(path) as raw:
+    with opened(path) as raw:
         start = raw.read(6)
         kind = next((kind for magic, kind in COMPRESSIONS.items() if start.startswith(magic)), None)
         if kind is not None:
@@ -92,7 +92,7 @@ def blocks(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[Any]:
+def opened(path: str) -> Iterator[Any]:
     if path == STDIN:
         if sys.stdin is None:
             raise InputError("-: there is no standard input.")
