@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rarefy.errors import ConfigError
 from rarefy.hashing import hash_pair, hash_text
-from rarefy.jit import compiled, helper
+from rarefy.jit import compiled_in_place, helper
 from rarefy.readers.batch import Batch, Room
 from rarefy.readers.names import ABSENT, Names, begin_of, find_name, note_name, with_more_room
 
@@ -55,7 +55,7 @@ def is_pair(groups: Any, pairs: Any, pair: int, a: int, b: int) -> bool:
     return a < b or pairs[pair, 0] != pairs[pair, 1]
 
 
-@compiled
+@compiled_in_place
 def _count(indptr: Any, groups: Any, pairs: Any, new_indptr: NDArray[np.int64]) -> int:
     """Write where the rows with crosses begin; the number of all entries."""
     total = 0
@@ -72,7 +72,7 @@ def _count(indptr: Any, groups: Any, pairs: Any, new_indptr: NDArray[np.int64]) 
     return total
 
 
-@compiled
+@compiled_in_place
 def _cross(
     indptr: Any,
     keys: Any,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.hashing import xxh64
-from rarefy.jit import compiled, helper, load_word, trailing_zeros
+from rarefy.jit import compiled_in_place, helper, load_word, trailing_zeros
 from rarefy.readers.batch import Parsed, Problem, Room
 from rarefy.readers.faults import INVALID
 from rarefy.readers.names import EQUALS, note_name
@@ -128,7 +128,7 @@ def split_row(data: Any, i: int, end: int, dialect: Dialect, bounds: Bounds) -> 
         i += 1
 
 
-@compiled
+@compiled_in_place
 def split_one_row(data: Any, i: int, end: int, dialect: Dialect, bounds: Bounds) -> Split:
     """The same for Python."""
     return split_row(data, i, end, dialect, bounds)
@@ -179,7 +179,7 @@ def number_of_label(hashes: Any, label: Any) -> float:
     return np.nan
 
 
-@compiled
+@compiled_in_place
 def parse_csv(
     data: Any,
     end: int,
@@ -188,6 +188,7 @@ def parse_csv(
     dialect: Dialect,
     table: Table,
     label_hashes: NDArray[np.uint64],
+    bounds: Bounds,
     words: WordTables,
     scratch: NDArray[np.uint8],
     undoubled: NDArray[np.uint8],
@@ -203,11 +204,6 @@ def parse_csv(
     keys, values, groups, names = room.keys, room.values, room.groups, room.names
     roles, seeds, name_ends = table.roles, table.seeds, table.name_ends
     n_columns, has_groups, are_named = len(roles), len(groups) > 0, len(names.table) > 0
-    bounds = Bounds(
-        np.empty(n_columns + 1, np.int64),
-        np.empty(n_columns + 1, np.int64),
-        np.empty(n_columns + 1, np.int64),
-    )
     starts, begins, ends = bounds.starts, bounds.begins, bounds.ends
     while i < end:
         if data[i] == NEWLINE or (data[i] == RETURN and data[i + 1] == NEWLINE):

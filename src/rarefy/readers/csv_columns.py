@@ -72,6 +72,7 @@ class CsvFile(NamedTuple):
             self.dialect,
             self.table,
             self.labels.hashes,
+            new_bounds(len(self.table.roles) + 1),
             word_tables(),
             new_scratch(n_bytes if has_text else 0),
             undoubled,

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from rarefy.config import number_or_none
 from rarefy.hashing import hash_text, xxh64
-from rarefy.jit import compiled, helper, load_word, store_word
+from rarefy.jit import compiled_in_place, helper, load_word, store_word
 from rarefy.readers import faults
 from rarefy.readers.batch import Parsed, Problem, Room
 from rarefy.readers.columns import Columns
@@ -71,7 +71,6 @@ class Levels(NamedTuple):
     n_elements: NDArray[np.int64]  # of an array, so far
 
 
-@helper
 def new_levels() -> Levels:
     return Levels(
         np.empty(DEEPEST, np.uint8),
@@ -83,17 +82,19 @@ def new_levels() -> Levels:
 
 
 class Buffers(NamedTuple):
-    """Where the path of a member, its value as text, and the words of that are written."""
+    """Where the path of a member, its value as text, the words of that, and levels are written."""
 
     path: NDArray[np.uint8]
     text: NDArray[np.uint8]
     words: NDArray[np.uint8]
+    levels: Levels
 
 
 def new_buffers(n_bytes: int) -> Buffers:
     """Buffers for lines of up to so many bytes; most of it never becomes memory."""
     size = n_bytes + BEHIND
-    return Buffers(np.empty(size, np.uint8), np.empty(size, np.uint8), new_scratch(size))
+    text, path = np.empty(size, np.uint8), np.empty(size, np.uint8)
+    return Buffers(path, text, new_scratch(size), new_levels())
 
 
 def plan_for(columns: Columns) -> Plan:
@@ -205,7 +206,6 @@ def parse_object(
     room: Room,
     plan: Plan,
     buffers: Buffers,
-    levels: Levels,
     labels_are_words: bool,
     label_hashes: Any,
 ) -> tuple[int, int, float, float, Problem]:
@@ -214,7 +214,7 @@ def parse_object(
     The entry and the position after it, label and importance, and what is wrong, if something is;
     then the position is that of the fault.
     """
-    path, text, words = buffers
+    path, text, words, levels = buffers
     closings, path_ends, seeds, level_kinds, n_elements = levels
     columns, kinds, label_needed, tables = plan
     keys, values, groups, names = room.keys, room.values, room.groups, room.names
@@ -337,7 +337,7 @@ def parse_object(
         entry += 1
 
 
-@compiled
+@compiled_in_place
 def parse_jsonl(
     data: Any,
     end: int,
@@ -353,7 +353,6 @@ def parse_jsonl(
     Stops at the first fault; the row with the fault leaves no trace.
     """
     row, entry, i, line = start.n_rows, start.n_entries, start.position, start.line
-    levels = new_levels()
     while i < end:
         row_begin = i
         i = skip_blanks(data, i)
@@ -365,7 +364,7 @@ def parse_jsonl(
             problem = Problem.NOT_UTF8 if data[i] == INVALID else Problem.JSON
             return Parsed(row, room.indptr[row], i, line, problem)
         entry, i, label, importance, problem = parse_object(
-            data, i, entry, room, plan, buffers, levels, labels_are_words, label_hashes
+            data, i, entry, room, plan, buffers, labels_are_words, label_hashes
         )
         if problem == Problem.NO_ROOM:
             return Parsed(row, room.indptr[row], row_begin, line, Problem.NO_ROOM)

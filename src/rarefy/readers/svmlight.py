@@ -6,7 +6,7 @@ The key of a feature is its index. Empty lines and lines with a comment alone ar
 import math
 from typing import Any
 
-from rarefy.jit import compiled
+from rarefy.jit import compiled_in_place
 from rarefy.readers.batch import Parsed, Problem, Room
 from rarefy.readers.numbers import (
     COLON,
@@ -20,7 +20,7 @@ from rarefy.readers.numbers import (
 )
 
 
-@compiled
+@compiled_in_place
 def parse_svmlight(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
     """Parse whole lines up to `end`, from where `start` has come to, into the room.
 

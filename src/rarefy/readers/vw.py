@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rarefy.hashing import xxh64
-from rarefy.jit import compiled, helper
+from rarefy.jit import compiled_in_place, helper
 from rarefy.readers.batch import Parsed, Problem, Room
 from rarefy.readers.names import EQUALS, note_name
 from rarefy.readers.numbers import (
@@ -56,7 +56,7 @@ def parse_name(data: Any, i: int, seed: Any, has_namespace: bool) -> tuple[Any, 
     return xxh64(data, i, after, seed), after, True
 
 
-@compiled
+@compiled_in_place
 def parse_vw(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
     """Parse whole lines up to `end`, from where `start` has come to, into the room.
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.engine import Floats
-from rarefy.jit import compiled
+from rarefy.jit import compiled_in_place
 from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
 from rarefy.stores.base import Kept, Merger, Prepared
@@ -64,7 +64,7 @@ class HashedStore:
         return {"kind": self.kind, "bits": self.bits}
 
 
-@compiled
+@compiled_in_place
 def _note_owners(keys: Any, owners: Any) -> None:
     mask = np.uint64(len(owners) - 1)
     for j in range(len(keys)):

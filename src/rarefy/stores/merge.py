@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.jit import compiled
+from rarefy.jit import compiled_in_place
 
 
 def new_seen(longest_row: int) -> NDArray[np.int64]:
@@ -13,7 +13,7 @@ def new_seen(longest_row: int) -> NDArray[np.int64]:
     return np.full((max(64, 4 << longest_row.bit_length()), 3), -1, np.int64)
 
 
-@compiled
+@compiled_in_place
 def unique_in_rows(
     indptr: Any, keys: Any, mask: Any, values: Any, places: Any, seen: NDArray[np.int64]
 ) -> int:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rarefy.engine import Floats
 from rarefy.errors import ConfigError, InputError
-from rarefy.jit import compiled, helper
+from rarefy.jit import compiled_in_place, helper
 from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
 from rarefy.readers.names import ABSENT, Names, begin_of, find_name
@@ -105,9 +105,8 @@ class TableStore:
         self._new_table(_places_for(len(different), 0.5))
         self.n_features = len(different)
         learner.grow(self.n_slots)
-        places: NDArray[np.int32] = _insert_all(
-            different, np.ones(len(different), np.uint64), self._entries
-        )
+        places = np.empty(len(different), np.int32)
+        _insert_all(different, np.ones(len(different), np.uint64), self._entries, places)
         return places[which]
 
     def kept(self, learner: Learner) -> Kept:
@@ -162,7 +161,8 @@ class TableStore:
         entries, name_at, name_text = self._entries, self._name_at, self._name_text
         self._new_table(n_places)
         self.n_features = len(staying)
-        new = _insert_all(entries[staying, 0], entries[staying, 1], self._entries)
+        new = np.empty(len(staying), np.int32)
+        _insert_all(entries[staying, 0], entries[staying, 1], self._entries, new)
         learner.move(staying, new, n_places)
         if self.names_wanted:
             self._name_text = np.empty_like(name_text)
@@ -209,7 +209,7 @@ def _place(entries: Any, key: Any) -> Any:
     return at
 
 
-@compiled
+@compiled_in_place
 def _locate(keys: Any, entries: Any, slots: Any) -> None:
     """Write the slot of each key, or ABSENT."""
     for j in range(len(keys)):
@@ -217,7 +217,7 @@ def _locate(keys: Any, entries: Any, slots: Any) -> None:
         slots[j] = np.int32(at) if entries[at, 1] != 0 else ABSENT
 
 
-@compiled
+@compiled_in_place
 def _locate_or_insert(
     indptr: Any,
     keys: Any,
@@ -278,18 +278,16 @@ def _append_text(to_text: Any, to: int, text: Any, begin: int, end: int) -> int:
     return to
 
 
-@compiled
-def _insert_all(keys: Any, counts: Any, entries: Any) -> Any:
-    """Put keys, all different, into a table without them; their places."""
-    places = np.empty(len(keys), np.int32)
+@compiled_in_place
+def _insert_all(keys: Any, counts: Any, entries: Any, places: Any) -> None:
+    """Put keys, all different, into a table without them, and write their places."""
     for j in range(len(keys)):
         at = _place(entries, keys[j])
         entries[at, 0], entries[at, 1] = keys[j], counts[j]
         places[j] = np.int32(at)
-    return places
 
 
-@compiled
+@compiled_in_place
 def _copy_names(name_at: Any, text: Any, places: Any, new_name_at: Any, new_text: Any) -> int:
     """Copy the names at these positions of the text for features in these new places."""
     to = 0
