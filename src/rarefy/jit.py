@@ -194,6 +194,17 @@ def store(typing_context: Any, rule: Any, state: Any, slot: Any, new: Any) -> An
     return types.void(rule, state, slot, new), codegen
 
 
+def _fetch(builder: Any, pointer: Any) -> None:
+    byte_pointer, i32 = ir.IntType(8).as_pointer(), ir.IntType(32)
+    function = builder.module.declare_intrinsic(
+        "llvm.prefetch",
+        [byte_pointer],
+        ir.FunctionType(ir.VoidType(), [byte_pointer, i32, i32, i32]),
+    )
+    read, keep, data = i32(0), i32(3), i32(1)
+    builder.call(function, [builder.bitcast(pointer, byte_pointer), read, keep, data])
+
+
 @intrinsic
 def prefetch(typing_context: Any, rule: Any, state: Any, slot: Any) -> Any:
     """Ask for the cache line of a coordinate that will be needed soon."""
@@ -201,17 +212,22 @@ def prefetch(typing_context: Any, rule: Any, state: Any, slot: Any) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointers = _row_pointers(context, builder, signature.args[1], args[1], args[2], n_fields)
-        byte_pointer, i32 = ir.IntType(8).as_pointer(), ir.IntType(32)
-        function = builder.module.declare_intrinsic(
-            "llvm.prefetch",
-            [byte_pointer],
-            ir.FunctionType(ir.VoidType(), [byte_pointer, i32, i32, i32]),
-        )
-        read, keep, data = i32(0), i32(3), i32(1)
-        builder.call(function, [builder.bitcast(next(pointers), byte_pointer), read, keep, data])
+        _fetch(builder, next(pointers))
         return context.get_dummy_value()
 
     return types.void(rule, state, slot), codegen
+
+
+@intrinsic
+def prefetch_pair(typing_context: Any, pairs: Any, row: Any) -> Any:
+    """The same for a row of a contiguous array of two columns."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointers = _row_pointers(context, builder, signature.args[0], args[0], args[1], 2)
+        _fetch(builder, next(pointers))
+        return context.get_dummy_value()
+
+    return types.void(pairs, types.intp), codegen
 
 
 @intrinsic

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rarefy.engine import Floats
 from rarefy.errors import ConfigError, InputError
-from rarefy.jit import compiled_in_place, helper
+from rarefy.jit import compiled_in_place, helper, prefetch_pair
 from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
 from rarefy.readers.names import ABSENT, Names, begin_of, find_name
@@ -25,6 +25,7 @@ from rarefy.stores.base import Kept, Merger, Prepared
 FEWEST_PLACES = 1 << 12
 LENGTH_BYTES = 4  # of a name, before its text
 EVERY_BIT = (1 << 64) - 1
+AHEAD = 12  # a place is asked for so many keys before it is needed
 
 
 class TableStore:
@@ -197,13 +198,19 @@ def _places_for(n_features: int, load: float) -> int:
 
 
 @helper
-def _place(entries: Any, key: Any) -> Any:
-    """Where the key is in the table, or where it would be put.
+def _first_place(entries: Any, key: Any) -> Any:
+    """Where to begin to look for a key.
 
     Keys may be small numbers; multiplying spreads them, and the upper bits of the product are used.
     """
+    return (key * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)) & np.uint64(len(entries) - 1)
+
+
+@helper
+def _place(entries: Any, key: Any) -> Any:
+    """Where the key is in the table, or where it would be put."""
     mask = np.uint64(len(entries) - 1)
-    at = (key * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)) & mask
+    at = _first_place(entries, key)
     while entries[at, 1] != 0 and entries[at, 0] != key:
         at = (at + np.uint64(1)) & mask
     return at
@@ -213,6 +220,8 @@ def _place(entries: Any, key: Any) -> Any:
 def _locate(keys: Any, entries: Any, slots: Any) -> None:
     """Write the slot of each key, or ABSENT."""
     for j in range(len(keys)):
+        if j + AHEAD < len(keys):
+            prefetch_pair(entries, np.intp(_first_place(entries, keys[j + AHEAD])))
         at = _place(entries, keys[j])
         slots[j] = np.int32(at) if entries[at, 1] != 0 else ABSENT
 
@@ -244,6 +253,8 @@ def _locate_or_insert(
             if n_features + n_new > most_features:
                 break
         for j in range(begin, end):
+            if j + AHEAD < len(keys):
+                prefetch_pair(entries, np.intp(_first_place(entries, keys[j + AHEAD])))
             at = _place(entries, keys[j])
             if entries[at, 1] == 0:
                 entries[at, 0] = keys[j]
