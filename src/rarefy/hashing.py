@@ -7,7 +7,7 @@ without a namespace; both strings in UTF-8. The key of a cross is XXH64 of the t
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.jit import compiled, helper, load_word
+from rarefy.jit import compiled, helper, inlined, load_half_word, load_word
 
 _U64 = np.uint64
 PRIME1, PRIME2 = _U64(0x9E3779B185EBCA87), _U64(0xC2B2AE3D27D4EB4F)
@@ -21,15 +21,6 @@ def _rotate(x: np.uint64, bits: int) -> np.uint64:
 
 
 @helper
-def _half_word(data: NDArray[np.uint8], i: int) -> np.uint64:
-    """Four bytes of data from i on as a little-endian number."""
-    word = _U64(0)
-    for k in range(4):
-        word |= _U64(data[i + k]) << _U64(8 * k)
-    return word
-
-
-@helper
 def _round(lane: np.uint64, word: np.uint64) -> np.uint64:
     return _rotate(lane + word * PRIME2, 31) * PRIME1
 
@@ -37,6 +28,21 @@ def _round(lane: np.uint64, word: np.uint64) -> np.uint64:
 @helper
 def _merge(h: np.uint64, lane: np.uint64) -> np.uint64:
     return (h ^ _round(_U64(0), lane)) * PRIME1 + PRIME4
+
+
+@helper
+def _with_eight(h: np.uint64, word: np.uint64) -> np.uint64:
+    return _rotate(h ^ _round(_U64(0), word), 27) * PRIME1 + PRIME4
+
+
+@helper
+def _with_four(h: np.uint64, word: np.uint64) -> np.uint64:
+    return _rotate(h ^ (word * PRIME1), 23) * PRIME2 + PRIME3
+
+
+@helper
+def _with_one(h: np.uint64, byte: np.uint64) -> np.uint64:
+    return _rotate(h ^ (byte * PRIME5), 11) * PRIME1
 
 
 @helper
@@ -65,14 +71,38 @@ def xxh64(data: NDArray[np.uint8], begin: int, end: int, seed: np.uint64) -> np.
         h = _merge(_merge(_merge(_merge(h, a), b), c), d)
     h += _U64(end - begin)
     while i + 8 <= end:
-        h = _rotate(h ^ _round(_U64(0), load_word(data, i)), 27) * PRIME1 + PRIME4
+        h = _with_eight(h, load_word(data, i))
         i += 8
     if i + 4 <= end:
-        h = _rotate(h ^ (_half_word(data, i) * PRIME1), 23) * PRIME2 + PRIME3
+        h = _with_four(h, _U64(load_half_word(data, i)))
         i += 4
-    while i < end:
-        h = _rotate(h ^ (_U64(data[i]) * PRIME5), 11) * PRIME1
-        i += 1
+    for k in range(3):
+        if i + k < end:
+            h = _with_one(h, _U64(data[_U64(i + k)]))
+    return _finish(h)
+
+
+@inlined
+def xxh64_short(
+    data: NDArray[np.uint8], begin: np.uint64, n: np.uint64, seed: np.uint64
+) -> np.uint64:
+    """XXH64 of less than 16 bytes, with eight more that can be read.
+
+    Every step is done, and its result taken or not: lengths of words cannot be guessed, and going
+    back after a wrong guess takes longer than the steps.
+    """
+    h = seed + PRIME5 + n
+    more = _with_eight(h, load_word(data, begin))
+    h = more if n & _U64(8) else h
+    more = _with_four(h, load_word(data, begin + (n & _U64(8))) & _U64(0xFFFFFFFF))
+    h = more if n & _U64(4) else h
+    last = load_word(data, begin + (n & _U64(12)))
+    more = _with_one(h, last & _U64(0xFF))
+    h = more if n & _U64(3) else h
+    more = _with_one(h, (last >> _U64(8)) & _U64(0xFF))
+    h = more if n & _U64(2) else h
+    more = _with_one(h, (last >> _U64(16)) & _U64(0xFF))
+    h = more if (n & _U64(3)) == _U64(3) else h
     return _finish(h)
 
 
@@ -80,9 +110,7 @@ def xxh64(data: NDArray[np.uint8], begin: int, end: int, seed: np.uint64) -> np.
 def hash_pair(first: np.uint64, second: np.uint64) -> np.uint64:
     """XXH64 of two keys, 16 bytes, with the seed 0."""
     h = PRIME5 + _U64(16)
-    h = _rotate(h ^ _round(_U64(0), first), 27) * PRIME1 + PRIME4
-    h = _rotate(h ^ _round(_U64(0), second), 27) * PRIME1 + PRIME4
-    return _finish(h)
+    return _finish(_with_eight(_with_eight(h, first), second))
 
 
 @compiled

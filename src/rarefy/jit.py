@@ -35,6 +35,14 @@ def helper(function: F) -> F:
     return register_jitable(**OPTIONS)(function)  # type: ignore[no-any-return]
 
 
+def inlined(function: F) -> F:
+    """A helper whose code is put where it is called: for what is called once an entry of a row.
+
+    A call proper passes results through memory, and the next entry may have to wait for them.
+    """
+    return register_jitable(**OPTIONS, forceinline=True)(function)  # type: ignore[no-any-return]
+
+
 def compiled(function: F) -> F:
     """Compile a loop, with a disk cache that is dropped when any source of the package changes."""
     return _cached(function, OPTIONS)
@@ -218,6 +226,18 @@ def prefetch(typing_context: Any, rule: Any, state: Any, slot: Any) -> Any:
     return types.void(rule, state, slot), codegen
 
 
+def _loaded(data: Any, word: Any) -> Any:
+    """How to load a little-endian number from a position in an array of bytes."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        start = make_array(signature.args[0])(context, builder, args[0]).data
+        n_bits = ir.IntType(signature.return_type.bitwidth)
+        pointer = builder.bitcast(builder.gep(start, [args[1]]), n_bits.as_pointer())
+        return builder.load(pointer, align=1)
+
+    return word(data, types.intp), codegen
+
+
 @intrinsic
 def prefetch_pair(typing_context: Any, pairs: Any, row: Any) -> Any:
     """The same for a row of a contiguous array of two columns."""
@@ -236,13 +256,13 @@ def load_word(typing_context: Any, data: Any, position: Any) -> Any:
 
     The caller sees to it that they are there.
     """
+    return _loaded(data, types.uint64)
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        start = make_array(signature.args[0])(context, builder, args[0]).data
-        pointer = builder.bitcast(builder.gep(start, [args[1]]), ir.IntType(64).as_pointer())
-        return builder.load(pointer, align=1)
 
-    return types.uint64(data, types.intp), codegen
+@intrinsic
+def load_half_word(typing_context: Any, data: Any, position: Any) -> Any:
+    """Four bytes, as a little-endian uint32."""
+    return _loaded(data, types.uint32)
 
 
 @intrinsic
@@ -269,3 +289,44 @@ def store_word(typing_context: Any, data: Any, position: Any, word: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(data, types.intp, types.uint64), codegen
+
+
+WINDOW = 32  # bytes that are looked at at once: the width of a vector register on most machines
+
+
+@intrinsic
+def bytes_between(typing_context: Any, data: Any, position: Any, low: Any, high: Any) -> Any:
+    """Which of the next 32 bytes are from `low` to `high`: a bit for each, the first is lowest.
+
+    The bytes are compared all at once. The caller sees to it that they are there.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        byte, vector = ir.IntType(8), ir.VectorType(ir.IntType(8), WINDOW)
+        start = make_array(signature.args[0])(context, builder, args[0]).data
+        pointer = builder.bitcast(builder.gep(start, [args[1]]), vector.as_pointer())
+        text = builder.load(pointer, align=1)
+
+        def repeated(number: Any) -> Any:
+            single = builder.insert_element(
+                ir.Constant(vector, ir.Undefined), builder.trunc(number, byte), ir.IntType(32)(0)
+            )
+            all_first = ir.Constant(ir.VectorType(ir.IntType(32), WINDOW), None)
+            return builder.shuffle_vector(single, single, all_first)
+
+        offset = builder.sub(text, repeated(args[2]))
+        width = repeated(builder.sub(args[3], args[2]))
+        found = builder.icmp_unsigned("<=", offset, width)
+        return builder.zext(builder.bitcast(found, ir.IntType(WINDOW)), ir.IntType(64))
+
+    return types.uint64(data, types.intp, types.intp, types.intp), codegen
+
+
+@intrinsic
+def count_ones(typing_context: Any, word: Any) -> Any:
+    """How many bits of a uint64 are one."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return types.uint64(types.uint64), codegen

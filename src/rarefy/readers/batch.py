@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.readers.names import Names, clear_names, new_names, with_more_room
+from rarefy.readers.plain import Words, new_words
 from rarefy.readers.source import BLOCK_BYTES
 
 
@@ -113,6 +114,7 @@ class Room(NamedTuple):
     lines: NDArray[np.int64]
     groups: NDArray[np.uint64]  # hash of each feature's namespace or column; empty if not needed
     names: Names
+    words: Words  # numbers that are still to be worked out
 
 
 class Parsed(NamedTuple):
@@ -145,6 +147,7 @@ def room_for(n_bytes: int, *, groups: bool = False, names: bool = False) -> Room
         np.empty(n, np.int64),
         np.empty(n if groups else 0, np.uint64),
         new_names(1 << 12 if names else 0),
+        new_words(n),
     )
 
 

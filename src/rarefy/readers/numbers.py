@@ -54,7 +54,7 @@ def parse_digits(data: Any, i: Any) -> tuple[np.uint64, Any]:
 
 
 @helper
-def parse_number(data: Any, i: int) -> tuple[float, int]:
+def parse_number(data: Any, i: Any) -> tuple[float, int]:
     """The finite number at i and the position after it; (NaN, position of the fault) otherwise."""
     begin = i
     negative = data[i] == MINUS

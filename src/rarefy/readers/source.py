@@ -30,11 +30,11 @@ COMPRESSIONS = {
     b"\x28\xb5\x2f\xfd": "zstd",
 }
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-PADDING = b"\n" * 8  # what a parser may look at behind the end
+PADDING = b"\n" * 32  # what a parser may look at behind the end
 
 
 class Block:
-    """Whole lines of one file: data[begin:end], with at least eight bytes behind the end.
+    """Whole lines of one file: data[begin:end], with at least 32 bytes behind the end.
 
     Whoever parses it may leave the lines from `rest` on to the next block, unless it is the last.
     """

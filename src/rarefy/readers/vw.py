@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rarefy.hashing import xxh64
-from rarefy.jit import compiled_in_place, helper
+from rarefy.hashing import xxh64, xxh64_short
+from rarefy.jit import WINDOW, bytes_between, compiled_in_place, helper, inlined, trailing_zeros
 from rarefy.readers.batch import Parsed, Problem, Room
 from rarefy.readers.names import EQUALS, note_name
 from rarefy.readers.numbers import (
@@ -20,12 +20,20 @@ from rarefy.readers.numbers import (
     COLON,
     NEWLINE,
     QUOTE,
+    SPACE,
     is_blank,
     line_end,
     parse_index,
     parse_number,
     skip_blanks,
 )
+from rarefy.readers.plain import (
+    ENOUGH,
+    copy_pairs,
+    numbers_from_words,
+    value_word,
+)
+from rarefy.readers.scan import Scan
 
 
 @helper
@@ -38,14 +46,31 @@ def ends_token(byte: Any) -> bool:
     return is_blank(byte) or byte in (BAR, NEWLINE)
 
 
-@helper
-def name_end(data: Any, i: int) -> int:
-    while not ends_name(data[i]):
-        i += 1
-    return i
+@inlined
+def name_end(data: Any, i: Any) -> Any:
+    """The first position from i on whose byte ends a name."""
+    i = np.uint64(i)
+    while True:
+        ends = bytes_between(data, i, 0, SPACE)
+        ends |= bytes_between(data, i, COLON, COLON) | bytes_between(data, i, BAR, BAR)
+        if ends == 0:
+            i += np.uint64(WINDOW)
+            continue
+        i += trailing_zeros(ends)
+        if ends_name(data[i]):
+            return np.int64(i)
+        i += np.uint64(1)
 
 
-@helper
+@inlined
+def hash_name(data: Any, begin: int, end: int, seed: Any) -> Any:
+    """The hash of the text from begin to end, most often short."""
+    if end - begin < 16:
+        return xxh64_short(data, np.uint64(begin), np.uint64(end - begin), seed)
+    return xxh64(data, begin, end, seed)
+
+
+@inlined
 def parse_name(data: Any, i: int, seed: Any, has_namespace: bool) -> tuple[Any, int, bool]:
     """The key of the name at i, the position after it, and whether it is more than an index."""
     if not has_namespace:
@@ -53,7 +78,7 @@ def parse_name(data: Any, i: int, seed: Any, has_namespace: bool) -> tuple[Any, 
         if after > i and ends_name(data[after]):
             return index, after, False
     after = name_end(data, i)
-    return xxh64(data, i, after, seed), after, True
+    return hash_name(data, i, after, seed), after, True
 
 
 @compiled_in_place
@@ -62,8 +87,30 @@ def parse_vw(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
 
     Stops at the first fault; the row with the fault leaves no trace.
     """
+    unscanned = Scan(np.uint64(0), np.uint64(0), np.uint64(0))
+    scan = unscanned
+    parsed = Parsed(start.n_rows, start.n_entries, start.position, start.line, Problem.NONE)
+    while parsed.position < end and parsed.problem == Problem.NONE:
+        first = parsed
+        parsed, scan = _parse_some(data, end, first, room, scan, True)
+        n_words = parsed.n_entries - first.n_entries
+        if not numbers_from_words(room.words, n_words, room.keys, room.values, first.n_entries):
+            parsed, scan = _parse_some(data, end, first, room, unscanned, False)
+    n_entries = room.indptr[parsed.n_rows]
+    return Parsed(parsed.n_rows, n_entries, parsed.position, parsed.line, parsed.problem)
+
+
+@helper
+def _parse_some(
+    data: Any, end: int, start: Parsed, room: Room, scan: Scan, short_as_words: bool
+) -> tuple[Parsed, Scan]:
+    """Parse some rows; short numbers may be left as words, to be worked out later.
+
+    The entries of a row with a fault are counted, because there may be another fault among them.
+    """
     row, entry, i, line = start.n_rows, start.n_entries, start.position, start.line
-    while i < end:
+    first_entry, wants_names = entry, len(room.names.table) > 0
+    while i < end and entry - first_entry < ENOUGH:
         row_begin = i
         i = skip_blanks(data, i)
         if data[i] == NEWLINE:
@@ -74,27 +121,27 @@ def parse_vw(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
         label, importance, n_numbers = np.nan, 1.0, 0
         while data[i] != BAR:
             if data[i] == NEWLINE:
-                return Parsed(row, room.indptr[row], i, line, Problem.BEFORE_BAR)
+                return Parsed(row, entry, i, line, Problem.BEFORE_BAR), scan
             begin = i
-            token_end = name_end(data, i)
-            while data[token_end] == COLON:
-                token_end = name_end(data, token_end + 1)
+            token_end = i
+            while not ends_token(data[token_end]):
+                token_end += 1
             if data[begin] == QUOTE or data[token_end] == BAR:
                 i = skip_blanks(data, token_end)
                 if data[i] != BAR:
-                    return Parsed(row, room.indptr[row], i, line, Problem.BEFORE_BAR)
+                    return Parsed(row, entry, i, line, Problem.BEFORE_BAR), scan
                 continue
             number, i = parse_number(data, i)
             if n_numbers == 0:
                 if math.isnan(number) or i != token_end:
-                    return Parsed(row, room.indptr[row], i, line, Problem.LABEL)
+                    return Parsed(row, entry, i, line, Problem.LABEL), scan
                 label = number
             elif n_numbers == 1:
                 if not number >= 0.0 or i != token_end:
-                    return Parsed(row, room.indptr[row], begin, line, Problem.IMPORTANCE)
+                    return Parsed(row, entry, begin, line, Problem.IMPORTANCE), scan
                 importance = number
             else:
-                return Parsed(row, room.indptr[row], begin, line, Problem.BEFORE_BAR)
+                return Parsed(row, entry, begin, line, Problem.BEFORE_BAR), scan
             n_numbers += 1
             i = skip_blanks(data, i)
 
@@ -103,34 +150,60 @@ def parse_vw(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
             begin = i
             i = namespace_end = name_end(data, i)
             has_namespace = i > begin
-            seed = xxh64(data, begin, i, np.uint64(0)) if has_namespace else np.uint64(0)
+            seed = hash_name(data, begin, i, np.uint64(0)) if has_namespace else np.uint64(0)
             weight = 1.0
             if data[i] == COLON:
                 weight, i = parse_number(data, i + 1)
                 if math.isnan(weight) or not ends_token(data[i]):
-                    return Parsed(row, room.indptr[row], i, line, Problem.NAMESPACE_VALUE)
+                    return Parsed(row, entry, i, line, Problem.NAMESPACE_VALUE), scan
             i = skip_blanks(data, i)
+            weighs_one = short_as_words and weight == 1.0
+            tries_words, was_worth_it = weighs_one and not has_namespace, False
             while data[i] != BAR and data[i] != NEWLINE:
+                if tries_words:
+                    before = entry
+                    i, scan, entry = copy_pairs(
+                        data, i, end, scan, room.words, room.values, first_entry, entry
+                    )
+                    tries_words, was_worth_it = False, entry > before
+                    if len(room.groups) > 0:
+                        room.groups[before:entry] = seed
+                    i = skip_blanks(data, i)
+                    continue
                 first = i
                 key, i, is_named = parse_name(data, i, seed, has_namespace)
                 last = i
-                value = weight
+                value, word = weight, np.uint64(0)
                 if data[i] == COLON:
-                    value, i = parse_number(data, i + 1)
-                    value *= weight
-                    if not math.isfinite(value):
-                        return Parsed(row, room.indptr[row], i, line, Problem.VALUE)
+                    if weighs_one:
+                        word, after = value_word(data, i + 1)
+                        if not ends_token(data[after]):
+                            word = np.uint64(0)
+                    if word != 0:
+                        i = after
+                    else:
+                        value, i = parse_number(data, i + 1)
+                        value *= weight
+                        if not math.isfinite(value):
+                            return Parsed(row, entry, i, line, Problem.VALUE), scan
                 if not ends_token(data[i]):
-                    return Parsed(row, room.indptr[row], i, line, Problem.AFTER_FEATURE)
+                    return Parsed(row, entry, i, line, Problem.AFTER_FEATURE), scan
                 room.keys[entry] = key
                 room.values[entry] = value
+                room.words.keys[entry - first_entry] = 0
+                room.words.values[entry - first_entry] = word
                 if len(room.groups) > 0:
                     room.groups[entry] = seed
-                if is_named and not note_name(
-                    room.names, key, data, begin, namespace_end, EQUALS, data, first, last
+                if (
+                    is_named
+                    and wants_names
+                    and not note_name(
+                        room.names, key, data, begin, namespace_end, EQUALS, data, first, last
+                    )
                 ):
-                    return Parsed(row, room.indptr[row], row_begin, line, Problem.NO_ROOM)
+                    return Parsed(row, entry, row_begin, line, Problem.NO_ROOM), scan
                 entry += 1
+                tries_words, was_worth_it = was_worth_it, False
                 i = skip_blanks(data, i)
         room.labels[row] = label
         room.importance[row] = importance
@@ -139,4 +212,4 @@ def parse_vw(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
         room.indptr[row] = entry
         i = line_end(data, i) + 1
         line += 1
-    return Parsed(row, entry, i, line, Problem.NONE)
+    return Parsed(row, entry, i, line, Problem.NONE), scan

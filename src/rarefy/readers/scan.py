@@ -1,0 +1,54 @@
+"""Where tokens end, for a few thousand bytes of text at a time, compiled.
+
+A parser that goes from token to token has to find the end of one before it can begin with the
+next, and the processor can do little else meanwhile. Here the text is compared with the separators
+32 bytes at once, which gives a bit for each byte, and the positions of the bits are written down.
+With these at hand, tokens do not depend on each other, and the processor works on several of them.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.jit import WINDOW, bytes_between, count_ones, helper, trailing_zeros
+
+SCANNED_BYTES = 1 << 14
+AT_ONCE = 8  # ends that are written without asking whether there are so many
+MOST_ENDS = SCANNED_BYTES + WINDOW + AT_ONCE
+_ONE = np.uint64(1)
+
+
+class Scan(NamedTuple):
+    """Which ends of tokens are known, as offsets from a position, and which of them were used."""
+
+    base: np.uint64
+    n_used: np.uint64
+    n_known: np.uint64
+
+
+@helper
+def scanned(data: Any, begin: Any, end: Any, ends: NDArray[np.uint32]) -> Scan:
+    """Find the ends of tokens of digits, signs and points in the text from `begin` on.
+
+    All bytes end such a token but those from '-' to '9'. About sixteen thousand bytes are looked
+    at, or as many as there are up to `end`, and up to 31 behind it.
+    """
+    n_bytes = end - begin
+    if n_bytes > SCANNED_BYTES:
+        n_bytes = np.uint64(SCANNED_BYTES)
+    offset, count = np.uint64(0), np.uint64(0)
+    while offset < n_bytes:
+        found = bytes_between(data, begin + offset, 45, 57) ^ np.uint64(0xFFFFFFFF)
+        n_found = count_ones(found)
+        for k in range(AT_ONCE):
+            ends[count + np.uint64(k)] = offset + trailing_zeros(found)
+            found &= found - _ONE
+        at = count + np.uint64(AT_ONCE)
+        while found != 0:
+            ends[at] = offset + trailing_zeros(found)
+            found &= found - _ONE
+            at += _ONE
+        count += n_found
+        offset += np.uint64(WINDOW)
+    return Scan(begin, np.uint64(0), count)
