@@ -14,7 +14,8 @@ import json
 import mmap
 import os
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ import numpy as np
 from rarefy.engine import LARGEST_VALUE
 from rarefy.errors import InputError
 from rarefy.readers import Reader
+from rarefy.readers.ahead import READY_ITEMS, ahead
+from rarefy.readers.bad_lines import BadLines
 from rarefy.readers.batch import Batch
 from rarefy.readers.columns import Columns, checked_columns
 from rarefy.readers.names import names_of, new_names, texts_of
@@ -43,19 +46,27 @@ class RowCache:
         self._store = store
         self._made_from = made_from(reader, store)
 
-    def batches(self, n_rooms: int) -> Iterator[Prepared]:
+    def batches(self) -> Iterator[Prepared]:
         """All batches: from the cache, if there is a right one, else from the reader."""
         if not self._is_right():
-            yield from self._recorded(map(self._store.prepare, self._reader.batches(n_rooms)))
+            yield from self._recorded(prepared_ahead(self._reader, self._store))
             return
         with self.path.open("rb") as raw:
             mapped = mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ)
         file = _opened(mapped)
         self._reader.columns = columns_of(file)
-        for n in range(file.num_record_batches):
-            table, metadata = file.get_batch_with_custom_metadata(n)
-            yield self._from_arrow(table, json.loads(metadata[b"rarefy"]))
-            _forget(mapped, table)
+        n_batches = file.num_record_batches
+        about = _about(file.get_batch_with_custom_metadata(n_batches - 1)[1])
+        self._reader.faults = BadLines(skip=self._reader.skip_bad_lines)
+        if about["n_bad_lines"]:
+            self._reader.faults.add(0, about["n_bad_lines"], about["bad_lines"])
+        jobs = (
+            partial(self._from_arrow, *file.get_batch_with_custom_metadata(n))
+            for n in range(n_batches)
+        )
+        for prepared in ahead(jobs):
+            yield prepared
+            _forget(mapped, prepared)
 
     def _is_right(self) -> bool:
         """Whether there is a cache of the same rows; what is no cache at all is not overwritten."""
@@ -118,10 +129,9 @@ class RowCache:
         }
         return pa.record_batch(arrays).replace_schema_metadata(metadata)
 
-    def _from_arrow(self, table: Any, about: dict[str, Any]) -> Prepared:
+    def _from_arrow(self, table: Any, metadata: Any) -> Prepared:
         """A batch of the file, checked, so that damage cannot lead anywhere outside of it."""
-        self._reader.n_bad_lines = about["n_bad_lines"]
-        self._reader.bad_lines = about["bad_lines"]
+        about = _about(metadata)
         labels, importance, lines = (table.column(name).to_numpy() for name in ROW_COLUMNS)
         indptr = table.column("places").offsets.to_numpy()
         places, values = (table.column(name).values.to_numpy() for name in ("places", "values"))
@@ -194,11 +204,24 @@ def columns_of(file: Any) -> Columns:
     return checked_columns(Columns(**json.loads(file.schema.metadata[b"columns"])))
 
 
-def _forget(mapped: mmap.mmap, table: Any) -> None:
+def _about(metadata: Any) -> dict[str, Any]:
+    """What a batch of the file says of itself."""
+    return json.loads(metadata[b"rarefy"])  # type: ignore[no-any-return]
+
+
+def _forget(mapped: mmap.mmap, prepared: Prepared) -> None:
     """Let go of the pages up to the end of a batch, so that the file does not fill memory."""
-    if hasattr(mmap, "MADV_DONTNEED"):
+    values = prepared.batch.values
+    if hasattr(mmap, "MADV_DONTNEED") and len(values):
         start = np.frombuffer(mapped, np.uint8).ctypes.data
-        values = table.column("values").values.buffers()[1]
-        if values is not None:
-            end = (values.address + values.size - start) // mmap.PAGESIZE * mmap.PAGESIZE
-            mapped.madvise(mmap.MADV_DONTNEED, 0, max(end, mmap.PAGESIZE))
+        end = (values.ctypes.data + values.nbytes - start) // mmap.PAGESIZE * mmap.PAGESIZE
+        mapped.madvise(mmap.MADV_DONTNEED, 0, max(end, mmap.PAGESIZE))
+
+
+def prepared_ahead(reader: Reader, store: Store) -> Iterator[Prepared]:
+    """All batches of a reader, prepared for a store, in threads of their own."""
+
+    def prepare(make: Callable[[], Batch]) -> Prepared:
+        return store.prepare(make())
+
+    return ahead(partial(prepare, make) for make in reader.jobs(READY_ITEMS))

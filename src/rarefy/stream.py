@@ -14,15 +14,12 @@ from rarefy.learner import Learner
 from rarefy.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.multiclass import Softmax, multiclass_loss
 from rarefy.readers import Reader
-from rarefy.readers.ahead import READY_ITEMS, ahead
 from rarefy.readers.batch import Batch
 from rarefy.readers.columns import Columns
-from rarefy.row_cache import RowCache
+from rarefy.row_cache import RowCache, prepared_ahead
 from rarefy.stores import Kept, Prepared, Store
 
 Floats = NDArray[np.float64]
-# One batch is being made, some wait, one is being learned.
-ROOMS = READY_ITEMS + 2
 MOST_CLASSES = 1000  # more labels than this in the first batch are taken for numbers to predict
 
 
@@ -96,7 +93,7 @@ class StreamModel:
         reader.names_wanted = self.store.names_wanted
         rows = None if cache is None else RowCache(cache, reader, self.store)
         for _ in range(passes):
-            for prepared in ahead(self._prepared(reader) if rows is None else rows.batches(ROOMS)):
+            for prepared in self._prepared(reader) if rows is None else rows.batches():
                 if len(prepared.batch.labels) == 0:
                     continue
                 if not self.classes and not self.task.is_regression:
@@ -114,11 +111,11 @@ class StreamModel:
         reader.names_wanted = False
         reader.columns = self.reading.columns._replace(label_needed=False)
         reader.cross = self.reading.cross
-        for prepared in ahead(self._prepared(reader)):
+        for prepared in self._prepared(reader):
             yield self.store.scores(self.learner, prepared)
 
     def _prepared(self, reader: Reader) -> Iterator[Prepared]:
-        return map(self.store.prepare, reader.batches(ROOMS))
+        return prepared_ahead(reader, self.store)
 
     def kept(self) -> Kept:
         """The weights that are not zero."""

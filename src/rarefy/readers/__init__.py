@@ -1,11 +1,14 @@
 """Readers: files in several formats to batches of rows; each text format has a compiled parser."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 from rarefy.config import choose
 from rarefy.errors import InputError
-from rarefy.readers.batch import EXPECTED, Batch, Parsed, Problem, Rooms, filled
+from rarefy.readers.bad_lines import SHOWN, BadLines
+from rarefy.readers.batch import EXPECTED, Batch, Parsed, Problem, RoomPlace, Rooms, filled
 from rarefy.readers.columns import Columns, checked_columns
 from rarefy.readers.crosses import checked_crosses, with_crosses
 from rarefy.readers.faults import fault, line_end, without_invalid_lines
@@ -18,10 +21,9 @@ from rarefy.readers.formats import (
     recognise_binary,
 )
 from rarefy.readers.labels import Labels
-from rarefy.readers.source import STDIN, Block, blocks, expand
+from rarefy.readers.source import STDIN, Block, blocks, expand, n_lines
 
 BAD_LINES = ("stop", "skip")
-SHOWN_BAD_LINES = 5
 
 __all__ = ["Batch", "Reader", "read"]
 
@@ -98,36 +100,62 @@ class Reader:
         self.cross = cross
         self.names_wanted = False
         self.skip_bad_lines = skip_bad_lines
-        self.n_bad_lines = 0
-        self.bad_lines: list[str] = []  # what was wrong with the first of them
+        self.faults = BadLines(skip=skip_bad_lines)
+        self._numbers = count()
         self._stdin_was_read = False
 
+    @property
+    def n_bad_lines(self) -> int:
+        """How many lines were passed over when the reader was last gone over."""
+        return self.faults.count
+
+    @property
+    def bad_lines(self) -> list[str]:
+        """What was wrong with the first of them."""
+        return self.faults.shown
+
     def __iter__(self) -> Iterator[Batch]:
-        return self.batches()
+        return (make() for make in self.jobs())
 
-    def batches(self, n_rooms: int | None = None) -> Iterator[Batch]:
-        """All batches; with `n_rooms`, a batch is overwritten when so many more have come.
+    def jobs(self, n_rooms: int | None = None) -> Iterator[Callable[[], Batch]]:
+        """Functions that give the batches, in order; they may be called side by side.
 
-        Fresh memory for every batch would cost a tenth of the time.
+        With `n_rooms`, a batch is overwritten when so many more have come. Fresh memory for every
+        batch would cost a tenth of the time.
         """
-        self.n_bad_lines, self.bad_lines = 0, []
+        self.faults = BadLines(skip=self.skip_bad_lines)
+        self._numbers = count()  # of the blocks
         rooms = Rooms(n_rooms, groups=bool(self.cross), names=self.names_wanted)
         for file in self.files:
             self._check_stdin(file)
             format = self.format or recognise_binary(file)
             if format in BINARY_FORMATS:
                 for batch in self._arrow_batches(file, format, rooms):
-                    yield with_crosses(batch, rooms.current, self.cross)
+                    yield partial(with_crosses, batch, self.cross)
+            else:
+                yield from self._text_jobs(file, rooms)
+
+    def _text_jobs(self, file: str, rooms: Rooms) -> Iterator[Callable[[], Batch]]:
+        """Blocks whose lines can be counted beforehand are parsed later, others at once."""
+        opened, line = None, 1
+        for block in blocks(file):
+            opened = opened or self._open(file, block)
+            if opened is None:
+                block.rest = block.begin
                 continue
-            opened, line = None, 1
-            for block in blocks(file):
-                opened = opened or self._open(file, block)
-                if opened is None:
-                    block.rest = block.begin
-                    continue
-                line = max(line, 1 + opened.n_header_lines)
-                batch, line = self._parse(opened, file, block, line, rooms)
-                yield with_crosses(batch, rooms.current, self.cross)
+            line = max(line, 1 + opened.n_header_lines)
+            place = rooms.next(block.end - block.begin)
+            parse = partial(self._parse, opened, file, block, next(self._numbers), line, place)
+            if opened.rows_are_lines and not self.labels.are_words:
+                line += n_lines(block)
+                yield partial(self._parse_with_crosses, parse)
+            else:
+                batch, line = parse()
+                yield partial(with_crosses, batch, self.cross)
+
+    def _parse_with_crosses(self, parse: Callable[[], tuple[Batch, int]]) -> Batch:
+        batch, _ = parse()
+        return with_crosses(batch, self.cross)
 
     def _arrow_batches(self, file: str, format: str, rooms: Rooms) -> Iterator[Batch]:
         try:
@@ -136,15 +164,14 @@ class Reader:
             raise InputError(
                 f"{file}: reading Parquet and Arrow files needs `pip install rarefy[arrow]`."
             ) from error
-        return arrow_batches(file, format, self.columns, self.labels, rooms, self._refuse)
-
-    def _refuse(self, message: str) -> None:
-        """Count a bad row, or stop at it."""
-        self.n_bad_lines += 1
-        if len(self.bad_lines) < SHOWN_BAD_LINES:
-            self.bad_lines.append(message)
-        if not self.skip_bad_lines:
-            raise InputError(message)
+        return arrow_batches(
+            file,
+            format,
+            self.columns,
+            self.labels,
+            rooms,
+            lambda message: self.faults.add(next(self._numbers), 1, [message]),
+        )
 
     def _check_stdin(self, file: str) -> None:
         if file == STDIN and self._stdin_was_read:
@@ -169,39 +196,48 @@ class Reader:
         return opened
 
     def _parse(
-        self, opened: Opened, file: str, block: Block, first_line: int, rooms: Rooms
+        self,
+        opened: Opened,
+        file: str,
+        block: Block,
+        number: int,
+        first_line: int,
+        place: RoomPlace,
     ) -> tuple[Batch, int]:
         """The rows of a block that begins at a line, and the line at which the next one does."""
         valid, not_utf8 = without_invalid_lines(block)
-        room = rooms.next(block.end - block.begin)
-        parsed = Parsed(0, 0, valid.begin, first_line, Problem.NONE)
+        room, parsed = place.room, Parsed(0, 0, valid.begin, first_line, 0)
+        messages: list[str] = []
+        n_bad = 0
         while True:
-            parsed = opened.parse(valid.data, valid.end, parsed, room)
+            parsed = opened.parse(valid.data, valid.end, parsed._replace(problem=0), room)
             if parsed.problem == Problem.NONE:
                 break
             if parsed.problem == Problem.OPEN_QUOTE and not block.last:
                 block.rest = block.begin + parsed.position - valid.begin
                 break
             if parsed.problem == Problem.NO_ROOM:
-                room = rooms.with_more_names()
+                room = place.with_more_names()
                 continue
             what = None
             if parsed.problem == Problem.NEW_LABEL:
                 what = self._new_label(opened, valid, parsed.position)
                 if what is None:
                     continue
-            if not self.skip_bad_lines or len(self.bad_lines) < SHOWN_BAD_LINES:
-                expected = what or f"{EXPECTED[parsed.problem]} is expected"
+            n_bad += 1
+            if n_bad <= SHOWN:
+                expected = what or f"{EXPECTED[Problem(parsed.problem)]} is expected"
                 what = not_utf8.get(parsed.line - first_line)
                 what = what or fault(valid, parsed.position, expected)
-                self.bad_lines.append(f"{file}:{parsed.line}:{what}")
-            self.n_bad_lines += 1
+                messages.append(f"{file}:{parsed.line}:{what}")
             if not self.skip_bad_lines:
-                raise InputError(self.bad_lines[-1])
+                break
             position, line = line_end(valid, parsed.position) + 1, parsed.line + 1
             if opened.next_row is not None:
                 position, line = opened.next_row(valid, parsed.position, parsed.line)
             parsed = parsed._replace(position=position, line=line)
+        if n_bad:
+            self.faults.add(number, n_bad, messages)
         return filled(file, room, parsed, self.labels.names), parsed.line
 
     def _new_label(self, opened: Opened, block: Block, position: int) -> str | None:

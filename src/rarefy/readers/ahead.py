@@ -1,47 +1,101 @@
-"""Work ahead in a thread: while one batch is learned, the next ones are read and parsed."""
+"""Work ahead in threads: while one batch is learned, the next ones are read and parsed."""
 
-import queue
 import threading
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 T = TypeVar("T")
-READY_ITEMS = 4  # how many finished items wait at most
+WORKERS = 2
+READY_ITEMS = 4  # how many items are being made, or wait, at most
 
 
-def ahead(items: Iterable[T]) -> Iterator[T]:
-    """The same items in the same order, made in another thread; errors come through in place."""
-    ready: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(READY_ITEMS)
-    wanted = threading.Event()
-    wanted.set()
+class _Window:
+    """The items between the one that is being used and the last one that was begun."""
 
-    def put(item: T | None, error: BaseException | None) -> None:
-        while wanted.is_set():
-            try:
-                return ready.put((item, error), timeout=0.1)
-            except queue.Full:
-                continue
+    def __init__(self, jobs: Iterator[Callable[[], Any]]) -> None:
+        self._jobs = jobs
+        self._taking = threading.Lock()
+        self._changed = threading.Condition()
+        self._n_begun = 0
+        self._n_used = 0
+        self._results: dict[int, tuple[Any, BaseException | None]] = {}
+        self._end: int | None = None  # how many items there are, once that is known
+        self._wanted = True
 
-    def work() -> None:
-        try:
-            for item in items:
-                put(item, None)
-                if not wanted.is_set():
-                    return
-            put(None, None)
-        except BaseException as error:
-            put(None, error)
-
-    thread = threading.Thread(target=work, name="rarefy-reader", daemon=True)
-    thread.start()
-    try:
+    def work(self) -> None:
+        """Make items until there are no more, or none are wanted."""
         while True:
-            item, error = ready.get()
+            with self._taking:
+                with self._changed:
+                    self._changed.wait_for(
+                        lambda: self._n_begun < self._n_used + READY_ITEMS or not self._wanted
+                    )
+                    if not self._wanted or self._end is not None:
+                        return
+                    number = self._n_begun
+                    self._n_begun += 1
+                try:
+                    job = next(self._jobs, None)
+                except BaseException as error:
+                    self._done(number, None, error)
+                    return
+                if job is None:
+                    with self._changed:
+                        self._end = number
+                        self._changed.notify_all()
+                    return
+            try:
+                self._done(number, job(), None)
+            except BaseException as error:
+                self._done(number, None, error)
+                return
+
+    def _done(self, number: int, item: Any, error: BaseException | None) -> None:
+        with self._changed:
+            self._results[number] = item, error
+            if error is not None:
+                self._end = min(number + 1, self._end or number + 1)
+            self._changed.notify_all()
+
+    def items(self) -> Iterator[Any]:
+        """The items in order; the error of the first that failed comes in its place."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(
+                    lambda: self._n_used in self._results or self._n_used == self._end
+                )
+                if self._n_used not in self._results:
+                    return
+                item, error = self._results.pop(self._n_used)
             if error is not None:
                 raise error
-            if item is None:
-                return
             yield item
+            with self._changed:
+                self._n_used += 1
+                self._changed.notify_all()
+
+    def stop(self) -> None:
+        with self._changed:
+            self._wanted = False
+            self._changed.notify_all()
+
+
+def ahead(jobs: Iterable[Callable[[], T]]) -> Iterator[T]:
+    """What the jobs give, in their order, made in other threads.
+
+    Jobs are fetched one at a time, and run side by side. An item may be used until the next one is
+    asked for; until then at most READY_ITEMS are begun, itself included.
+    """
+    window = _Window(iter(jobs))
+    threads = [
+        threading.Thread(target=window.work, name=f"rarefy-reader-{n}", daemon=True)
+        for n in range(WORKERS)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield from window.items()
     finally:
-        wanted.clear()
-        thread.join()
+        window.stop()
+        for thread in threads:
+            thread.join()

@@ -31,7 +31,7 @@ from rarefy.readers.arrow_values import (
     place_entries,
     without_views,
 )
-from rarefy.readers.batch import Batch, Parsed, Problem, Rooms, filled
+from rarefy.readers.batch import Batch, Parsed, Problem, RoomPlace, Rooms, filled
 from rarefy.readers.columns import Columns
 from rarefy.readers.labels import Labels
 from rarefy.readers.source import COMPRESSIONS, STDIN
@@ -211,12 +211,13 @@ def _batch(
     is_good = _good_rows(file, lines, checked, refuse)
 
     n_rows = int(is_good.sum())
-    room = rooms.next(max(n_rows, sum(column.most_entries for column in features)))
+    place = rooms.next(max(n_rows, sum(column.most_entries for column in features)))
+    room = place.room
     room.labels[:n_rows] = math.nan if label is None else label.numbers(is_good)
     room.importance[:n_rows] = 1.0 if weight is None else weight.numbers[is_good]
     room.lines[:n_rows] = lines[is_good]
-    found = [_entries(column, rooms) for column in features]
-    room = rooms.current
+    found = [_entries(column, place) for column in features]
+    room = place.room
     counts = sum((entries.counts[is_good] for entries in found), np.zeros(n_rows, np.int64))
     room.indptr[0] = 0
     np.cumsum(counts, out=room.indptr[1 : n_rows + 1])
@@ -249,8 +250,8 @@ def _good_rows(
     return is_good
 
 
-def _entries(column: Column, rooms: Rooms) -> Entries:
+def _entries(column: Column, place: RoomPlace) -> Entries:
     """The features of a column, with as much room for names as they need."""
-    while (entries := column.entries(rooms.current.names)) is None:
-        rooms.with_more_names()
+    while (entries := column.entries(place.room.names)) is None:
+        place.with_more_names()
     return entries

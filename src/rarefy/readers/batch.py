@@ -26,6 +26,7 @@ class Batch(NamedTuple):
     lines: NDArray[np.int64]  # the line of each row, counted from 1
     names: Names  # what the keys stand for, if that was asked for
     label_names: tuple[str, ...] | None = None
+    groups: NDArray[np.uint64] = np.empty(0, np.uint64)  # hash of each feature's namespace
 
     def place(self, row: int) -> str:
         """Where a row stands."""
@@ -124,7 +125,7 @@ class Parsed(NamedTuple):
     n_entries: int
     position: int  # where parsing can go on, or the fault
     line: int  # the line of that position
-    problem: Problem
+    problem: int  # a Problem; going on, a plain 0 is faster to hand over than an enumeration
 
 
 def room_size(n_bytes: int) -> int:
@@ -156,33 +157,37 @@ class Rooms:
 
     def __init__(self, n_rooms: int | None, *, groups: bool, names: bool) -> None:
         self._reused = n_rooms is not None
-        self._rooms: list[Room | None] = [None] * (n_rooms or 1)
+        self._places = [RoomPlace(groups, names) for _ in range(n_rooms or 1)]
         self._at = -1
-        self._groups, self._names = groups, names
 
-    @property
-    def current(self) -> Room:
-        room = self._rooms[self._at]
-        assert room is not None
-        return room
+    def next(self, n_bytes: int) -> "RoomPlace":
+        """A place with room for a text of this size."""
+        self._at = (self._at + 1) % len(self._places)
+        place = self._places[self._at]
+        if not self._reused:
+            place = RoomPlace(place.groups, place.with_names)
+        place.prepare(n_bytes, BLOCK_BYTES if self._reused else 0)
+        return place
 
-    def next(self, n_bytes: int) -> Room:
-        """Room for a text of this size."""
-        self._at = (self._at + 1) % len(self._rooms)
-        room = self._rooms[self._at]
-        if room is None or not self._reused or len(room.values) < room_size(n_bytes):
-            least = BLOCK_BYTES if self._reused else 0
-            room = room_for(max(n_bytes, least), groups=self._groups, names=self._names)
-        clear_names(room.names)
-        self._rooms[self._at] = room
-        return room
+
+class RoomPlace:
+    """Holds a room, and changes it for a larger one where needed."""
+
+    def __init__(self, groups: bool, with_names: bool) -> None:
+        self.groups = groups
+        self.with_names = with_names
+        self.room = room_for(0, groups=groups, names=with_names)
+
+    def prepare(self, n_bytes: int, at_least: int) -> None:
+        if len(self.room.values) < room_size(n_bytes):
+            size = max(n_bytes, at_least)
+            self.room = room_for(size, groups=self.groups, names=self.with_names)
+        clear_names(self.room.names)
 
     def with_more_names(self) -> Room:
-        """The current room, with more room for names."""
-        room = self.current
-        room = room._replace(names=with_more_room(room.names))
-        self._rooms[self._at] = room
-        return room
+        """The same room, with more room for names."""
+        self.room = self.room._replace(names=with_more_room(self.room.names))
+        return self.room
 
 
 def filled(path: str, room: Room, parsed: Any, label_names: tuple[str, ...] | None) -> Batch:
@@ -198,4 +203,5 @@ def filled(path: str, room: Room, parsed: Any, label_names: tuple[str, ...] | No
         room.lines[:rows],
         room.names,
         label_names,
+        room.groups[:entries],
     )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rarefy.errors import ConfigError
 from rarefy.hashing import hash_pair, hash_text
 from rarefy.jit import compiled_in_place, helper
-from rarefy.readers.batch import Batch, Room
+from rarefy.readers.batch import Batch
 from rarefy.readers.names import ABSENT, Names, begin_of, find_name, note_name, with_more_room
 
 STAR = 42
@@ -30,18 +30,17 @@ def checked_crosses(cross: Sequence[Any]) -> tuple[tuple[str, str], ...]:
     return tuple((first, second) for first, second in pairs)
 
 
-def with_crosses(batch: Batch, room: Room, cross: Sequence[tuple[str, str]]) -> Batch:
+def with_crosses(batch: Batch, cross: Sequence[tuple[str, str]]) -> Batch:
     """The batch with the crosses behind each row's own features."""
     if not cross or len(batch.labels) == 0:
         return batch
     pairs = np.array([[hash_text(name) for name in pair] for pair in cross], dtype=np.uint64)
-    groups = room.groups[: len(batch.keys)]
     indptr = np.empty_like(batch.indptr)
-    n_entries = _count(batch.indptr, groups, pairs, indptr)
+    n_entries = _count(batch.indptr, batch.groups, pairs, indptr)
     keys, values = np.empty(n_entries, np.uint64), np.empty(n_entries)
     names = batch.names
     while not _cross(
-        batch.indptr, batch.keys, batch.values, groups, pairs, indptr, keys, values, names
+        batch.indptr, batch.keys, batch.values, batch.groups, pairs, indptr, keys, values, names
     ):
         names = with_more_room(names)
     return batch._replace(indptr=indptr, keys=keys, values=values, names=names)

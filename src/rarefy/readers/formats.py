@@ -25,6 +25,7 @@ class Opened(NamedTuple):
 
     parse: Parse  # (data, end, where to start, room) -> how far it came
     n_header_lines: int = 0
+    rows_are_lines: bool = False  # then blocks can be parsed in any order
     label_at: Callable[[Block, int], str] | None = None  # the label of the row at a position
     # where, and at which line, to go on after a fault at a position and line; None: the next line
     next_row: Callable[[Block, int, int], tuple[int, int]] | None = None
@@ -33,24 +34,31 @@ class Opened(NamedTuple):
 
 def open_svmlight(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
     labels.settle(words=False)
-    return Opened(parse_svmlight)
+    return Opened(parse_svmlight, rows_are_lines=True)
 
 
 def open_vw(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
     labels.settle(words=False)
-    return Opened(parse_vw)
+    return Opened(parse_vw, rows_are_lines=True)
 
 
 def open_json(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
     labels.settle(words=begins_with_a_word(block, columns.label))
-    return Opened(json_parser(columns, labels), label_at=partial(label_at, name=columns.label))
+    find_label = partial(label_at, name=columns.label)
+    return Opened(json_parser(columns, labels), rows_are_lines=True, label_at=find_label)
 
 
 def open_csv(file: str, block: Block, columns: Columns, labels: Labels) -> Opened | None:
     csv = open_csv_file(file, block, columns, labels)
     if csv is None:
         return None
-    return Opened(csv.parse, csv.n_header_lines, csv.label_at, csv.next_row, csv.columns)
+    return Opened(
+        csv.parse,
+        csv.n_header_lines,
+        label_at=csv.label_at,
+        next_row=csv.next_row,
+        columns=csv.columns,
+    )
 
 
 # Each gets the file's name and first block, may see to the labels, and says how to go on; or None,

@@ -118,12 +118,10 @@ def plan_for(columns: Columns) -> Plan:
 
 def json_parser(columns: Columns, labels: Labels) -> Callable[[Any, int, Parsed, Room], Parsed]:
     """The parser for files with these columns, which knows the labels that have come so far."""
-    plan, buffers = plan_for(columns), new_buffers(0)
+    plan = plan_for(columns)
 
     def parse(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
-        nonlocal buffers
-        if len(buffers.path) < end - start.position + BEHIND:
-            buffers = new_buffers(end - start.position)
+        buffers = new_buffers(end - start.position)
         return parse_jsonl(data, end, start, room, plan, buffers, labels.are_words, labels.hashes)
 
     return parse

@@ -9,6 +9,7 @@ import mmap
 import os
 import sys
 import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,9 +20,11 @@ from numpy.typing import NDArray
 
 from rarefy.errors import InputError
 
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 2 << 20
+BLOCKS_IN_USE = 4  # may be parsed side by side
 LONGEST_LINE = 64 << 20
 STDIN = "-"
+NEWLINE = 10
 
 COMPRESSIONS = {
     b"\x1f\x8b": "gzip",
@@ -53,6 +56,11 @@ class Block:
 
 def padded(text: bytes, *, last: bool) -> Block:
     return Block(np.frombuffer(text + PADDING, np.uint8), 0, len(text), last=last)
+
+
+def n_lines(block: Block) -> int:
+    """How many newlines there are in a block."""
+    return int(np.count_nonzero(block.data[block.begin : block.end] == NEWLINE))
 
 
 def expand(paths: Iterable[str | Path]) -> list[str]:
@@ -128,6 +136,7 @@ def _mapped_blocks(raw: BinaryIO, path: str, block_bytes: int) -> Iterator[Block
     mapped = mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ)
     data = np.frombuffer(mapped, np.uint8)
     begin, size, last = 0, block_bytes, len(data) - len(PADDING)
+    done: deque[tuple[int, int]] = deque()
     while begin + size <= last:
         end = mapped.rfind(b"\n", begin, begin + size) + 1
         if end == 0:
@@ -141,7 +150,9 @@ def _mapped_blocks(raw: BinaryIO, path: str, block_bytes: int) -> Iterator[Block
         if block.rest == begin:
             size = _more(size, path)
             continue
-        _forget(mapped, begin, block.rest)
+        done.append((begin, block.rest))
+        if len(done) > BLOCKS_IN_USE:
+            _forget(mapped, *done.popleft())
         begin, size = block.rest, block_bytes
     rest = data[begin:].tobytes()
     if rest:

@@ -10,7 +10,7 @@ from rarefy.errors import InputError
 from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
 from rarefy.rows import without
-from rarefy.stores.base import Kept, Merger, Prepared
+from rarefy.stores.base import Kept, Prepared, merged
 
 MOST_FEATURES = 1 << 30
 EVERY_BIT = (1 << 64) - 1
@@ -21,9 +21,6 @@ class ArrayStore:
     most_keys = MOST_FEATURES
     names_wanted = False
     n_slots = 0
-
-    def __init__(self) -> None:
-        self._merge = Merger()
 
     def prepare(self, batch: Batch) -> Prepared:
         """The slots take the memory of the keys."""
@@ -36,7 +33,7 @@ class ArrayStore:
                 f"Use the store table or hashed."
             )
         slots = batch.keys.view(np.int32)[: len(batch.keys)]
-        return self._merge(batch, slots, EVERY_BIT)
+        return merged(batch, slots, EVERY_BIT)
 
     def learn(self, learner: Learner, prepared: Prepared, y: Floats) -> None:
         n_features = int(prepared.places.max(initial=-1)) + 1

@@ -40,8 +40,8 @@ class Kept(NamedTuple):
 class Store(Protocol):
     """Leads from keys to coordinates.
 
-    `prepare` runs in the reader's thread, ahead of the others, and so must not look at anything
-    that learning changes.
+    `prepare` runs in the readers' threads, side by side and ahead of learning, and so must not look
+    at anything that learning changes.
     """
 
     kind: str
@@ -70,25 +70,17 @@ class Store(Protocol):
         """The arguments of make_store that give such a store."""
 
 
-class Merger:
-    """Makes places unique in each row; keeps the small table that this takes."""
+def merged(batch: Batch, places: NDArray[Any], mask: int) -> Prepared:
+    """The batch with each place, key & mask, once a row; its arrays are used up.
 
-    def __init__(self) -> None:
-        self._seen = new_seen(0)
-
-    def __call__(self, batch: Batch, places: NDArray[Any], mask: int) -> Prepared:
-        """The batch, whose arrays are used up; `places` may lie in the memory of its keys."""
-        longest = int(np.diff(batch.indptr).max(initial=0))
-        if len(self._seen) < 2 * longest:
-            self._seen = new_seen(longest)
-        self._seen[:, 0] = -1
-        largest = max(np.abs(batch.importance).max(initial=0.0), _largest(batch.values))
-        if not largest <= LARGEST_VALUE:
-            raise _too_large(batch)
-        n = unique_in_rows(
-            batch.indptr, batch.keys, np.uint64(mask), batch.values, places, self._seen
-        )
-        return Prepared(batch._replace(keys=batch.keys[:n], values=batch.values[:n]), places[:n])
+    `places` are where to write them, and may lie in the memory of the keys.
+    """
+    largest = max(np.abs(batch.importance).max(initial=0.0), _largest(batch.values))
+    if not largest <= LARGEST_VALUE:
+        raise _too_large(batch)
+    seen = new_seen(int(np.diff(batch.indptr).max(initial=0)))
+    n = unique_in_rows(batch.indptr, batch.keys, np.uint64(mask), batch.values, places, seen)
+    return Prepared(batch._replace(keys=batch.keys[:n], values=batch.values[:n]), places[:n])
 
 
 def _largest(values: Floats) -> float:

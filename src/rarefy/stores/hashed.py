@@ -5,6 +5,7 @@ places are shared, each has a byte: the upper bits of the first key that came (0
 whether another one came. Of the places that are shared, one in 127 goes unnoticed.
 """
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from rarefy.engine import Floats
 from rarefy.jit import compiled_in_place
 from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
-from rarefy.stores.base import Kept, Merger, Prepared
+from rarefy.stores.base import Kept, Prepared, merged
 
 MOST_BITS = 31
 SHARED = 0x80
@@ -28,13 +29,14 @@ class HashedStore:
         self.bits = bits
         self.n_slots = self.most_keys = 1 << bits
         self._owners = np.zeros(self.n_slots, np.uint8)
-        self._merge = Merger()
+        self._owners_lock = threading.Lock()
 
     def prepare(self, batch: Batch) -> Prepared:
         """The slots take the memory of the keys."""
-        _note_owners(batch.keys, self._owners)
+        with self._owners_lock:
+            _note_owners(batch.keys, self._owners)
         slots = batch.keys.view(np.int32)[: len(batch.keys)]
-        return self._merge(batch, slots, self.n_slots - 1)
+        return merged(batch, slots, self.n_slots - 1)
 
     def learn(self, learner: Learner, prepared: Prepared, y: Floats) -> None:
         learner.learn(prepared.rows(y), restorable=False)

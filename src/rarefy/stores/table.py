@@ -20,7 +20,7 @@ from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
 from rarefy.readers.names import ABSENT, Names, begin_of, find_name
 from rarefy.rows import read_only, without
-from rarefy.stores.base import Kept, Merger, Prepared
+from rarefy.stores.base import Kept, Prepared, merged
 
 FEWEST_PLACES = 1 << 12
 LENGTH_BYTES = 4  # of a name, before its text
@@ -45,7 +45,6 @@ class TableStore:
         self._new_table(n_places)
         self._name_text = np.empty(1 << 12, np.uint8)
         self._name_bytes = 0
-        self._merge = Merger()
 
     def _new_table(self, n_places: int) -> None:
         self._entries = np.zeros((n_places, 2), np.uint64)  # key, and how often it occurred
@@ -61,7 +60,7 @@ class TableStore:
         return self._entries.nbytes + self._name_at.nbytes + self._name_text.nbytes
 
     def prepare(self, batch: Batch) -> Prepared:
-        return self._merge(batch, batch.keys, EVERY_BIT)
+        return merged(batch, batch.keys, EVERY_BIT)
 
     def learn(self, learner: Learner, prepared: Prepared, y: Floats) -> None:
         """Learn the rows; whenever the table is full, make room and go on."""
