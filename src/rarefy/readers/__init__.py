@@ -186,7 +186,12 @@ class Reader:
         None if the block is too small to tell. What the columns of the first file were found to be
         holds for all files, and for all passes.
         """
-        opening = TEXT_FORMATS[self.format or recognise(file, block)]
+        format = self.format or recognise(file, block)
+        if self.cross and format == "svmlight":
+            raise InputError(
+                f"{file}: svmlight has no namespaces or columns that could be crossed."
+            )
+        opening = TEXT_FORMATS[format]
         opened = opening(file, block, self.columns, self.labels)
         if opened is None:
             return None

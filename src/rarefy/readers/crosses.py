@@ -14,7 +14,15 @@ from rarefy.errors import ConfigError
 from rarefy.hashing import hash_pair, hash_text
 from rarefy.jit import compiled_in_place, helper
 from rarefy.readers.batch import Batch
-from rarefy.readers.names import ABSENT, Names, begin_of, find_name, note_name, with_more_room
+from rarefy.readers.names import (
+    ABSENT,
+    Names,
+    begin_of,
+    find_name,
+    note_name,
+    wants_name,
+    with_more_room,
+)
 
 STAR = 42
 
@@ -100,7 +108,7 @@ def _cross(
                     key = hash_pair(keys[a], keys[b])
                     new_keys[to], new_values[to] = key, values[a] * values[b]
                     to += 1
-                    if not note_cross(names, key, keys[a], keys[b]):
+                    if wants_name(names, key) and not note_cross(names, key, keys[a], keys[b]):
                         return False
     return True
 

@@ -15,7 +15,7 @@ from rarefy.hashing import xxh64
 from rarefy.jit import compiled_in_place, helper, load_word, trailing_zeros
 from rarefy.readers.batch import Parsed, Problem, Room
 from rarefy.readers.faults import INVALID
-from rarefy.readers.names import EQUALS, note_name
+from rarefy.readers.names import EQUALS, note_name, wants_name
 from rarefy.readers.numbers import NEWLINE, RETURN, SPACE, TAB, parse_number
 from rarefy.readers.words import NAMES_FULL, WordTables, add_words
 
@@ -203,7 +203,7 @@ def parse_csv(
     row, entry, i, line = start.n_rows, start.n_entries, start.position, start.line
     keys, values, groups, names = room.keys, room.values, room.groups, room.names
     roles, seeds, name_ends = table.roles, table.seeds, table.name_ends
-    n_columns, has_groups, are_named = len(roles), len(groups) > 0, len(names.table) > 0
+    n_columns, has_groups = len(roles), len(groups) > 0
     starts, begins, ends = bounds.starts, bounds.begins, bounds.ends
     while i < end:
         if data[i] == NEWLINE or (data[i] == RETURN and data[i + 1] == NEWLINE):
@@ -271,7 +271,7 @@ def parse_csv(
                     groups[entry] = seed
                 if role == NUMERIC:
                     begin = field_end  # the name is that of the column
-                if are_named and not note_name(
+                if wants_name(names, key) and not note_name(
                     names, key, table.names, name_ends[column - 1], name_ends[column],
                     EQUALS, text, begin, field_end,
                 ):  # fmt: skip

@@ -40,7 +40,7 @@ from rarefy.readers.json_text import (
     literal_end,
 )
 from rarefy.readers.labels import Labels
-from rarefy.readers.names import EQUALS, note_name
+from rarefy.readers.names import EQUALS, note_name, wants_name
 from rarefy.readers.numbers import COLON, NEWLINE, POINT, parse_number, skip_blanks
 from rarefy.readers.source import Block
 from rarefy.readers.words import WordTables, add_words, new_scratch, word_tables
@@ -328,7 +328,7 @@ def parse_object(
         values[entry] = value
         if len(groups) > 0:
             groups[entry] = seed
-        if len(names.table) > 0 and not note_name(
+        if wants_name(names, key) and not note_name(
             names, key, path, 0, path_end, EQUALS, text, 0, size
         ):
             return entry, begin, label, importance, Problem.NO_ROOM

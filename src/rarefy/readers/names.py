@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.jit import compiled, helper
+from rarefy.jit import compiled, helper, inlined
 
 ABSENT = -1
 EQUALS = 61
 TEXT_PER_NAME = 24  # bytes, to begin with
-RECENT_KEYS = 1 << 12
+RECENT_KEYS = 1 << 13
 
 
 class Names(NamedTuple):
@@ -24,7 +24,7 @@ class Names(NamedTuple):
     ends: NDArray[np.int64]  # where the text of each number ends, and the next one begins
     text: NDArray[np.uint8]
     used: NDArray[np.int64]  # one element: how many there are
-    recent: NDArray[np.uint64]  # keys that were noted lately, by their lowest bits
+    recent: NDArray[np.uint64]  # keys that came more than once lately, by their lowest bits
 
 
 def new_names(size: int) -> Names:
@@ -35,7 +35,7 @@ def new_names(size: int) -> Names:
         np.empty(size, np.int64),
         np.empty(size * TEXT_PER_NAME, np.uint8),
         np.zeros(1, np.int64),
-        np.zeros(RECENT_KEYS, np.uint64),
+        np.zeros(RECENT_KEYS if size else 0, np.uint64),
     )
 
 
@@ -67,6 +67,12 @@ def find_name(names: Names, key: Any) -> int:
     return names.table[_place(names, key)] if len(names.table) > 0 else ABSENT
 
 
+@inlined
+def wants_name(names: Names, key: Any) -> bool:
+    """Whether `note_name` may have something to do: a quick look before a long call."""
+    return len(names.recent) > 0 and names.recent[key & np.uint64(RECENT_KEYS - 1)] != key
+
+
 @helper
 def note_name(
     names: Names,
@@ -85,19 +91,15 @@ def note_name(
     """
     if len(names.table) == 0:
         return True
-    recent = key & np.uint64(RECENT_KEYS - 1)
-    if names.recent[recent] == key and key != 0:
-        return True
-    names.recent[recent] = key
     at = _place(names, key)
     if names.table[at] != ABSENT:
+        names.recent[key & np.uint64(RECENT_KEYS - 1)] = key
         return True
     number = names.used[0]
     to = begin_of(names, number)
     has_both = prefix_end > prefix_begin and end > begin
     size = (prefix_end - prefix_begin) + (end - begin) + has_both
     if number == len(names.keys) or to + size > len(names.text):
-        names.recent[recent] = 0
         return False
     for i in range(prefix_begin, prefix_end):
         names.text[to] = prefix[i]

@@ -14,7 +14,7 @@ import numpy as np
 from rarefy.hashing import xxh64, xxh64_short
 from rarefy.jit import WINDOW, bytes_between, compiled_in_place, helper, inlined, trailing_zeros
 from rarefy.readers.batch import Parsed, Problem, Room
-from rarefy.readers.names import EQUALS, note_name
+from rarefy.readers.names import EQUALS, note_name, wants_name
 from rarefy.readers.numbers import (
     BAR,
     COLON,
@@ -109,7 +109,7 @@ def _parse_some(
     The entries of a row with a fault are counted, because there may be another fault among them.
     """
     row, entry, i, line = start.n_rows, start.n_entries, start.position, start.line
-    first_entry, wants_names = entry, len(room.names.table) > 0
+    first_entry = entry
     while i < end and entry - first_entry < ENOUGH:
         row_begin = i
         i = skip_blanks(data, i)
@@ -196,7 +196,7 @@ def _parse_some(
                     room.groups[entry] = seed
                 if (
                     is_named
-                    and wants_names
+                    and wants_name(room.names, key)
                     and not note_name(
                         room.names, key, data, begin, namespace_end, EQUALS, data, first, last
                     )

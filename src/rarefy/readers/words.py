@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rarefy.hashing import xxh64
 from rarefy.jit import helper
 from rarefy.readers.batch import Room
-from rarefy.readers.names import EQUALS, note_name
+from rarefy.readers.names import EQUALS, note_name, wants_name
 from rarefy.readers.numbers import SPACE
 
 SEPARATOR, WORD, ALONE = 0, 1, 2
@@ -146,7 +146,6 @@ def add_words(
     The entry after them, or NAMES_FULL if there is no room for all names.
     """
     keys, values, groups, names = room.keys, room.values, room.groups, room.names
-    are_named = len(names.table) > 0
     first_entry = entry
     first, second = -1, 0  # where the last two words begin in the scratch
     i, to = next_word(tables, scratch, 0, data, begin, end)
@@ -154,7 +153,7 @@ def add_words(
         word = second
         while word >= 0:
             keys[entry] = xxh64(scratch, word, to, seed)
-            if are_named and not note_name(
+            if wants_name(names, keys[entry]) and not note_name(
                 names, keys[entry], prefix, prefix_begin, prefix_end, EQUALS, scratch, word, to
             ):
                 return NAMES_FULL

@@ -12,8 +12,8 @@ from rarefy.rules.base import State, rule
 class Ftrl(NamedTuple):
     """w = -soft(z, λ) / ((β + √n)/α + λ₂); α is called eta0, n is the sum of squares.
 
-    The L1 term is λ once, not once per round, so l1 is of another size than elsewhere. The state
-    has √n in place of n, which saves two of three square roots.
+    z ← z + g - σ w with σ = (√(n + g²) - √n)/α. The L1 term is λ once, not once per round, so l1 is
+    of another size than elsewhere. The state has √n in place of n, which saves two of three roots.
     """
 
     eta0: float = 0.1
@@ -22,12 +22,14 @@ class Ftrl(NamedTuple):
     beta: float = 1.0
 
     def weight(self, clock: Clock, state: State) -> float:
-        z, root = state
-        denominator = curvature(self.l2, self.beta + root, self.eta0)
-        return -ratio(self.eta0 * soft(z, self.l1), denominator)
+        return -self.eta0 * self.pull(state)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         z, root = state
         new_root = math.sqrt(root * root + g * g)
-        sigma = (new_root - root) / self.eta0
-        return z + g - sigma * self.weight(clock, state), new_root
+        return z + g + (new_root - root) * self.pull(state), new_root
+
+    def pull(self, state: State) -> float:
+        """-w/α, by which both w and σ w = w (√n' - √n)/α can be had with one division."""
+        z, root = state
+        return ratio(soft(z, self.l1), curvature(self.l2, self.beta + root, self.eta0))
