@@ -149,9 +149,8 @@ class TableStore:
             n_places = len(self._entries)
             n_stay = min(self.max_features - n_needed, self.max_features * 3 // 4)
             if len(staying) > n_stay:
-                n_drop = len(staying) - n_stay
-                order = np.argpartition(usefulness[staying], n_drop - 1)
-                dropped, staying = staying[order[:n_drop]], np.sort(staying[order[n_drop:]])
+                goes = _least(usefulness[staying], len(staying) - n_stay)
+                dropped, staying = staying[goes], staying[~goes]
                 self.n_dropped += len(dropped)
                 self.n_dropped_weights += int(np.count_nonzero(usefulness[dropped] > 0.0))
         self._rebuild(learner, staying, n_places)
@@ -194,6 +193,15 @@ class TableStore:
 def _places_for(n_features: int, load: float) -> int:
     """A power of two of places that so many features fill to that share at most."""
     return 1 << max(4, int(n_features / load).bit_length())
+
+
+def _least(numbers: Floats, n: int) -> NDArray[np.bool_]:
+    """Which are the n least numbers; of equal ones the first, on any machine."""
+    limit = np.partition(numbers, n - 1)[n - 1]
+    least: NDArray[np.bool_] = numbers < limit
+    equal = np.flatnonzero(numbers == limit)
+    least[equal[: n - np.count_nonzero(least)]] = True
+    return least
 
 
 @helper
