@@ -916,8 +916,11 @@ class TestHashed:
         ({"kind": "array", "bits": 3}, "bits=3 has no meaning for the store array"),
         ({"kind": "hashed", "max_features": 3}, "max_features=3 has no meaning for the store hash"),
         ({"kind": "array", "max_features": 3}, "max_features=3 has no meaning for the store array"),
-        ({"max_features": 0}, "max_features=0: a whole number"),
-        ({"max_features": -1}, "max_features=-1: a whole number"),
+        *(({"kind": "hashed", "bits": bits}, f"bits={bits!r}: a whole number between 1 and 31")
+          for bits in (0, -1, 32, 99, 1.5, "ten", True)),
+        *(({"max_features": n}, f"max_features={n!r}: a whole number between 1 and 1610612736")
+          for n in (0, -1, 1.5, "many", True, 2**31)),
+        ({"names": "no"}, "names='no': True or False is expected"),
     ],
     ids=str,
 )  # fmt: skip

@@ -74,6 +74,15 @@ def number_or_none(text: str) -> float | None:
     return number if math.isfinite(number) and "_" not in text else None
 
 
+def check_whole(name: str, value: Any, least: int, most: int) -> None:
+    """Refuse anything but a whole number in a range."""
+    is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not is_whole or not least <= value <= most:
+        raise ConfigError(
+            f"{name}={value!r}: a whole number between {least} and {most} is expected."
+        )
+
+
 def check_flag(name: str, value: Any) -> None:
     """Refuse anything but True and False."""
     if not isinstance(value, bool | np.bool_):

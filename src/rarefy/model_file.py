@@ -26,7 +26,7 @@ from rarefy.readers.columns import Columns, checked_columns
 from rarefy.readers.crosses import checked_crosses
 from rarefy.rules.ogd import Ogd
 from rarefy.schedules import Constant
-from rarefy.stores import Kept, make_store
+from rarefy.stores import Kept, Store, check_store, make_store
 from rarefy.stream import Reading, StreamModel, Task
 
 MAGIC = b"rarefy model 1\n"
@@ -54,10 +54,14 @@ class Model(NamedTuple):
     progressive_loss: float
     kept: Kept
 
+    def empty_store(self) -> Store:
+        """A store for the weights; a limit of features would only take room for all of them."""
+        return make_store(**{**self.store, "max_features": None})
+
     def scorer(self) -> StreamModel:
         """A model to predict with; it cannot go on learning."""
         task = Task(Ogd(), Constant(1.0), LOSSES[self.loss](), self.multiclass)
-        model = StreamModel(task, make_store(**self.store), self.classes)
+        model = StreamModel(task, self.empty_store(), self.classes)
         model.reading = self.reading
         learner = model.learner
         slots = model.store.slots_for(learner, self.kept.keys)
@@ -198,7 +202,8 @@ def _check(model: Model) -> None:
     """Refuse what no training can have written."""
     choose("loss", model.loss, LOSSES)
     choose("multiclass", model.multiclass, dict.fromkeys(MULTICLASS))
-    kept, store = model.kept, make_store(**model.store)
+    check_store(**model.store)
+    kept, store = model.kept, model.empty_store()
     n_classes = len(model.classes)
     n_outputs = n_classes if n_classes > 2 else 1
     n_weights = len(kept.weights)

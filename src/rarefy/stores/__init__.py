@@ -5,17 +5,49 @@
 - table: in a place of its own, in a table that holds only features that carry state
 """
 
-from rarefy.config import choose
+from rarefy.config import check_flag, check_whole, choose
 from rarefy.errors import ConfigError
 from rarefy.stores.array import ArrayStore
 from rarefy.stores.base import Kept, Prepared, Store
 from rarefy.stores.hashed import MOST_BITS, HashedStore
-from rarefy.stores.table import TableStore
+from rarefy.stores.table import MOST_FEATURES, TableStore
 
 STORES = ("array", "hashed", "table")
 DEFAULT_BITS = 22
 
-__all__ = ["DEFAULT_BITS", "MOST_BITS", "STORES", "Kept", "Prepared", "Store", "make_store"]
+__all__ = [
+    "DEFAULT_BITS",
+    "MOST_BITS",
+    "STORES",
+    "Kept",
+    "Prepared",
+    "Store",
+    "check_store",
+    "make_store",
+]
+
+
+def check_store(
+    kind: str = "table",
+    *,
+    bits: int | None = None,
+    max_features: int | None = None,
+    names: bool = True,
+) -> None:
+    """Refuse arguments of `make_store` that make no sense."""
+    choose("store", kind, dict.fromkeys(STORES))
+    if bits is not None and kind != "hashed":
+        raise ConfigError(f"bits={bits} has no meaning for the store {kind}; only hashed has bits.")
+    if max_features is not None and kind != "table":
+        raise ConfigError(
+            f"max_features={max_features} has no meaning for the store {kind}; only a table, which "
+            f"holds one feature a place, can drop the least useful ones."
+        )
+    if bits is not None:
+        check_whole("bits", bits, 1, MOST_BITS)
+    if max_features is not None:
+        check_whole("max_features", max_features, 1, MOST_FEATURES)
+    check_flag("names", names)
 
 
 def make_store(
@@ -26,14 +58,7 @@ def make_store(
     names: bool = True,
 ) -> Store:
     """The store that a user asks for."""
-    choose("store", kind, dict.fromkeys(STORES))
-    if bits is not None and kind != "hashed":
-        raise ConfigError(f"bits={bits} has no meaning for the store {kind}; only hashed has bits.")
-    if max_features is not None and kind != "table":
-        raise ConfigError(
-            f"max_features={max_features} has no meaning for the store {kind}; only a table, which "
-            f"holds one feature a place, can drop the least useful ones."
-        )
+    check_store(kind, bits=bits, max_features=max_features, names=names)
     if kind == "array":
         return ArrayStore()
     if kind == "hashed":

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.engine import Floats
-from rarefy.errors import ConfigError, InputError
+from rarefy.errors import InputError
 from rarefy.jit import compiled_in_place, helper, prefetch_pair
 from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
@@ -26,6 +26,7 @@ FEWEST_PLACES = 1 << 12
 LENGTH_BYTES = 4  # of a name, before its text
 EVERY_BIT = (1 << 64) - 1
 AHEAD = 12  # a place is asked for so many keys before it is needed
+MOST_FEATURES = 3 << 29  # that 2^31 places, the most that slots can count, hold
 
 
 class TableStore:
@@ -33,8 +34,6 @@ class TableStore:
     most_keys = 1 << 64
 
     def __init__(self, *, max_features: int | None = None, names: bool = True) -> None:
-        if max_features is not None and max_features < 1:
-            raise ConfigError(f"max_features={max_features}: a whole number >= 1 is expected.")
         self.max_features = max_features
         self.names_wanted = names
         self.n_features = 0
@@ -107,7 +106,7 @@ class TableStore:
         learner.grow(self.n_slots)
         places = np.empty(len(different), np.int32)
         _insert_all(different, np.ones(len(different), np.uint64), self._entries, places)
-        return places[which]
+        return places[which].astype(np.int64)
 
     def kept(self, learner: Learner) -> Kept:
         places, weights = learner.nonzero()
