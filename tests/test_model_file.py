@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import os
 import zlib
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,36 +15,92 @@ from click.testing import CliRunner
 
 from rarefy import InputError
 from rarefy.cli import main
-from rarefy.model_file import MAGIC, Model, load_model, save_model
+from rarefy.model_file import MAGIC, Model, load_model, model_of, save_model
+from rarefy.readers import read
+from rarefy.readers.columns import Columns
+from rarefy.stores import Kept, make_store
+from rarefy.stream import Reading, StreamModel
+from tests.test_stores import task_of
+
+WORDS = ("", "a", "site=é", "東 京", "a,b\nc", "x" * 300, "\x00")
+TABLE = {"kind": "table", "max_features": None, "names": True}
+HASHED = {"kind": "hashed", "bits": 12}
+
+
+def kept(n_weights: int = 3, n_outputs: int = 1, *, names=True, counts=True) -> Kept:
+    rng = np.random.default_rng(n_weights)
+    return Kept(
+        rng.choice(4096, n_weights, replace=False).astype(np.uint64),
+        np.arange(n_weights) % n_outputs,
+        rng.normal(size=n_weights),
+        [WORDS[n % len(WORDS)] for n in range(n_weights)] if names else None,
+        np.arange(1, n_weights + 1) if counts else None,
+    )
 
 
 def model(n_weights: int = 3, **changes) -> Model:
-    rng = np.random.default_rng(n_weights)
     plain = Model(
         loss="logistic",
-        bits=12,
-        intercept=-0.125,
-        parameters={"rule": "Ogd()", "data": ["a.svm"]},
+        multiclass="auto",
+        classes=("ham", "späm"),
+        store=TABLE,
+        reading=Reading(
+            Columns("kind", text=("message",), categorical=("site", "ad"), delimiter=";"),
+            (("site", "ad"), ("ad", "ad")),
+        ),
+        intercepts=(-0.125,),
+        parameters={"rule": "Ogd()", "data": ["a.csv"]},
         examples=7,
         progressive_loss=0.5,
-        slots=np.arange(n_weights, dtype=np.int64) * 3,
-        weights=rng.normal(size=n_weights),
+        kept=kept(n_weights),
     )
     return plain._replace(**changes)
 
 
+MODELS = {
+    "table": model(),
+    "nothing kept": model(0),
+    "one weight": model(1),
+    "many weights": model(1000),
+    "capped": model(store={**TABLE, "max_features": 10}),
+    "table without names": model(store={**TABLE, "names": False}, kept=kept(names=False)),
+    "hashed": model(store=HASHED, kept=kept(names=False, counts=False), classes=("-1", "1")),
+    "array": model(store={"kind": "array"}, kept=kept(names=False, counts=False)),
+    "four classes": model(
+        classes=("0", "1", "2", "3"), intercepts=(0.5, 0.0, -1.0, 2.0), kept=kept(10, 4)
+    ),
+    "one-vs-rest": model(
+        classes=("a", "b", "c"), intercepts=(0.0,) * 3, kept=kept(5, 3), loss="hinge",
+        multiclass="ovr",
+    ),
+    "regression": model(loss="squared", classes=()),
+}  # fmt: skip
+
+
+def same_kept(first: Kept, second: Kept) -> bool:
+    for ours, theirs in zip(first, second, strict=True):
+        if (ours is None) != (theirs is None):
+            return False
+        if isinstance(ours, np.ndarray):
+            if ours.tobytes() != theirs.tobytes():
+                return False
+        elif ours is not None and list(ours) != list(theirs):
+            return False
+    return True
+
+
+def parts_of(data: bytes) -> tuple[dict, bytes]:
+    """The header and the arrays of a file, read without the library."""
+    begin = len(MAGIC) + 8
+    end = begin + int.from_bytes(data[len(MAGIC) : begin], "little")
+    return json.loads(data[begin:end]), data[end:-4]
+
+
 def with_header(header: object, payload: bytes = b"") -> bytes:
+    """A file with a right checksum, whatever the header says."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
-    return MAGIC + len(text).to_bytes(8, "little") + text + payload
-
-
-def header_of(some: Model, **changes) -> dict:
-    header = {**some._asdict(), "n_weights": len(some.weights), **changes}
-    return {name: value for name, value in header.items() if name not in ("slots", "weights")}
-
-
-def payload_of(some: Model) -> bytes:
-    return some.slots.tobytes() + some.weights.tobytes()
+    data = MAGIC + len(text).to_bytes(8, "little") + text + payload
+    return data + zlib.crc32(data).to_bytes(4, "little")
 
 
 @pytest.fixture
@@ -51,41 +109,59 @@ def path(tmp_path):
 
 
 class TestRoundTrip:
-    @pytest.mark.parametrize("n_weights", [0, 1, 3, 1000])
-    def test_everything_comes_back(self, path, n_weights):
-        before = model(n_weights)
+    @pytest.mark.parametrize("name", MODELS)
+    def test_everything_comes_back(self, path, name):
+        before = MODELS[name]
         save_model(path, before)
         after = load_model(path)
-        assert after.slots.tobytes() == before.slots.tobytes()
-        assert after.weights.tobytes() == before.weights.tobytes()
-        arrays = {"slots": None, "weights": None}
-        assert after._replace(**arrays) == before._replace(**arrays)
+        assert same_kept(after.kept, before.kept)
+        assert after._replace(kept=None) == before._replace(kept=None)
 
     def test_odd_numbers_come_back(self, path):
         weights = np.array([5e-324, -1.7976931348623157e308, 0.1])
-        save_model(path, model(weights=weights, intercept=0.1 + 0.2, progressive_loss=1e-300))
+        keys = np.array([0, 2**63, 2**64 - 1], np.uint64)
+        counts = np.array([1, 2**40, 2**63 - 1])
+        before = model(kept=kept()._replace(weights=weights, keys=keys, counts=counts))
+        before = before._replace(intercepts=(0.1 + 0.2,), progressive_loss=1e-300)
+        save_model(path, before)
         after = load_model(path)
-        assert after.weights.tobytes() == weights.tobytes()
-        assert (after.intercept, after.progressive_loss) == (0.1 + 0.2, 1e-300)
+        assert same_kept(after.kept, before.kept)
+        assert (after.intercepts, after.progressive_loss) == ((0.1 + 0.2,), 1e-300)
 
-    def test_as_described(self, path):
+    @pytest.mark.parametrize("name", MODELS)
+    def test_as_described(self, path, name):
         """The format, read without the library."""
-        some = model()
+        some = MODELS[name]
         save_model(path, some)
         data = path.read_bytes()
         magic, rest = data.split(b"\n", 1)
         n = int.from_bytes(rest[:8], "little")
         header, payload = json.loads(rest[8 : 8 + n]), rest[8 + n :]
         assert magic == b"rarefy model 1"
-        assert header["loss"] == "logistic"
-        assert np.frombuffer(payload[:24], "<i8").tolist() == some.slots.tolist()
-        assert np.frombuffer(payload[24:48], "<f8").tolist() == some.weights.tolist()
-        assert payload[48:] == zlib.crc32(data[:-4]).to_bytes(4, "little")
+        assert (header["loss"], header["classes"]) == (some.loss, list(some.classes))
+        assert header["reading"]["columns"]["text"] == ["message"]
+        assert header["reading"]["cross"] == [["site", "ad"], ["ad", "ad"]]
+        dtypes = {"keys": "<u8", "weights": "<f8", "name_text": "u1"}
+        arrays, at = {}, 0
+        for part, length in header["arrays"].items():
+            dtype = np.dtype(dtypes.get(part, "<i8"))
+            arrays[part] = np.frombuffer(payload[at : at + length * dtype.itemsize], dtype)
+            at += length * dtype.itemsize
+        assert payload[at:] == zlib.crc32(data[:-4]).to_bytes(4, "little")
+        assert arrays["keys"].tolist() == some.kept.keys.tolist()
+        assert arrays["outputs"].tolist() == some.kept.outputs.tolist()
+        assert arrays["weights"].tolist() == some.kept.weights.tolist()
+        assert ("counts" in arrays) == (some.kept.counts is not None)
+        assert ("name_ends" in arrays) == (some.kept.names is not None)
+        if some.kept.names is not None:
+            assert arrays["counts"].tolist() == some.kept.counts.tolist()
+            text, ends = arrays["name_text"].tobytes(), [0, *arrays["name_ends"].tolist()]
+            assert [text[a:b].decode() for a, b in pairwise(ends)] == some.kept.names
 
     def test_an_older_file_is_replaced(self, path):
         save_model(path, model(3))
         save_model(path, model(5))
-        assert len(load_model(path).weights) == 5
+        assert len(load_model(path).kept.weights) == 5
         assert os.listdir(path.parent) == [path.name]
 
     def test_the_file_may_be_read_as_other_new_files_may(self, path):
@@ -95,22 +171,105 @@ class TestRoundTrip:
         assert path.stat().st_mode == plain.stat().st_mode
 
 
+# --- a model that has learned predicts the same from its file --------------------------------
+
+ROWS = [
+    '{"label": "b", "n": 1.5, "site": "x", "ad": "u", "text": "Win a prize now"}',
+    '{"label": "a", "n": -2, "site": "y", "ad": "v", "text": "See you at lunch"}',
+    '{"label": "c", "n": 0.5, "site": "x", "ad": "v", "text": "Win lunch"}',
+    '{"label": "a", "site": "y", "ad": "u"}',
+]
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.parametrize("store", [{"kind": "table"}, {"kind": "table", "max_features": 30},
+                                   {"kind": "hashed", "bits": 5}], ids=str)  # fmt: skip
+def test_a_model_predicts_the_same_from_its_file(path, n_classes, store):
+    rows = ROWS if n_classes == 3 else [row for row in ROWS if '"c"' not in row]
+    label = "label" if n_classes else "n"
+    if not n_classes:
+        rows = rows[:2]
+    data = path.with_name("data.jsonl")
+    data.write_text("\n".join(rows * 20))
+
+    def reader():
+        return read(data, label=label, text=["text"], cross=[("site", "ad")])
+
+    chosen = {"rule": "frda", "loss": "logistic" if n_classes else "squared", "l1": 0.01}
+    learned = StreamModel(task_of(chosen)[0], make_store(**store))
+    learned.learn(reader(), passes=2)
+    saved = model_of(learned, {"passes": 2})
+    save_model(path, saved)
+    loaded = load_model(path)
+    assert loaded.classes == tuple("abc"[:n_classes])
+    assert same_kept(loaded.kept, saved.kept)
+    assert len(loaded.kept.weights) > 0
+    scorer = loaded.scorer()
+    (expected,), (found,) = learned.scores(reader()), scorer.scores(read(data))
+    assert found.shape == (len(rows) * 20, max(1, n_classes if n_classes > 2 else 1))
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_a_limit_of_features_takes_no_room_in_a_model_that_predicts(path):
+    """The table of a billion features would take 48 GiB."""
+    save_model(path, model(store={**TABLE, "max_features": 10**9}))
+    scorer = load_model(path).scorer()
+    assert scorer.store.n_slots < 100
+    assert len(scorer.kept().weights) == 3
+
+
+def test_slots_of_a_table_are_wide_enough_for_many_classes():
+    """Times the number of classes they go beyond 32 bits."""
+    store = make_store("table")
+    scorer = StreamModel(task_of({"rule": "ogd"})[0], store, ("-1", "1"))
+    assert store.slots_for(scorer.learner, np.array([7], np.uint64)).dtype == np.int64
+
+
+# --- what is refused ------------------------------------------------------------------------
+
+
+def refused(path, data: bytes, match: str = r"some\.model") -> None:
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=match):
+        load_model(path)
+
+
+def changed(some: Model, tmp_path, **changes) -> bytes:
+    """The file of a model with other entries in its header; None takes one out."""
+    path = tmp_path / "whole.model"
+    save_model(path, some)
+    header, payload = parts_of(path.read_bytes())
+    for name, value in changes.items():
+        at, last = header, name.split("__")
+        for key in last[:-1]:
+            at = at[key]
+        at[last[-1]] = value
+    return with_header(header, payload)
+
+
 class TestRefused:
-    @pytest.mark.parametrize("n_weights", [0, 2])
-    def test_cut_off_anywhere(self, path, n_weights):
-        save_model(path, model(n_weights))
+    @pytest.mark.parametrize("name", ["nothing kept", "table", "hashed"])
+    def test_cut_off_anywhere(self, path, name):
+        save_model(path, MODELS[name])
         data = path.read_bytes()
         for n in range(len(data)):
-            path.write_bytes(data[:n])
-            with pytest.raises(InputError, match=r"some\.model"):
-                load_model(path)
+            refused(path, data[:n])
 
-    @pytest.mark.parametrize("n_weights", [0, 2])
-    def test_with_bytes_behind_its_end(self, path, n_weights):
-        save_model(path, model(n_weights))
-        path.write_bytes(path.read_bytes() + b"x")
-        with pytest.raises(InputError, match="damaged"):
-            load_model(path)
+    @pytest.mark.parametrize("name", ["nothing kept", "table", "hashed"])
+    def test_cut_off_anywhere_with_a_right_checksum(self, path, name):
+        """As a program would leave it that writes the checksum in any case."""
+        save_model(path, MODELS[name])
+        data = path.read_bytes()[:-4]
+        for n in range(len(MAGIC), len(data)):
+            refused(path, data[:n] + zlib.crc32(data[:n]).to_bytes(4, "little"))
+
+    @pytest.mark.parametrize("name", ["nothing kept", "table"])
+    def test_with_bytes_behind_its_end(self, path, name):
+        save_model(path, MODELS[name])
+        data = path.read_bytes()
+        refused(path, data + b"x", "damaged")
+        longer = data[:-4] + b"\0" * 8
+        refused(path, longer + zlib.crc32(longer).to_bytes(4, "little"), "damaged")
 
     @pytest.mark.parametrize(
         "data",
@@ -127,63 +286,148 @@ class TestRefused:
             with_header(b"5"),
             with_header(b"null"),
             with_header(b'"text"'),
+            with_header(b"\xff"),
             with_header(b"[" * 100_000),
-            with_header({"n_weights": 0}),
-            with_header({"n_weights": 0, "something": 1}),
-            with_header(header_of(model(0), n_weights=-1)),
-            with_header(header_of(model(0), n_weights=10**30)),
-            with_header(header_of(model(0), n_weights=10**18)),
-            with_header(header_of(model(0), n_weights=0.5)),
-            with_header(header_of(model(0), n_weights="many")),
-            with_header(header_of(model(0), n_weights=None)),
-            with_header(header_of(model(0), more="more")),
+            with_header({"arrays": {}}),
+            with_header({"arrays": {}, "reading": {}}),
         ],
         ids=[
             "empty", "a newline", "data", "another version", "magic alone", "huge header",
-            "noise", "empty header", "a list", "a number", "null", "a string", "deep",
-            "fields missing", "another field", "negative count", "astronomic count",
-            "large count", "half a weight", "count in words", "no count", "one field more",
+            "noise", "empty header", "a list", "a number", "null", "a string", "not UTF-8", "deep",
+            "fields missing", "no columns",
         ],
     )  # fmt: skip
     def test_foreign_or_damaged(self, path, data):
-        path.write_bytes(data)
-        with pytest.raises(InputError, match=r"some\.model"):
-            load_model(path)
+        refused(path, data)
 
     @pytest.mark.parametrize(
         "change",
         [
             {"loss": "unknown"},
             {"loss": 5},
-            {"bits": 0},
-            {"bits": -3},
-            {"bits": 99},
-            {"bits": "ten"},
-            {"bits": 1.5},
-            {"intercept": "low"},
-            {"intercept": None},
-            {"intercept": math.nan},
+            {"loss": "squared"},
+            {"multiclass": "some"},
+            {"multiclass": None},
+            {"classes": []},
+            {"classes": ["ham"]},
+            {"classes": ["ham", "ham"]},
+            {"classes": ["ham", 5]},
+            {"classes": ["ham", "\ud800"]},
+            {"classes": ["ham", "spam", "eggs"]},
+            {"classes": "ab"},
+            {"classes": None},
+            {"intercepts": []},
+            {"intercepts": [0.0, 0.0]},
+            {"intercepts": ["low"]},
+            {"intercepts": [None]},
+            {"intercepts": [math.nan]},
+            {"intercepts": [math.inf]},
+            {"intercepts": 0.0},
+            {"store": None},
+            {"store": {"kind": "tree"}},
+            {"store": {"kind": "table", "bits": 5}},
+            {"store": {"kind": "table", "color": "red"}},
+            {"store": {"kind": "table", "max_features": 0}},
+            {"store": {"kind": "table", "max_features": 1e400}},
+            {"store": {"kind": "table", "max_features": "many"}},
+            {"store": {"kind": "hashed", "bits": 0}},
+            {"store": {"kind": "hashed", "bits": -3}},
+            {"store": {"kind": "hashed", "bits": 99}},
+            {"store": {"kind": "hashed", "bits": 40}},
+            {"store": {"kind": "hashed", "bits": "ten"}},
+            {"store": {"kind": "hashed", "bits": 1.5}},
+            {"reading__columns__label": None},
+            {"reading__columns__label": 5},
+            {"reading__columns__label": "\ud800"},
+            {"reading__columns__weight": 5},
+            {"reading__columns__weight": "kind"},
+            {"reading__columns__text": "message"},
+            {"reading__columns__text": [5]},
+            {"reading__columns__numeric": ["site"]},
+            {"reading__columns__delimiter": "ab"},
+            {"reading__columns__delimiter": 5},
+            {"reading__columns__header": "no"},
+            {"reading__columns__more": 1},
+            {"reading__columns": []},
+            {"reading__cross": [["a", "b", "c"]]},
+            {"reading__cross": [["a", 5]]},
+            {"reading__cross": 5},
+            {"reading": None},
+            {"parameters": 5},
+            {"examples": "seven"},
+            {"progressive_loss": None},
+            {"progressive_loss": math.nan},
+            {"more": "more"},
+            {"kept": 1},
         ],
         ids=lambda change: "{}={}".format(*next(iter(change.items()))),
     )
-    def test_fields_without_meaning(self, path, change):
-        some = model()
-        path.write_bytes(with_header(header_of(some, **change), payload_of(some)))
-        with pytest.raises(InputError, match=r"some\.model"):
+    def test_entries_without_meaning(self, path, tmp_path, change):
+        refused(path, changed(MODELS["table"], tmp_path, **change), "damaged")
+
+    @pytest.mark.parametrize(
+        "entry",
+        ["loss", "multiclass", "classes", "store", "reading", "intercepts", "parameters",
+         "examples", "progressive_loss", "arrays"],
+    )  # fmt: skip
+    def test_entries_that_are_missing(self, path, entry):
+        save_model(path, model())
+        header, payload = parts_of(path.read_bytes())
+        del header[entry]
+        refused(path, with_header(header, payload), "damaged")
+
+    @pytest.mark.parametrize("length", [-1, 2, 4, 10**18, 10**30, 0.5, "many", None, True])
+    @pytest.mark.parametrize("array", ["keys", "counts", "name_ends", "name_text"])
+    def test_arrays_of_another_length(self, path, array, length):
+        save_model(path, model())
+        header, payload = parts_of(path.read_bytes())
+        header["arrays"][array] = length
+        refused(path, with_header(header, payload), "damaged")
+
+    @pytest.mark.parametrize("array", ["keys", "outputs", "weights", "name_text"])
+    def test_arrays_that_are_missing(self, path, array):
+        save_model(path, model(0))
+        header, payload = parts_of(path.read_bytes())
+        lengths = copy.copy(header["arrays"])
+        del lengths[array]
+        refused(path, with_header({**header, "arrays": lengths}, payload), "damaged")
+        refused(path, with_header({**header, "arrays": {**lengths, "other": 0}}, payload))
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"outputs": np.array([0, 0, 1])},
+            {"outputs": np.array([0, 0, -1])},
+            {"outputs": np.array([0, 0])},
+            {"keys": np.array([1, 2], np.uint64)},
+            {"keys": np.array([1, 2, 4096], np.uint64)},
+            {"keys": np.array([1, 2, 2**64 - 1], np.uint64)},
+            {"weights": np.array([1.0, math.nan, 2.0])},
+            {"weights": np.array([1.0, math.inf, 2.0])},
+            {"weights": np.array([1.0])},
+            {"counts": np.array([1])},
+            {"names": ["a", "b"]},
+        ],
+        ids=lambda wrong: "{}={}".format(*next(iter(wrong.items()))),
+    )
+    def test_weights_that_no_training_can_have_written(self, path, wrong):
+        some = kept(names=False, counts=False)._replace(**wrong)
+        save_model(path, model(store=HASHED, kept=some))
+        with pytest.raises(InputError, match="damaged"):
             load_model(path)
 
-    @pytest.mark.parametrize("slot", [-1, 1024, 2**62], ids=str)
-    def test_slots_that_do_not_exist(self, path, slot):
-        some = model(slots=np.array([0, 1, slot]))
-        path.write_bytes(with_header(header_of(some), payload_of(some)))
-        with pytest.raises(InputError, match=r"some\.model"):
-            load_model(path)
+    @pytest.mark.parametrize("ends", [[2, 1, 3], [0, 0, 2], [0, 0, 4], [-1, 2, 3], [1, 2, 2**62]])
+    def test_names_that_do_not_fill_their_text(self, path, ends):
+        save_model(path, model(kept=kept()._replace(names=["a", "b", "c"])))
+        header, payload = parts_of(path.read_bytes())
+        text = payload[-3:]
+        payload = payload[:-27] + np.array(ends, "<i8").tobytes() + text
+        refused(path, with_header(header, payload), "damaged")
 
-    def test_weights_that_are_no_numbers(self, path):
-        some = model(weights=np.array([0.0, math.nan, math.inf]))
-        path.write_bytes(with_header(header_of(some), payload_of(some)))
-        with pytest.raises(InputError, match=r"some\.model"):
-            load_model(path)
+    def test_names_that_are_not_utf8(self, path):
+        save_model(path, model(kept=kept()._replace(names=["a", "b", "c"])))
+        header, payload = parts_of(path.read_bytes())
+        refused(path, with_header(header, payload[:-1] + b"\xff"), "damaged")
 
     def test_missing_or_a_folder(self, tmp_path):
         with pytest.raises(InputError, match="No such file"):
@@ -192,30 +436,38 @@ class TestRefused:
             load_model(tmp_path)
 
 
-def test_a_damaged_byte_never_ends_in_a_traceback(path):
-    """Every byte changed in turn: the model is refused, or predicts something."""
+def test_a_damaged_byte_is_noticed(path):
+    """Every byte changed in turn."""
     save_model(path, model(2))
     data = path.read_bytes()
-    examples = path.with_name("data.svm")
-    examples.write_text("1 1:2\n")
+    for n in range(len(data)):
+        refused(path, data[:n] + bytes([data[n] ^ 0x11]) + data[n + 1 :])
+
+
+def test_a_damaged_byte_with_a_right_checksum_never_ends_in_a_traceback(path):
+    """Every byte changed in turn: the model is refused, or predicts something."""
+    columns = Columns("kind", text=("message",), categorical=("site", "ad"))
+    save_model(path, model(2, reading=Reading(columns, (("site", "ad"),))))
+    data = path.read_bytes()[:-4]
+    examples = path.with_name("data.jsonl")
+    examples.write_text('{"kind": "ham", "site": "x", "ad": "y", "message": "a b"}\n')
     surprises = []
-    for i in range(len(data)):
-        path.write_bytes(data[:i] + bytes([data[i] ^ 0x11]) + data[i + 1 :])
-        try:
-            load_model(path)
-        except InputError:
-            continue
-        except Exception as error:
-            surprises.append((i, repr(error)))
-            continue
+    for n in range(len(MAGIC) + 8, len(data)):
+        damaged = data[:n] + bytes([data[n] ^ 0x11]) + data[n + 1 :]
+        path.write_bytes(damaged + zlib.crc32(damaged).to_bytes(4, "little"))
         result = CliRunner().invoke(main, ["predict", str(path), str(examples)])
         if result.exception is not None and not isinstance(result.exception, SystemExit):
-            surprises.append((i, repr(result.exception)))
+            surprises.append((n, repr(result.exception)))
     assert surprises == []
 
 
+# --- writing --------------------------------------------------------------------------------
+
+
 class TestFailedWrite:
-    def check(self, path, monkeypatch, name, error):
+    @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device")])
+    @pytest.mark.parametrize("name", ["fsync", "replace"])
+    def test_leaves_the_old_file_and_nothing_else(self, path, monkeypatch, name, error):
         save_model(path, model(3))
         before = path.read_bytes()
 
@@ -223,29 +475,16 @@ class TestFailedWrite:
             raise error
 
         monkeypatch.setattr(os, name, fail)
-        with pytest.raises(type(error)):
+        raised = InputError if isinstance(error, OSError) else KeyboardInterrupt
+        with pytest.raises(raised) as caught:
             save_model(path, model(5))
         monkeypatch.undo()
         assert path.read_bytes() == before
         assert os.listdir(path.parent) == [path.name]
-
-    @pytest.mark.parametrize("name", ["fsync", "replace"])
-    def test_leaves_the_old_file_and_nothing_else(self, path, monkeypatch, name):
-        self.check(path, monkeypatch, name, KeyboardInterrupt())
-
-    @pytest.mark.parametrize("name", ["fsync", "replace"])
-    def test_is_an_input_error(self, path, monkeypatch, name):
-        save_model(path, model(3))
-
-        def fail(*args, **kwargs):
-            raise OSError(28, "No space left on device")
-
-        monkeypatch.setattr(os, name, fail)
-        with pytest.raises(InputError, match="No space left"):
-            save_model(path, model(5))
-        monkeypatch.undo()
-        assert len(load_model(path).weights) == 3
-        assert os.listdir(path.parent) == [path.name]
+        if raised is InputError:
+            assert str(caught.value) == (
+                f"{path}: the model cannot be written: No space left on device."
+            )
 
     def test_to_a_folder_that_does_not_exist(self, tmp_path):
         with pytest.raises(InputError, match="there is no folder"):

@@ -74,6 +74,17 @@ def number_or_none(text: str) -> float | None:
     return number if math.isfinite(number) and "_" not in text else None
 
 
+def is_text(value: Any) -> bool:
+    """Whether a value is a string that can be written in UTF-8."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def check_whole(name: str, value: Any, least: int, most: int) -> None:
     """Refuse anything but a whole number in a range."""
     is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)

@@ -24,6 +24,7 @@ from rarefy.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.multiclass import MULTICLASS
 from rarefy.readers.columns import Columns, checked_columns
 from rarefy.readers.crosses import checked_crosses
+from rarefy.readers.labels import checked_classes
 from rarefy.rules.ogd import Ogd
 from rarefy.schedules import Constant
 from rarefy.stores import Kept, Store, check_store, make_store
@@ -164,7 +165,7 @@ def _parsed(data: bytes) -> Model:
     model = Model(
         **{
             **header,
-            "classes": tuple(header["classes"]),
+            "classes": checked_classes(header["classes"]),
             "intercepts": tuple(header["intercepts"]),
             "reading": Reading(columns, checked_crosses(reading["cross"])),
         },
@@ -194,6 +195,8 @@ def _kept_of(arrays: dict[str, NDArray[Any]]) -> Kept:
     if "name_ends" in arrays:
         text = arrays["name_text"].tobytes()
         ends = [0, *arrays["name_ends"].tolist()]
+        if ends != sorted(ends) or ends[-1] != len(text):
+            raise ValueError("the names do not fill their text")
         names = [text[begin:end].decode() for begin, end in pairwise(ends)]
     return Kept(arrays["keys"], arrays["outputs"], arrays["weights"], names, arrays.get("counts"))
 
@@ -210,10 +213,11 @@ def _check(model: Model) -> None:
     beside = [kept.keys, kept.outputs, kept.names, kept.counts]
     right = (
         (n_classes == 0) == (model.loss in REGRESSION_LOSSES)
-        and n_classes != 1
-        and all(isinstance(name, str) for name in model.classes)
         and len(model.intercepts) == n_outputs
         and all(math.isfinite(value) for value in model.intercepts)
+        and math.isfinite(model.progressive_loss)
+        and isinstance(model.examples, int)
+        and isinstance(model.parameters, dict)
         and np.isfinite(kept.weights).all()
         and all(len(part) == n_weights for part in beside if part is not None)
         and ((kept.outputs >= 0) & (kept.outputs < n_outputs)).all()

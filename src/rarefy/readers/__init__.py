@@ -20,7 +20,7 @@ from rarefy.readers.formats import (
     recognise,
     recognise_binary,
 )
-from rarefy.readers.labels import Labels
+from rarefy.readers.labels import Labels, checked_classes
 from rarefy.readers.source import STDIN, Block, blocks, expand, n_lines
 
 BAD_LINES = ("stop", "skip")
@@ -74,7 +74,7 @@ def read(
         expand(paths),
         format,
         columns=checked_columns(columns),
-        classes=classes,
+        classes=checked_classes(classes),
         cross=checked_crosses(cross),
         skip_bad_lines=bad_lines == "skip",
     )

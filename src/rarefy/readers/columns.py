@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from rarefy.config import check_flag, is_text
 from rarefy.errors import ConfigError, InputError
 
+FLAGS = ("header", "quotes", "label_needed", "complete")
 KINDS = ("text", "categorical", "numeric", "ignore")
 SHOWN_COLUMNS = 50
 
@@ -28,9 +30,13 @@ class Columns(NamedTuple):
 
 def checked_columns(columns: Columns) -> Columns:
     """The same, with lists as tuples; a column that is said to be two things is refused."""
+    for flag in FLAGS:
+        check_flag(flag, getattr(columns, flag))
     lists: dict[str, Any] = {kind: _names(kind, getattr(columns, kind)) for kind in KINDS}
+    _check_name("label", columns.label)
     roles: dict[str, str] = {columns.label: "label"}
     if columns.weight is not None:
+        _check_name("weight", columns.weight)
         if columns.weight == columns.label:
             raise ConfigError(f"the column {columns.label!r} is said to be both label and weight.")
         roles[columns.weight] = "weight"
@@ -56,7 +62,15 @@ def checked_columns(columns: Columns) -> Columns:
 def _names(kind: str, names: Iterable[str]) -> tuple[str, ...]:
     if isinstance(names, str):
         raise ConfigError(f"{kind}={names!r}: a list of column names is expected.")
-    return tuple(names)
+    found = tuple(names)
+    for name in found:
+        _check_name(kind, name)
+    return found
+
+
+def _check_name(role: str, name: Any) -> None:
+    if not is_text(name):
+        raise ConfigError(f"{role}={name!r}: the name of a column, in UTF-8, is expected.")
 
 
 def roles_in(file: str, names: Sequence[str], columns: Columns) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarefy.config import is_text
 from rarefy.errors import ConfigError
 from rarefy.hashing import hash_pair, hash_text
 from rarefy.jit import compiled_in_place, helper
@@ -31,7 +32,7 @@ def checked_crosses(cross: Sequence[Any]) -> tuple[tuple[str, str], ...]:
     """Pairs of names, given as pairs or as 'a,b'."""
     pairs = [tuple(pair.split(",")) if isinstance(pair, str) else tuple(pair) for pair in cross]
     for pair, given in zip(pairs, cross, strict=True):
-        if len(pair) != 2 or not all(isinstance(name, str) and name for name in pair):
+        if len(pair) != 2 or not all(is_text(name) and name for name in pair):
             raise ConfigError(
                 f"cross={given!r}: two names of namespaces or columns are expected, as in 'a,b'."
             )

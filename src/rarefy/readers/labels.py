@@ -5,8 +5,21 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.config import number_or_none
+from rarefy.config import is_text, number_or_none
+from rarefy.errors import ConfigError
 from rarefy.hashing import hash_text
+
+
+def checked_classes(classes: Sequence[str]) -> tuple[str, ...]:
+    """The classes that a user names, if there are two at least, and all different."""
+    if isinstance(classes, str):
+        raise ConfigError(f"classes={classes!r}: a list of labels is expected.")
+    found = tuple(classes)
+    if not all(is_text(name) for name in found):
+        raise ConfigError(f"classes={found}: labels, as text, are expected.")
+    if len(set(found)) < len(found) or len(found) == 1:
+        raise ConfigError(f"classes={found}: two different labels or more are expected.")
+    return found
 
 
 class Labels:
