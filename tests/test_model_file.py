@@ -6,6 +6,7 @@ import copy
 import json
 import math
 import os
+import threading
 import zlib
 from itertools import pairwise
 
@@ -496,3 +497,25 @@ class TestFailedWrite:
         with pytest.raises(InputError, match="folder"):
             save_model(target, model())
         assert os.listdir(tmp_path) == ["folder"]
+
+
+def test_a_link_still_leads_to_the_model(path):
+    target = path.with_name("target.model")
+    path.symlink_to(target)
+    for n_weights in (3, 5):
+        save_model(path, model(n_weights))
+        assert path.is_symlink()
+        assert len(load_model(target).kept.weights) == n_weights
+
+
+def test_what_is_no_file_is_not_replaced_by_one(path):
+    """A pipe, or a device such as /dev/null, takes the bytes and stays what it is."""
+    os.mkfifo(path)
+    received = []
+    thread = threading.Thread(target=lambda: received.append(path.read_bytes()))
+    thread.start()
+    save_model(path, model(3))
+    thread.join(10)
+    assert path.is_fifo()
+    assert received[0].startswith(MAGIC)
+    assert os.listdir(path.parent) == [path.name]

@@ -3,7 +3,8 @@
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import IO, Any
 
 import click
 
@@ -15,10 +16,14 @@ from rarefy.model_file import check_place, load_model, model_of, save_model
 from rarefy.multiclass import MULTICLASS
 from rarefy.readers import BAD_LINES, Reader, read
 from rarefy.readers.formats import FORMATS
+from rarefy.replacing import replacing
 from rarefy.rules import ALIASES, RULES
 from rarefy.schedules import SCHEDULES
 from rarefy.stores import DEFAULT_BITS, MOST_BITS, STORES, make_store
 from rarefy.stream import StreamModel, Task, predicted_labels, probabilities_of
+
+STDOUT = "-"
+NO_MEMORY = "there is not enough memory; try fewer --bits, or a smaller --max-features."
 
 
 class Commands(click.Group):
@@ -29,10 +34,12 @@ class Commands(click.Group):
             return super().invoke(context)
         except RarefyError as error:
             raise click.ClickException(str(error)) from error
+        except BrokenPipeError:
+            raise  # who reads the predictions has seen enough; click ends without a word
         except OSError as error:
             raise click.ClickException(f"{error.filename}: {error.strerror}.") from error
         except MemoryError as error:
-            raise click.ClickException("there is not enough memory; try fewer --bits.") from error
+            raise click.ClickException(NO_MEMORY) from error
 
 
 class Names(click.ParamType):  # type: ignore[type-arg]
@@ -214,7 +221,7 @@ READING = (
 @main.command()
 @click.argument("model_path", metavar="MODEL")
 @data_options
-@click.option("-o", "--output", default="-", help="Where to write the predictions.")
+@click.option("-o", "--output", default=STDOUT, help="Where to write the predictions.")
 @click.option("--scores", is_flag=True, help="Scores instead of labels, one a class.")
 @click.option("--probabilities", is_flag=True, help="Probabilities instead (logistic loss).")
 def predict(
@@ -237,12 +244,14 @@ def predict(
     """
     if scores and probabilities:
         raise click.UsageError("choose between --scores and --probabilities.")
+    if output != STDOUT:
+        check_place(output)
     saved = load_model(model_path)
     if probabilities and saved.loss != "logistic":
         raise click.UsageError(f"the model has the {saved.loss} loss, which has no probabilities.")
     reader = read(*data, format=format, bad_lines=bad_lines, classes=saved.classes)
     model = saved.scorer()
-    with click.open_file(output, "w") as file:
+    with predictions_file(output) as file:
         for batch in model.scores(reader):
             if probabilities:
                 lines = table_lines(probabilities_of(model, batch))
@@ -252,6 +261,11 @@ def predict(
                 lines = predicted_labels(model, batch)
             file.write("\n".join(lines) + "\n" if lines else "")
     report_bad_lines(reader)
+
+
+def predictions_file(path: str) -> AbstractContextManager[IO[str]]:
+    """Where predictions go; an older file stays as it is until all of them are there."""
+    return click.open_file(path, "w") if path == STDOUT else replacing(path, "w", encoding="utf-8")
 
 
 def table_lines(numbers: Any) -> list[str]:

@@ -9,7 +9,6 @@ CRC-32 of all that, 4 bytes
 
 import json
 import math
-import os
 import zlib
 from itertools import pairwise
 from pathlib import Path
@@ -25,6 +24,7 @@ from rarefy.multiclass import MULTICLASS
 from rarefy.readers.columns import Columns, checked_columns
 from rarefy.readers.crosses import checked_crosses
 from rarefy.readers.labels import checked_classes
+from rarefy.replacing import replacing
 from rarefy.rules.ogd import Ogd
 from rarefy.schedules import Constant
 from rarefy.stores import Kept, Store, check_store, make_store
@@ -94,16 +94,16 @@ def model_of(model: StreamModel, parameters: dict[str, Any]) -> Model:
 
 
 def check_place(path: str | Path) -> None:
-    """Refuse a path at which no model can be written, before anything is learned."""
+    """Refuse a path at which no file can be written, before any work is done."""
     target = Path(path)
     if target.is_dir() or not target.name:
-        raise InputError(f"{path!s} is a folder; name a file for the model.")
+        raise InputError(f"{path!s} is a folder; name a file.")
     if not target.parent.is_dir():
         raise InputError(f"{path}: there is no folder {target.parent}.")
 
 
 def save_model(path: str | Path, model: Model) -> None:
-    """Write the file beside its place and move it there, so that it is never half there."""
+    """Write the file, so that it is never half there."""
     check_place(path)
     header = model._asdict()
     arrays = _arrays_of(header.pop("kept"))
@@ -113,17 +113,11 @@ def save_model(path: str | Path, model: Model) -> None:
     text = json.dumps(header).encode()
     data = MAGIC + len(text).to_bytes(8, "little") + text
     data += b"".join(array.astype(ARRAYS[name]).tobytes() for name, array in arrays.items())
-    part = Path(path).with_name(f"{Path(path).name}.{os.getpid()}.part")
     try:
-        with part.open("xb") as file:
+        with replacing(path) as file:
             file.write(data + zlib.crc32(data).to_bytes(4, "little"))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
     except OSError as error:
         raise InputError(f"{path}: the model cannot be written: {error.strerror}.") from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def load_model(path: str | Path) -> Model:
