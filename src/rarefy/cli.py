@@ -13,7 +13,7 @@ from rarefy.errors import InputError, RarefyError
 from rarefy.intensity import Basis
 from rarefy.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model_file import check_place, load_model, model_of, save_model
-from rarefy.multiclass import MULTICLASS
+from rarefy.multiclass import MULTICLASS, check_multiclass
 from rarefy.readers import BAD_LINES, Reader, read
 from rarefy.readers.formats import FORMATS
 from rarefy.replacing import replacing
@@ -186,6 +186,7 @@ def train(
     reader = read(*data, **reading)
     rule_name = others.pop("rule") or ("adagrad-fobos" if loss in REGRESSION_LOSSES else "frda")
     rule, schedule = make_rule(rule_name, loss=loss, **others)
+    check_multiclass(multiclass, loss)
     own_loss = make_loss(loss, epsilon=epsilon, quantile=quantile)
     store = store or ("table" if bits is None else "hashed")
     model = StreamModel(

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rarefy.config import choose
+from rarefy.errors import ConfigError
 from rarefy.jit import compile_methods, helper
-from rarefy.losses import Hinge, Logistic, Loss
+from rarefy.losses import REGRESSION_LOSSES, Hinge, Logistic, Loss
 
 Scores = NDArray[np.float64]
 
@@ -83,6 +85,20 @@ class OneVsRest(NamedTuple):
 
 
 MULTICLASS = ("auto", "crammer_singer", "softmax", "ovr")
+
+
+def check_multiclass(scheme: str, loss: str) -> None:
+    """Refuse a scheme that has no meaning for a loss, given by name."""
+    choose("multiclass", scheme, dict.fromkeys(MULTICLASS))
+    if scheme != "auto" and loss in REGRESSION_LOSSES:
+        raise ConfigError(
+            f"multiclass={scheme!r} has no meaning for loss={loss!r}, which predicts numbers."
+        )
+    if scheme == "softmax" and loss != "logistic":
+        raise ConfigError(
+            f"multiclass='softmax' has no meaning for loss={loss!r}: softmax is the "
+            f"logistic loss of many classes. Use loss='logistic', or 'crammer_singer' or 'ovr'."
+        )
 
 
 def multiclass_loss(scheme: str, loss: Loss) -> Any:

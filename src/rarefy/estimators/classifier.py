@@ -10,11 +10,11 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from rarefy.checks import check_importance, check_targets, sorted_labels
 from rarefy.config import choose, make_loss, number_or_none
-from rarefy.errors import ConfigError, InputError
+from rarefy.errors import InputError
 from rarefy.estimators.base import SparseOnline
 from rarefy.learner import Learner
 from rarefy.losses import MARGIN_LOSSES
-from rarefy.multiclass import MULTICLASS, Softmax, multiclass_loss
+from rarefy.multiclass import Softmax, check_multiclass, multiclass_loss
 from rarefy.stream import StreamModel
 
 
@@ -215,12 +215,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
 
     def _check_parameters(self) -> tuple[Any, Any]:
         choose("loss", self.loss, MARGIN_LOSSES)
-        choose("multiclass", self.multiclass, dict.fromkeys(MULTICLASS))
-        if self.multiclass == "softmax" and self.loss != "logistic":
-            raise ConfigError(
-                f"multiclass='softmax' has no meaning for loss={self.loss!r}: softmax is the "
-                f"logistic loss of many classes. Use loss='logistic', or 'crammer_singer' or 'ovr'."
-            )
+        check_multiclass(self.multiclass, self.loss)
         return super()._check_parameters()
 
     def _classes_learner(self) -> Learner:
