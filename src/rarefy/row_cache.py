@@ -118,7 +118,7 @@ class RowCache:
         arrays = {name: pa.array(column) for name, column in columns.items()}
         for name, entries in (("places", prepared.places), ("values", batch.values)):
             arrays[name] = pa.LargeListArray.from_arrays(pa.array(batch.indptr), pa.array(entries))
-        if self._store.names_wanted and n_rows > 0:
+        if self._store.names_wanted:
             for name, entries in zip(NAME_COLUMNS, texts_of(batch.names), strict=True):
                 offsets = np.full(n_rows + 1, len(entries), np.int64)
                 offsets[0] = 0
