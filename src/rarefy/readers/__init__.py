@@ -243,7 +243,8 @@ class Reader:
             parsed = parsed._replace(position=position, line=line)
         if n_bad:
             self.faults.add(number, n_bad, messages)
-        return filled(file, room, parsed, self.labels.names), parsed.line
+        label_names = None if opened.label_at is None else self.labels.names
+        return filled(file, room, parsed, label_names), parsed.line
 
     def _new_label(self, opened: Opened, block: Block, position: int) -> str | None:
         """Take note of the label of the row at a position, or say why that cannot be."""
