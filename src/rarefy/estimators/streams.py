@@ -65,7 +65,9 @@ class FromStreams:
         A feature without a name is called by its index, or by its place.
         """
         if self.stream_ is None:
-            raise InputError("weights_ by name are there after fit_stream; else use sparse_coef_.")
+            raise AttributeError(
+                "weights_ by name are there after fit_stream; else use sparse_coef_."
+            )
         kept, n_outputs = self.stream_.kept(), self.learner_.n_outputs
         names = kept.names or [str(key) for key in kept.keys.tolist()]
         if n_outputs == 1:
