@@ -655,14 +655,14 @@ class TestMaxFeatures:
             examples = examples._replace(y=np.arange(len(examples.y)) % 3 * 1.0)
             learn = learned_numbers
         results = []
-        for blocks in ((1 << 30,), (1,), (2, 3, 5), (100,), (399, 1)):
+        for blocks in ((1 << 30,), (1,), (2, 3, 5), (399, 1)):
             store = make_store("table", max_features=40)
             chosen = {"rule": rule, "l1": 0.005, "passes": 2}
             model = learn(store, chosen, examples, blocks=blocks)
             results.append(
                 (all_of(model), store.n_dropped, store.n_dropped_weights, store.n_erased)
             )
-        assert results == results[:1] * 5
+        assert results == results[:1] * 4
         assert results[0][1] > 0
 
     def test_weights_of_zero_go_first_and_rare_ones_before_frequent_ones(self):
