@@ -100,7 +100,10 @@ class InMemory:
         self.examples, self.block_sizes, self.name_of = examples, block_sizes, name_of
         self.names_wanted, self.columns, self.cross = False, Columns(), ()
 
-    def batches(self, n_rooms=None):
+    def jobs(self, n_rooms=None):
+        return (functools.partial(lambda batch: batch, batch) for batch in self.batches())
+
+    def batches(self):
         sizes = itertools.cycle(self.block_sizes)
         begin = 0
         while begin < len(self.examples.y):
