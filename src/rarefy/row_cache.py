@@ -2,8 +2,12 @@
 
 A record batch of the file is a batch of the reader, as the store prepared it: the columns label,
 importance, line (one value a row), places and values (a list a row). With names, the lists
-name_keys, name_ends and name_text of its first row hold those of the batch. The file is mapped into
-memory and not copied.
+name_keys, name_ends and name_text of its first row hold those of the batch. The last batch has no
+rows; it says how many bad lines there were, and what the columns were found to be. The file is
+mapped into memory and not copied.
+
+Every batch has a checksum over all that is made of it, so that damage is noticed before anything
+is learned from it.
 
 The metadata say what the rows were made from: the files with their size and time, how they were
 read, and for which store. A cache that was made from anything else is made anew. It is written
@@ -13,7 +17,9 @@ beside its place and moved there when it is complete, so that an interruption le
 import json
 import mmap
 import os
+import threading
 import uuid
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -53,32 +59,33 @@ class RowCache:
             return
         with self.path.open("rb") as raw:
             mapped = mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ)
-        file = _opened(mapped)
-        self._reader.columns = columns_of(file)
-        n_batches = file.num_record_batches
-        about = _about(file.get_batch_with_custom_metadata(n_batches - 1)[1])
-        self._reader.faults = BadLines(skip=self._reader.skip_bad_lines)
-        if about["n_bad_lines"]:
-            self._reader.faults.add(0, about["n_bad_lines"], about["bad_lines"])
-        jobs = (
-            partial(self._from_arrow, *file.get_batch_with_custom_metadata(n))
-            for n in range(n_batches)
-        )
-        for prepared in ahead(jobs):
-            yield prepared
-            _forget(mapped, prepared)
+        try:
+            file = _opened(mapped)
+            n_batches = file.num_record_batches - 1
+            about = _about(*file.get_batch_with_custom_metadata(n_batches))
+            self._reader.columns = checked_columns(Columns(*about["columns"]))
+            self._reader.faults = BadLines(skip=self._reader.skip_bad_lines)
+            if about["n_bad_lines"]:
+                self._reader.faults.add(0, about["n_bad_lines"], about["bad_lines"])
+            for prepared in ahead(partial(self._from_arrow, file, n) for n in range(n_batches)):
+                yield prepared
+                _forget(mapped, prepared)
+        except _damages() as error:
+            message = f"{self.path} is damaged; remove it, and it will be made anew."
+            raise InputError(message) from error
 
     def _is_right(self) -> bool:
         """Whether there is a cache of the same rows; what is no cache at all is not overwritten."""
         if not self.path.exists():
             return False
+        damages = _damages()
         try:
             with self.path.open("rb") as raw:
                 file = _opened(mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ))
             return bool(json.loads(file.schema.metadata[b"made_from"]) == self._made_from)
-        except OSError as error:
-            raise InputError(f"{self.path}: {error.strerror or error}.") from error
-        except (ValueError, LookupError, TypeError) as error:
+        except damages as error:
+            if isinstance(error, OSError) and error.strerror is not None:
+                raise InputError(f"{self.path}: {error.strerror}.") from error
             raise InputError(
                 f"{self.path} is not a cache of rows, or a damaged one: remove it, or name another "
                 f"file."
@@ -86,23 +93,27 @@ class RowCache:
 
     def _recorded(self, batches: Iterable[Prepared]) -> Iterator[Prepared]:
         """The same batches, written to the cache on their way."""
-        ipc = _pyarrow().ipc
-        part = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
+        pa = _pyarrow()
+        if not self.path.parent.is_dir():
+            raise InputError(f"{self.path}: there is no folder {self.path.parent}.")
+        own = f"{os.getpid()}-{threading.get_native_id()}"
+        part = self.path.with_name(f"{self.path.name}.{own}.part")
         writer = None
         try:
             for prepared in batches:
                 table = self._to_arrow(prepared)
                 if writer is None:
-                    writer = ipc.new_file(str(part), table.schema)
-                about = {
-                    "path": prepared.batch.path,
-                    "label_names": prepared.batch.label_names,
+                    writer = pa.ipc.new_file(str(part), table.schema)
+                batch = prepared.batch
+                _write(writer, table, {"path": batch.path, "label_names": batch.label_names})
+                yield prepared
+            if writer is not None:
+                end = {
+                    "columns": self._reader.columns,
                     "n_bad_lines": self._reader.n_bad_lines,
                     "bad_lines": self._reader.bad_lines,
                 }
-                writer.write_batch(table, custom_metadata={"rarefy": json.dumps(about)})
-                yield prepared
-            if writer is not None:
+                _write(writer, pa.RecordBatch.from_pylist([], schema=table.schema), end)
                 writer.close()
                 os.replace(part, self.path)
         except OSError as error:
@@ -120,18 +131,17 @@ class RowCache:
             arrays[name] = pa.LargeListArray.from_arrays(pa.array(batch.indptr), pa.array(entries))
         if self._store.names_wanted:
             for name, entries in zip(NAME_COLUMNS, texts_of(batch.names), strict=True):
-                offsets = np.full(n_rows + 1, len(entries), np.int64)
+                kept = entries if n_rows > 0 else entries[:0]
+                offsets = np.full(n_rows + 1, len(kept), np.int64)
                 offsets[0] = 0
-                arrays[name] = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(entries))
-        metadata = {
-            "made_from": json.dumps(self._made_from),
-            "columns": json.dumps(self._reader.columns._asdict()),
-        }
+                arrays[name] = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(kept))
+        metadata = {"made_from": json.dumps(self._made_from)}
         return pa.record_batch(arrays).replace_schema_metadata(metadata)
 
-    def _from_arrow(self, table: Any, metadata: Any) -> Prepared:
+    def _from_arrow(self, file: Any, number: int) -> Prepared:
         """A batch of the file, checked, so that damage cannot lead anywhere outside of it."""
-        about = _about(metadata)
+        table, metadata = file.get_batch_with_custom_metadata(number)
+        about = _about(table, metadata)
         labels, importance, lines = (table.column(name).to_numpy() for name in ROW_COLUMNS)
         indptr = table.column("places").offsets.to_numpy()
         places, values = (table.column(name).values.to_numpy() for name in ("places", "values"))
@@ -147,7 +157,7 @@ class RowCache:
             and values.max(initial=0.0) <= LARGEST_VALUE
         )
         if not right:
-            raise InputError(f"{self.path} is damaged; remove it, and it will be made anew.")
+            raise ValueError("no reader gives such rows")
         label_names = about["label_names"]
         batch = Batch(
             about["path"],
@@ -199,14 +209,36 @@ def _opened(mapped: mmap.mmap) -> Any:
     return pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped)))
 
 
-def columns_of(file: Any) -> Columns:
-    """What the columns of the source were found to be."""
-    return checked_columns(Columns(**json.loads(file.schema.metadata[b"columns"])))
+def _damages() -> tuple[type[Exception], ...]:
+    """What PyArrow, and our own code, raise at a damaged file."""
+    ours = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+    return (*ours, OSError, MemoryError, _pyarrow().ArrowException)
 
 
-def _about(metadata: Any) -> dict[str, Any]:
-    """What a batch of the file says of itself."""
-    return json.loads(metadata[b"rarefy"])  # type: ignore[no-any-return]
+def _write(writer: Any, table: Any, about: dict[str, Any]) -> None:
+    """Write a batch, and what there is to say about it."""
+    text = json.dumps(about).encode()
+    writer.write_batch(table, custom_metadata={"rarefy": text, "checksum": _checksum(table, text)})
+
+
+def _about(table: Any, metadata: Any) -> dict[str, Any]:
+    """What a batch of the file, which must be whole, says of itself."""
+    table.validate()
+    text = metadata[b"rarefy"]
+    if _checksum(table, text).encode() != metadata[b"checksum"]:
+        raise ValueError("the checksum is wrong")
+    return json.loads(text)  # type: ignore[no-any-return]
+
+
+def _checksum(table: Any, about: bytes) -> str:
+    """Of all that is made of a batch: its arrays, their types, and what is said about it."""
+    types = [(field.name, str(field.type)) for field in table.schema]
+    total = zlib.crc32(about + repr(types).encode())
+    for column in table.columns:
+        is_list = hasattr(column, "offsets")
+        for part in (column.offsets, column.values) if is_list else (column,):
+            total = zlib.crc32(part.to_numpy(), total)
+    return str(total)
 
 
 def _forget(mapped: mmap.mmap, prepared: Prepared) -> None:
