@@ -108,11 +108,15 @@ class StreamModel:
 
         The reader reads as the one did from which the model has learned; labels do not matter.
         """
+        own = reader.columns, reader.cross
         reader.names_wanted = False
         reader.columns = self.reading.columns._replace(label_needed=False)
         reader.cross = self.reading.cross
-        for prepared in self._prepared(reader):
-            yield self.store.scores(self.learner, prepared)
+        try:
+            for prepared in self._prepared(reader):
+                yield self.store.scores(self.learner, prepared)
+        finally:
+            reader.columns, reader.cross = own
 
     def _prepared(self, reader: Reader) -> Iterator[Prepared]:
         return prepared_ahead(reader, self.store)
