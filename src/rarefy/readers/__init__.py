@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from rarefy.config import choose
 from rarefy.errors import InputError
 from rarefy.readers.bad_lines import SHOWN, BadLines
 from rarefy.readers.batch import EXPECTED, Batch, Parsed, Problem, RoomPlace, Rooms, filled
-from rarefy.readers.columns import Columns, checked_columns
+from rarefy.readers.columns import Columns, checked_columns, checked_names
 from rarefy.readers.crosses import checked_crosses, with_crosses
 from rarefy.readers.faults import fault, line_end, without_invalid_lines
 from rarefy.readers.formats import (
@@ -33,7 +34,7 @@ def read(
     format: str | None = None,
     bad_lines: str = "stop",
     cross: Sequence[tuple[str, str]] = (),
-    classes: Sequence[str] = (),
+    classes: Sequence[Any] = (),
     label: str = "label",
     weight: str | None = None,
     text: Sequence[str] = (),
@@ -62,10 +63,10 @@ def read(
     columns = Columns(
         label,
         weight,
-        tuple(text),
-        tuple(categorical),
-        tuple(numeric),
-        tuple(ignore),
+        checked_names("text", text),
+        checked_names("categorical", categorical),
+        checked_names("numeric", numeric),
+        checked_names("ignore", ignore),
         delimiter,
         header,
         quotes,

@@ -1,6 +1,7 @@
 """Labels that are words: each has a number, in the order in which they came."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,16 +11,17 @@ from rarefy.errors import ConfigError
 from rarefy.hashing import hash_text
 
 
-def checked_classes(classes: Sequence[str]) -> tuple[str, ...]:
-    """The classes that a user names, if there are two at least, and all different."""
+def checked_classes(classes: Sequence[Any]) -> tuple[str, ...]:
+    """The names of all classes, two at least, and all different; numbers may be given as such."""
     if isinstance(classes, str):
         raise ConfigError(f"classes={classes!r}: a list of labels is expected.")
-    found = tuple(classes)
-    if not all(is_text(name) for name in found):
-        raise ConfigError(f"classes={found}: labels, as text, are expected.")
-    if len(set(found)) < len(found) or len(found) == 1:
-        raise ConfigError(f"classes={found}: two different labels or more are expected.")
-    return found
+    names = tuple(map(str, classes))
+    if not all(is_text(name) for name in names):
+        raise ConfigError(f"classes={names}: labels, as text, are expected.")
+    numbers = [number_or_none(name) for name in names]
+    if len(names) == 1 or len(set(names if None in numbers else numbers)) < len(names):
+        raise ConfigError(f"classes={','.join(names)}: two or more different labels are expected.")
+    return names
 
 
 class Labels:
