@@ -83,6 +83,10 @@ class SparseOnline(FromStreams, BaseEstimator):
 
     def _check_rows(self, X: Any, *, reset: bool, learning: bool = True) -> sparse.csr_array:
         """X as the engine needs it; with `reset` its columns become those of the estimator."""
+        if isinstance(X, Reader):
+            raise InputError("X is a reader, which fit_stream learns from; here give a matrix.")
+        if not reset:
+            self._refuse_matrix()
         check_structure(X)
         checks = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": False}
         try:
@@ -138,7 +142,6 @@ class SparseOnline(FromStreams, BaseEstimator):
         self.learner_, self.stream_ = learner, None
 
     def _learn_more(self, X: sparse.csr_array, y: Any, importance: Any) -> None:
-        self._refuse_matrix()
         rule, schedule = self._check_parameters()
         if (rule, schedule) != (self.learner_.rule, self.learner_.clock.schedule):
             raise ConfigError(
@@ -152,7 +155,6 @@ class SparseOnline(FromStreams, BaseEstimator):
         check_is_fitted(self)
         if isinstance(X, Reader):
             return self._stream_scores(X)
-        self._refuse_matrix()
         rows = self._check_rows(X, reset=False, learning=False)
         nothing = np.zeros(rows.shape[0])
         return self.learner_.scores(as_rows(rows, nothing, nothing))

@@ -249,7 +249,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
                 )
             self.classes_ = sorted_labels("classes", classes)
         elif classes is not None and not np.array_equal(
-            self.classes_, sorted_labels("classes", classes)
+            np.sort(self.classes_), sorted_labels("classes", classes)
         ):
             raise InputError(
                 f"classes={classes!r} is not the same as on the last call to partial_fit: "
@@ -258,8 +258,9 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
 
     def _encode(self, y: NDArray[Any]) -> NDArray[np.float64]:
         """-1 and +1 for two classes, else the number of the class."""
-        numbers_of_labels = np.searchsorted(self.classes_, y)
-        numbers_of_labels[numbers_of_labels == len(self.classes_)] = 0
+        order = np.argsort(self.classes_)  # a reader gives classes in the order that a user wants
+        numbers_of_labels = np.searchsorted(self.classes_, y, sorter=order)
+        numbers_of_labels = order[np.minimum(numbers_of_labels, len(order) - 1)]
         unseen = self.classes_[numbers_of_labels] != y
         if unseen.any():
             row = int(unseen.argmax())

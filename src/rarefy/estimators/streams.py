@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from rarefy.errors import ConfigError, InputError
 from rarefy.readers import Reader
@@ -39,6 +40,10 @@ class FromStreams:
         Afterwards `predict` and its like take readers, and matrices too unless it is a table.
         """
         estimator: SparseOnline = self
+        if not isinstance(reader, Reader):
+            raise InputError(
+                f"a reader is expected, as from rarefy.read, not a {type(reader).__name__}."
+            )
         with estimator._all_or_nothing():
             rule, schedule = estimator._check_parameters()
             if estimator.shuffle:
@@ -55,6 +60,7 @@ class FromStreams:
             estimator.stream_ = model
             estimator.learner_ = model.learner
             estimator.n_features_in_ = model.learner.n_features
+            estimator.__dict__.pop("feature_names_in_", None)
             estimator._adopt(model)
         return self
 
@@ -64,10 +70,9 @@ class FromStreams:
 
         A feature without a name is called by its index, or by its place.
         """
+        check_is_fitted(self)
         if self.stream_ is None:
-            raise AttributeError(
-                "weights_ by name are there after fit_stream; else use sparse_coef_."
-            )
+            raise AttributeError("weights_ are there after fit_stream; else use sparse_coef_.")
         kept, n_outputs = self.stream_.kept(), self.learner_.n_outputs
         names = kept.names or [str(key) for key in kept.keys.tolist()]
         if n_outputs == 1:
