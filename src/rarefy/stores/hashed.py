@@ -20,6 +20,8 @@ from rarefy.stores.base import Kept, Prepared, merged
 MOST_BITS = 31
 SHARED = 0x80
 
+_noting_owners = threading.Lock()  # not part of a store, which can be pickled
+
 
 class HashedStore:
     kind = "hashed"
@@ -29,11 +31,10 @@ class HashedStore:
         self.bits = bits
         self.n_slots = self.most_keys = 1 << bits
         self._owners = np.zeros(self.n_slots, np.uint8)
-        self._owners_lock = threading.Lock()
 
     def prepare(self, batch: Batch) -> Prepared:
         """The slots take the memory of the keys."""
-        with self._owners_lock:
+        with _noting_owners:
             _note_owners(batch.keys, self._owners)
         slots = batch.keys.view(np.int32)[: len(batch.keys)]
         return merged(batch, slots, self.n_slots - 1)
