@@ -24,6 +24,7 @@ from rarefy import ConfigError, InputError, SparseOnlineClassifier, SparseOnline
 from rarefy.cli import main
 from rarefy.losses import REGRESSION_LOSSES
 from rarefy.model_file import load_model
+from rarefy.readers.source import BLOCK_BYTES
 from tests import data
 
 PATH = "data.svm"
@@ -261,13 +262,12 @@ def test_what_cannot_be_learned(text, parameters, message):
 
 
 def test_a_class_that_comes_late_is_told_with_its_place():
-    Path(PATH).write_text("1 1:1\n-1 2:1\n" * 200_000 + "0 1:1\n")
-    assert Path(PATH).stat().st_size < 4 << 20
-    assert rarefy.train(PATH).classes_.tolist() == [-1, 0, 1]
-    Path("late.svm").write_text("1 1:1\n-1 2:1\n" * 400_000 + "0 1:1\n")
-    with pytest.raises(InputError, match=r"late\.svm:800001: the label is 0; one of the classes"):
-        rarefy.train("late.svm")
-    assert rarefy.train("late.svm", classes=[-1, 0, 1]).t_ == 800_001
+    n = BLOCK_BYTES // len("1 1:1\n-1 2:1\n") + 100
+    Path(PATH).write_text("1 1:1\n-1 2:1\n" * n + "0 1:1\n")
+    message = f"{PATH}:{2 * n + 1}: the label is 0; one of the classes -1, 1"
+    with pytest.raises(InputError, match=re.escape(message)):
+        rarefy.train(PATH)
+    assert rarefy.train(PATH, classes=[-1, 0, 1]).t_ == 2 * n + 1
 
 
 # --- an estimator is one in any state -------------------------------------------------------
