@@ -578,6 +578,17 @@ def test_columns_that_do_not_fit(tmp_path, message, case):
     assert str(caught.value).startswith(f"{path}: ")
 
 
+@pytest.mark.parametrize("first", ["1\t2\t1", f"ham\t{'text ' * 500}"], ids=["twice", "no label"])
+def test_a_file_without_a_header_is_told_of_the_option(tmp_path, first):
+    path = tmp_path / "data.tsv"
+    path.write_text(f"{first}\n{first}\n")
+    with pytest.raises(
+        InputError, match=r"no header, say so with header=False \(--no-header\)"
+    ) as e:
+        list(read(path))
+    assert len(str(e.value)) - len(str(path)) < 400
+
+
 @pytest.mark.parametrize(
     ("header", "message"),
     [

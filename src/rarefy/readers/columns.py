@@ -10,6 +10,8 @@ from rarefy.errors import ConfigError, InputError
 FLAGS = ("header", "quotes", "label_needed", "complete")
 KINDS = ("text", "categorical", "numeric", "ignore")
 SHOWN_COLUMNS = 50
+SHOWN_NAME = 30  # characters
+NO_HEADER = " If the file has no header, say so with header=False (--no-header)."
 
 
 class Columns(NamedTuple):
@@ -79,9 +81,10 @@ def roles_in(file: str, names: Sequence[str], columns: Columns) -> dict[str, str
     Label and weight are there to learn from, and may be absent otherwise.
     """
     there_are = f"the columns are {_listed(names)}"
+    no_header = NO_HEADER if columns.header else ""
     name, n_times = Counter(names).most_common(1)[0]
     if n_times > 1:
-        raise InputError(f"{file}: {n_times} columns are called {name!r}; {there_are}.")
+        raise InputError(f"{file}: {n_times} columns are called {name!r}; {there_are}.{no_header}")
     roles = {name: kind for kind in KINDS for name in getattr(columns, kind)}
     if columns.weight is not None:
         roles[columns.weight] = "weight"
@@ -94,7 +97,7 @@ def roles_in(file: str, names: Sequence[str], columns: Columns) -> dict[str, str
     if columns.label_needed and columns.label not in names:
         raise InputError(
             f"{file}: there is no column {columns.label!r} for the label; {there_are}. "
-            "Say which one it is with label=... (--label on the command line)."
+            f"Say which one it is with label=... (--label on the command line).{no_header}"
         )
     roles[columns.label] = "label"
     for name in names:
@@ -117,5 +120,6 @@ def complete_columns(columns: Columns, roles: Mapping[str, str]) -> Columns:
 
 
 def _listed(names: Sequence[str]) -> str:
-    listed = ", ".join(names[:SHOWN_COLUMNS])
+    shown = [n if len(n) <= SHOWN_NAME else f"{n[:SHOWN_NAME]}..." for n in names[:SHOWN_COLUMNS]]
+    listed = ", ".join(shown)
     return listed if len(names) <= SHOWN_COLUMNS else f"{listed}, ... ({len(names)} in all)"
