@@ -245,6 +245,23 @@ def test_standard_input_in_several_passes(folder):
     assert load_model("some.model").kept.weights.tolist() == expected.weights.tolist()
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("cache", [None, CACHE])
+def test_a_named_pipe_in_several_passes(folder, cache):
+    os.mkfifo("pipe.svm")
+    writing = threading.Thread(target=Path("pipe.svm").write_text, args=(svmlight_text(),))
+    writing.start()
+    try:
+        if cache is None:
+            with pytest.raises(rarefy.InputError, match="only once"):
+                train("pipe.svm", store="array")
+        else:
+            expected = train("data.svmlight", store="array")
+            assert train("pipe.svm", store="array", cache=cache) == expected
+    finally:
+        writing.join()
+
+
 def test_the_source_is_not_needed_as_long_as_it_seems_the_same(folder):
     expected = train("data.csv", cache=CACHE, **WITH_TEXT)
     source = Path("data.csv")

@@ -1,5 +1,6 @@
 """Readers: files in several formats to batches of rows; each text format has a compiled parser."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count
@@ -103,7 +104,7 @@ class Reader:
         self.skip_bad_lines = skip_bad_lines
         self.faults = BadLines(skip=skip_bad_lines)
         self._numbers = count()
-        self._stdin_was_read = False
+        self._read_once: set[str] = set()
 
     @property
     def n_bad_lines(self) -> int:
@@ -128,7 +129,7 @@ class Reader:
         self._numbers = count()  # of the blocks
         rooms = Rooms(n_rooms, groups=bool(self.cross), names=self.names_wanted)
         for file in self.files:
-            self._check_stdin(file)
+            self._check_pipe(file)
             format = self.format or recognise_binary(file)
             if format in BINARY_FORMATS:
                 for batch in self._arrow_batches(file, format, rooms):
@@ -174,12 +175,16 @@ class Reader:
             lambda message: self.faults.add(next(self._numbers), 1, [message]),
         )
 
-    def _check_stdin(self, file: str) -> None:
-        if file == STDIN and self._stdin_was_read:
+    def _check_pipe(self, file: str) -> None:
+        if file != STDIN and (os.path.isfile(file) or not os.path.exists(file)):
+            return
+        if file in self._read_once:
+            what = "standard input" if file == STDIN else "what is not a file"
             raise InputError(
-                "-: standard input can be read only once; for several passes name a file."
+                f"{file}: {what} can be read only once; for several passes name a file, or keep "
+                "the rows with cache=... (--cache)."
             )
-        self._stdin_was_read |= file == STDIN
+        self._read_once.add(file)
 
     def _open(self, file: str, block: Block) -> Opened | None:
         """How to parse the file that begins with the block, which is left without its header.
