@@ -429,7 +429,7 @@ class TestClasses:
     @pytest.mark.parametrize("classes", ["", "ham", "ham,ham", "1,2,1"])
     def test_two_different_classes_at_least(self, sms, classes):
         message = error_of("train", "sms.svm", "-o", "m", "--classes", classes)
-        assert "two different labels or more are expected" in message
+        assert "two or more different labels are expected" in message
 
     def test_one_label_alone_cannot_be_learned(self, folder):
         Path("one.csv").write_text("label,x\nham,1\nham,2\n")

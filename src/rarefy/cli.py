@@ -187,7 +187,7 @@ def train(
     rule_name = others.pop("rule") or ("adagrad-fobos" if loss in REGRESSION_LOSSES else "frda")
     rule, schedule = make_rule(rule_name, loss=loss, **others)
     check_multiclass(multiclass, loss)
-    own_loss = make_loss(loss, epsilon=epsilon, quantile=quantile)
+    own_loss = make_loss(loss, **given_to_loss(loss, epsilon=epsilon, quantile=quantile))
     store = store or ("table" if bits is None else "hashed")
     model = StreamModel(
         Task(rule, schedule, own_loss, multiclass, not no_intercept),
@@ -210,6 +210,15 @@ def train(
             f"{model_path}",
             err=True,
         )
+
+
+def given_to_loss(loss: str, **parameters: float | None) -> dict[str, float]:
+    """The parameters that were given; one that the loss does not have is a mistake."""
+    given = {name: value for name, value in parameters.items() if value is not None}
+    for name in given:
+        if name not in LOSSES[loss]._fields:
+            raise click.UsageError(f"--{name} has no meaning for the {loss} loss.")
+    return given
 
 
 # The parameters of `train` that say how to read.

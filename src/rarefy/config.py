@@ -107,12 +107,13 @@ def choose(name: str, value: Any, table: Mapping[str, Any]) -> Any:
     return table[value]
 
 
-def make_loss(loss: str, *, epsilon: Any = None, quantile: Any = None) -> Any:
-    """The loss that a user asks for; parameters that it does not have are checked all the same."""
+def make_loss(loss: str, **parameters: Any) -> Any:
+    """The loss that a user asks for; epsilon and quantile are checked even if it has neither."""
     given = {}
-    if epsilon is not None:
-        given["epsilon"] = check_number("epsilon", epsilon)
-    if quantile is not None:
+    if "epsilon" in parameters:
+        given["epsilon"] = check_number("epsilon", parameters["epsilon"])
+    if "quantile" in parameters:
+        quantile = parameters["quantile"]
         if not isinstance(quantile, numbers.Real) or not 0.0 < float(quantile) < 1.0:
             raise ConfigError(f"quantile={quantile!r}: a number between 0 and 1 is expected.")
         given["quantile"] = float(quantile)

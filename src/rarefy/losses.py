@@ -5,7 +5,7 @@ functions of two numbers, so that a loss can be read, tested and differentiated 
 """
 
 import math
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from rarefy.jit import compile_methods
 
@@ -131,14 +131,14 @@ class Quantile(NamedTuple):
         return -self.quantile if p < y else 1.0 - self.quantile
 
 
-MARGIN_LOSSES: dict[str, type] = {
+MARGIN_LOSSES: dict[str, Any] = {
     "hinge": Hinge,
     "squared_hinge": SquaredHinge,
     "logistic": Logistic,
     "modified_huber": ModifiedHuber,
     "perceptron": Perceptron,
 }
-REGRESSION_LOSSES: dict[str, type] = {
+REGRESSION_LOSSES: dict[str, Any] = {
     "squared": Squared,
     "huber": Huber,
     "epsilon_insensitive": EpsilonInsensitive,

@@ -159,7 +159,7 @@ def _parsed(data: bytes) -> Model:
     model = Model(
         **{
             **header,
-            "classes": checked_classes(header["classes"]),
+            "classes": checked_classes(texts(header["classes"])),
             "intercepts": tuple(header["intercepts"]),
             "reading": Reading(columns, checked_crosses(reading["cross"])),
         },
@@ -167,6 +167,13 @@ def _parsed(data: bytes) -> Model:
     )
     _check(model)
     return model
+
+
+def texts(found: Any) -> list[str]:
+    """The list, if it is one of texts."""
+    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+        raise ValueError("a list of texts is expected")
+    return found
 
 
 def _arrays_of(kept: Kept) -> dict[str, NDArray[Any]]:
