@@ -4,12 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rarefy.errors import ConfigError, DivergenceError, InputError, RarefyError
-from rarefy.jit import helper
-from rarefy.rules import rule
 
 if TYPE_CHECKING:
     from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
+    from rarefy.jit import helper
     from rarefy.readers import read
+    from rarefy.rules import rule
     from rarefy.training import train
 
 __version__ = "0.1.0"
@@ -27,11 +27,13 @@ __all__ = [
     "train",
 ]
 
-# Imported when first used; scikit-learn takes most of the time of a start.
+# Imported when first used; the compiler and scikit-learn take most of the time of a start.
 _LATE = {
     "SparseOnlineClassifier": "rarefy.estimators",
     "SparseOnlineRegressor": "rarefy.estimators",
+    "helper": "rarefy.jit",
     "read": "rarefy.readers",
+    "rule": "rarefy.rules",
     "train": "rarefy.training",
 }
 

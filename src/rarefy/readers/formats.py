@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 from rarefy.errors import InputError
 from rarefy.readers.batch import Parsed, Room
 from rarefy.readers.columns import Columns
-from rarefy.readers.csv_columns import open_csv_file
-from rarefy.readers.jsonl import begins_with_a_word, json_parser, label_at
 from rarefy.readers.labels import Labels
 from rarefy.readers.source import STDIN, Block, opened
 from rarefy.readers.svmlight import parse_svmlight
@@ -43,12 +41,16 @@ def open_vw(file: str, block: Block, columns: Columns, labels: Labels) -> Opened
 
 
 def open_json(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
+    from rarefy.readers.jsonl import begins_with_a_word, json_parser, label_at
+
     labels.settle(words=begins_with_a_word(block, columns.label))
     find_label = partial(label_at, name=columns.label)
     return Opened(json_parser(columns, labels), rows_are_lines=True, label_at=find_label)
 
 
 def open_csv(file: str, block: Block, columns: Columns, labels: Labels) -> Opened | None:
+    from rarefy.readers.csv_columns import open_csv_file
+
     csv = open_csv_file(file, block, columns, labels)
     if csv is None:
         return None
