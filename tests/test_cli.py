@@ -1006,3 +1006,16 @@ class TestProcesses:
         done = subprocess_run("train", "-", *options, "-o", "some.model", stdin=text)
         assert done.returncode in (1, 2)
         assert b"Traceback" not in done.stderr
+
+
+class TestDoubt:
+    """A warning where weights made predictions worse than none."""
+
+    def test_numbers_that_are_too_large(self, folder):
+        rows = [f"{n % 2},{(n * 7919) % 100_003}" for n in range(300)]
+        Path("large.csv").write_text("label,a\n" + "\n".join(rows) + "\n")
+        assert "worse than without any weights" in run("train", "large.csv", "-o", "m").stderr
+
+    def test_none_where_something_was_learned(self, folder):
+        Path("fine.csv").write_text("label,a\n" + "0,x\n1,y\n" * 100)
+        assert "Warning" not in run("train", "fine.csv", "-o", "m").stderr

@@ -746,3 +746,10 @@ def test_real_files(name, meaning):
     expected = parse(lzma.decompress(path.read_bytes()), meaning)
     assert not expected.bad_lines
     assert_same(reader, expected, meaning.word_labels)
+
+
+def test_a_file_without_rows_says_nothing_of_the_columns_of_others(tmp_path):
+    (tmp_path / "1.csv").write_text("label,a\n")
+    (tmp_path / "2.csv").write_text("label,a\n1,2.5\n")
+    batches = [batch for batch in read(tmp_path / "*.csv") if len(batch.labels)]
+    assert [batch.values.tolist() for batch in batches] == [[2.5]]

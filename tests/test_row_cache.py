@@ -22,10 +22,15 @@ from click.testing import CliRunner
 import rarefy
 from rarefy import row_cache
 from rarefy.cli import main
+from rarefy.losses import Logistic
 from rarefy.model_file import load_model
-from rarefy.readers import Reader
+from rarefy.readers import Reader, read
 from rarefy.readers.source import blocks
+from rarefy.rules.ogd import Ogd
+from rarefy.schedules import Constant
+from rarefy.stores import make_store
 from rarefy.stores.table import TableStore
+from rarefy.stream import StreamModel, Task
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -609,3 +614,17 @@ print(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
             peaks.append(int(done.stdout) // 1024)
     assert (tmp_path / "90.arrow").stat().st_size > 150 << 20
     assert max(peaks[2:]) - max(peaks[:2]) < 40, peaks
+
+
+def test_shared_weights_are_reported_from_the_cache_too(tmp_path):
+    text = "".join(f"{n % 2} {n % 40}:1\n" for n in range(200))
+    path = tmp_path / "rows.svm"
+    path.write_text(text)
+    reports = []
+    for _ in range(2):
+        store = make_store("hashed", bits=3)
+        model = StreamModel(Task(Ogd(), Constant(0.1), Logistic()), store)
+        model.learn(read(path), cache=tmp_path / "rows.arrow")
+        reports.append(store.report())
+    assert reports[0].startswith("8 of 8 weights are shared")
+    assert reports[1] == reports[0]

@@ -179,7 +179,7 @@ def rows_from(store: Store, rows: list[Features]) -> list[Features]:
     examples = examples_of(rows)
     batch = batch_of(examples)
     prepared = store.prepare(batch)
-    found = prepared.rows(examples.y)
+    found = prepared._replace(y=examples.y).rows()
     assert found.indptr[0] == 0
     assert found.indptr[-1] == len(found.indices) == len(found.values)
     assert prepared.batch.lines.tolist() == list(range(1, len(rows) + 1))
@@ -414,7 +414,7 @@ class TestErasing:
         model = StreamModel(task_of(chosen)[0], store, ("-1", "1"))
         largest = 0
         for prepared in map(store.prepare, InMemory(examples, (997,)).batches()):
-            store.learn(model.learner, prepared, prepared.batch.labels)
+            store.learn(model.learner, prepared)
             largest = max(largest, store.n_slots)
         assert all_of(model) == all_of(learned("array", chosen, examples))
         n_features = len(np.unique(examples.keys))
@@ -643,7 +643,7 @@ class TestMaxFeatures:
         n_slots = store.n_slots
         assert most / 0.75 < n_slots <= 2 * most / 0.75 or n_slots == 16
         for prepared in map(store.prepare, InMemory(frequent_and_rare(), (1,)).batches()):
-            store.learn(model.learner, prepared, prepared.batch.labels)
+            store.learn(model.learner, prepared)
             assert store.n_features <= most
             assert np.count_nonzero(store._entries[:, 1]) == store.n_features
             assert (store.n_slots, len(model.learner.state)) == (n_slots, n_slots)
@@ -750,7 +750,7 @@ def test_the_table_grows_with_its_features(stride):
     model = StreamModel(task_of({"rule": "ogd"})[0], store, ("-1", "1"))
     sizes = []
     for prepared in map(store.prepare, InMemory(examples, (1, 50, 333)).batches()):
-        store.learn(model.learner, prepared, prepared.batch.labels)
+        store.learn(model.learner, prepared)
         sizes.append(store.n_slots)
         assert store.n_features <= store.n_slots * 3 // 4
         assert store.n_slots <= max(4_096, 4 * store.n_features)

@@ -25,6 +25,7 @@ from rarefy.stores import DEFAULT_BITS, MOST_BITS, STORES, make_store
 from rarefy.stream import StreamModel, Task, predicted_labels, probabilities_of
 
 STDOUT = "-"
+ENOUGH_TO_DOUBT = 100  # examples
 NO_MEMORY = "there is not enough memory; try fewer --bits, or a smaller --max-features."
 
 
@@ -203,15 +204,27 @@ def train(
     saved = model_of(model, {"passes": passes, "data": data})
     save_model(model_path, saved)
     if not quiet:
-        report = model.store.report()
-        if report:
-            click.echo(report, err=True)
+        for remark in (model.store.report(), doubt(model)):
+            if remark:
+                click.echo(remark, err=True)
         click.echo(
             f"{saved.examples:,} examples, progressive loss {saved.progressive_loss:.5f}, "
             f"{len(saved.kept.weights):,} weights kept, {time.perf_counter() - start:.2f} s: "
             f"{model_path}",
             err=True,
         )
+
+
+def doubt(model: StreamModel) -> str:
+    """A warning, if what was learned made predictions worse than none."""
+    before = model.loss_without_weights()
+    if model.t < ENOUGH_TO_DOUBT or not model.learner.progressive_loss > before:
+        return ""
+    return (
+        f"Warning: predictions made while learning were worse than without any weights (loss "
+        f"{before:.5f}). Numbers may be too large for the steps: try --rule ftrl, smaller --eta0, "
+        f"or --categorical for columns that are names."
+    )
 
 
 def given_to_loss(loss: str, **parameters: float | None) -> dict[str, float]:

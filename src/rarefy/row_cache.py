@@ -21,6 +21,7 @@ import threading
 import uuid
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -52,24 +53,39 @@ class RowCache:
         self._store = store
         self._made_from = made_from(reader, store)
 
-    def batches(self) -> Iterator[Prepared]:
-        """All batches: from the cache, if there is a right one, else from the reader."""
+    def batches(self, finish: Callable[[Prepared], Prepared]) -> Iterator[Prepared]:
+        """All batches: from the cache, if there is a right one, else from the reader.
+
+        What is left to do with a batch, `finish`, is done in the readers' threads.
+        """
         if not self._is_right():
-            yield from self._recorded(prepared_ahead(self._reader, self._store))
+            yield from self._recorded(prepared_ahead(self._reader, self._store, finish))
             return
         with self.path.open("rb") as raw:
             mapped = mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ)
-        try:
+        with self._clear_errors():
             file = _opened(mapped)
             n_batches = file.num_record_batches - 1
             about = _about(*file.get_batch_with_custom_metadata(n_batches))
             self._reader.columns = checked_columns(Columns(*about["columns"]))
+            self._store.recall(about["findings"])
             self._reader.faults = BadLines(skip=self._reader.skip_bad_lines)
             if about["n_bad_lines"]:
                 self._reader.faults.add(0, about["n_bad_lines"], about["bad_lines"])
-            for prepared in ahead(partial(self._from_arrow, file, n) for n in range(n_batches)):
-                yield prepared
-                _forget(mapped, prepared)
+
+        def job(number: int) -> Prepared:
+            with self._clear_errors():
+                prepared = self._from_arrow(file, number)
+            return finish(prepared)
+
+        for prepared in ahead(partial(job, number) for number in range(n_batches)):
+            yield prepared
+            _forget(mapped, prepared)
+
+    @contextmanager
+    def _clear_errors(self) -> Iterator[None]:
+        try:
+            yield
         except _damages() as error:
             message = f"{self.path} is damaged; remove it, and it will be made anew."
             raise InputError(message) from error
@@ -110,6 +126,7 @@ class RowCache:
             if writer is not None:
                 end = {
                     "columns": self._reader.columns,
+                    "findings": self._store.findings(),
                     "n_bad_lines": self._reader.n_bad_lines,
                     "bad_lines": self._reader.bad_lines,
                 }
@@ -250,10 +267,12 @@ def _forget(mapped: mmap.mmap, prepared: Prepared) -> None:
         mapped.madvise(mmap.MADV_DONTNEED, 0, max(end, mmap.PAGESIZE))
 
 
-def prepared_ahead(reader: Reader, store: Store) -> Iterator[Prepared]:
-    """All batches of a reader, prepared for a store, in threads of their own."""
+def prepared_ahead(
+    reader: Reader, store: Store, finish: Callable[[Prepared], Prepared]
+) -> Iterator[Prepared]:
+    """All batches of a reader, prepared for a store and finished, in threads of their own."""
 
-    def prepare(make: Callable[[], Batch]) -> Prepared:
-        return store.prepare(make())
+    def job(make: Callable[[], Batch]) -> Prepared:
+        return finish(store.prepare(make()))
 
-    return ahead(partial(prepare, make) for make in reader.jobs(READY_ITEMS))
+    return ahead(partial(job, make) for make in reader.jobs(READY_ITEMS))

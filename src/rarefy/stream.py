@@ -1,5 +1,6 @@
 """A model that learns from, and predicts, what a reader gives."""
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -93,14 +94,18 @@ class StreamModel:
         reader.names_wanted = self.store.names_wanted
         rows = None if cache is None else RowCache(cache, reader, self.store)
         for _ in range(passes):
-            for prepared in self._prepared(reader) if rows is None else rows.batches():
+            if rows is None:
+                batches = prepared_ahead(reader, self.store, self._with_targets)
+            else:
+                batches = rows.batches(self._with_targets)
+            for prepared in batches:
                 if len(prepared.batch.labels) == 0:
                     continue
                 if not self.classes and not self.task.is_regression:
                     self.classes = classes_of(prepared.batch)
                     self._begin()
-                y = self._targets(prepared.batch)
-                self.store.learn(self.learner, prepared, y)
+                ready = prepared if prepared.y is not None else self._with_targets(prepared)
+                self.store.learn(self.learner, ready)
         self.reading = Reading(reader.columns, reader.cross)
 
     def scores(self, reader: Reader) -> Iterator[Floats]:
@@ -113,27 +118,39 @@ class StreamModel:
         reader.columns = self.reading.columns._replace(label_needed=False)
         reader.cross = self.reading.cross
         try:
-            for prepared in self._prepared(reader):
+            for prepared in prepared_ahead(reader, self.store, lambda prepared: prepared):
                 yield self.store.scores(self.learner, prepared)
         finally:
             reader.columns, reader.cross = own
 
-    def _prepared(self, reader: Reader) -> Iterator[Prepared]:
-        return prepared_ahead(reader, self.store)
+    def loss_without_weights(self) -> float:
+        """The loss of an example of class 1 if all weights are zero; NaN in regression."""
+        if self.task.is_regression:
+            return math.nan
+        learner = self.learner
+        if learner.n_outputs == 1:
+            return float(learner.loss.value(0.0, 1.0))
+        return float(learner.loss.value(np.zeros(learner.n_outputs), 0))
 
     def kept(self) -> Kept:
         """The weights that are not zero."""
         return self.store.kept(self.learner)
 
-    def _targets(self, batch: Batch) -> Floats:
-        """What the loss learns for each label; one that it cannot take is an error."""
+    def _with_targets(self, prepared: Prepared) -> Prepared:
+        """The batch with what the loss learns for each label, if that is known already.
+
+        A label that it cannot take is an error.
+        """
+        if self._learner is None:
+            return prepared
+        batch = prepared.batch
         y, accepted = self._encoded(batch)
         if np.isnan(y).any():
             row = int(np.isnan(y).argmax())
             raise InputError(
                 f"{batch.place(row)}: the label is {batch.label(row)}; {accepted} is expected."
             )
-        return y
+        return prepared._replace(y=y)
 
     def _encoded(self, batch: Batch) -> tuple[Floats, str]:
         """Targets, NaN where there is none for a label, and which labels there are targets for."""

@@ -121,7 +121,9 @@ def open_csv_file(file: str, block: Block, columns: Columns, labels: Labels) -> 
         labels.settle(words=not _are_numbers(given_labels[:1]))
     roles = {name: roles[name] for name in names}
     table = _table(roles, columns, labels)
-    return CsvFile(dialect, table, complete_columns(columns, roles), labels, n_header_lines)
+    if sample:  # a file without rows says nothing of the columns of others
+        columns = complete_columns(columns, roles)
+    return CsvFile(dialect, table, columns, labels, n_header_lines)
 
 
 class _Row(NamedTuple):

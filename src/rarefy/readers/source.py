@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rarefy.errors import InputError
 
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 2 << 20
 BLOCKS_IN_USE = 4  # may be parsed side by side
 LONGEST_LINE = 64 << 20
 STDIN = "-"

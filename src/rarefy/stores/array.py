@@ -35,12 +35,12 @@ class ArrayStore:
         slots = batch.keys.view(np.int32)[: len(batch.keys)]
         return merged(batch, slots, EVERY_BIT)
 
-    def learn(self, learner: Learner, prepared: Prepared, y: Floats) -> None:
+    def learn(self, learner: Learner, prepared: Prepared) -> None:
         n_features = int(prepared.places.max(initial=-1)) + 1
-        learner.learn(prepared.rows(y), n_features, restorable=False)
+        learner.learn(prepared.rows(), n_features, restorable=False)
 
     def scores(self, learner: Learner, prepared: Prepared) -> Floats:
-        rows = prepared.rows(prepared.batch.labels)
+        rows = prepared.rows()
         return learner.scores(without(rows, rows.indices >= learner.n_features))
 
     def kept(self, learner: Learner) -> Kept:
@@ -51,6 +51,12 @@ class ArrayStore:
     def slots_for(self, learner: Learner, keys: NDArray[np.uint64]) -> NDArray[Any]:
         learner.grow(int(keys.max(initial=0)) + 1)
         return keys.astype(np.int64)
+
+    def findings(self) -> dict[str, int]:
+        return {}
+
+    def recall(self, findings: dict[str, int]) -> None:
+        """There is nothing to recall."""
 
     def report(self) -> str:
         return ""

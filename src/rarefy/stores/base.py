@@ -21,8 +21,10 @@ class Prepared(NamedTuple):
 
     batch: Batch
     places: NDArray[Any]  # of the features: slots (int32), or keys (uint64) where slots may move
+    y: Floats | None = None  # what the loss learns for the labels, once that is known
 
-    def rows(self, y: Floats) -> Rows:
+    def rows(self) -> Rows:
+        y = self.batch.labels if self.y is None else self.y
         parts = (self.batch.indptr, self.places, self.batch.values, y, self.batch.importance)
         return Rows(*(read_only(part) for part in parts))
 
@@ -54,7 +56,7 @@ class Store(Protocol):
     def n_slots(self) -> int:
         """For how many features a learner needs room to begin with."""
 
-    def learn(self, learner: Learner, prepared: Prepared, y: Floats) -> None: ...
+    def learn(self, learner: Learner, prepared: Prepared) -> None: ...
 
     def scores(self, learner: Learner, prepared: Prepared) -> Floats: ...
 
@@ -62,6 +64,12 @@ class Store(Protocol):
 
     def slots_for(self, learner: Learner, keys: NDArray[np.uint64]) -> NDArray[Any]:
         """Slots for the keys of a model that was read; the store, and the learner, are empty."""
+
+    def findings(self) -> dict[str, int]:
+        """What preparing all the rows has brought to light, for the cache to keep."""
+
+    def recall(self, findings: dict[str, int]) -> None:
+        """What another store of this kind found in rows that come from a cache."""
 
     def report(self) -> str:
         """What a user should know about how the store fared; empty if nothing."""

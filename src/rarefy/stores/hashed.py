@@ -31,6 +31,7 @@ class HashedStore:
         self.bits = bits
         self.n_slots = self.most_keys = 1 << bits
         self._owners = np.zeros(self.n_slots, np.uint8)
+        self._recalled: dict[str, int] = {}
 
     def prepare(self, batch: Batch) -> Prepared:
         """The slots take the memory of the keys."""
@@ -39,11 +40,11 @@ class HashedStore:
         slots = batch.keys.view(np.int32)[: len(batch.keys)]
         return merged(batch, slots, self.n_slots - 1)
 
-    def learn(self, learner: Learner, prepared: Prepared, y: Floats) -> None:
-        learner.learn(prepared.rows(y), restorable=False)
+    def learn(self, learner: Learner, prepared: Prepared) -> None:
+        learner.learn(prepared.rows(), restorable=False)
 
     def scores(self, learner: Learner, prepared: Prepared) -> Floats:
-        return learner.scores(prepared.rows(prepared.batch.labels))
+        return learner.scores(prepared.rows())
 
     def kept(self, learner: Learner) -> Kept:
         places, weights = learner.nonzero()
@@ -53,11 +54,21 @@ class HashedStore:
     def slots_for(self, learner: Learner, keys: NDArray[np.uint64]) -> NDArray[Any]:
         return keys.astype(np.int64)
 
+    def findings(self) -> dict[str, int]:
+        if not self._recalled:
+            return {
+                "n_shared": int(np.count_nonzero(self._owners & SHARED)),
+                "n_used": int(np.count_nonzero(self._owners)),
+            }
+        return self._recalled
+
+    def recall(self, findings: dict[str, int]) -> None:
+        self._recalled = findings
+
     def report(self) -> str:
-        n_shared = int(np.count_nonzero(self._owners & SHARED))
+        n_shared, n_used = self.findings().values()
         if n_shared == 0:
             return ""
-        n_used = int(np.count_nonzero(self._owners))
         return (
             f"{n_shared:,} of {n_used:,} weights are shared by several features; "
             f"more bits than {self.bits} would make them fewer, and a table none."

@@ -61,13 +61,13 @@ class TableStore:
     def prepare(self, batch: Batch) -> Prepared:
         return merged(batch, batch.keys, EVERY_BIT)
 
-    def learn(self, learner: Learner, prepared: Prepared, y: Floats) -> None:
+    def learn(self, learner: Learner, prepared: Prepared) -> None:
         """Learn the rows; whenever the table is full, make room and go on."""
         batch = prepared.batch
         slots = np.empty(len(prepared.places), np.int32)
         self._reserve_text(batch.names)
-        begin = 0
-        while begin < len(y):
+        begin, n_rows = 0, len(batch.labels)
+        while begin < n_rows:
             end, self.n_features, self._name_bytes = _locate_or_insert(
                 read_only(batch.indptr),
                 read_only(prepared.places),
@@ -82,21 +82,21 @@ class TableStore:
                 slots,
             )
             if end > begin:
-                rows = prepared._replace(places=slots).rows(y)
+                rows = prepared._replace(places=slots).rows()
                 part = rows._replace(
                     indptr=rows.indptr[begin : end + 1],
                     y=rows.y[begin:end],
                     importance=rows.importance[begin:end],
                 )
                 learner.learn(part, restorable=False)
-            if end < len(y):
+            if end < n_rows:
                 self._make_room(learner, int(batch.indptr[end + 1] - batch.indptr[end]), batch, end)
             begin = end
 
     def scores(self, learner: Learner, prepared: Prepared) -> Floats:
         slots = np.empty(len(prepared.places), np.int32)
         _locate(read_only(prepared.places), self._entries, slots)
-        rows = prepared._replace(places=slots).rows(prepared.batch.labels)
+        rows = prepared._replace(places=slots).rows()
         return learner.scores(without(rows, slots == ABSENT))
 
     def slots_for(self, learner: Learner, keys: NDArray[np.uint64]) -> NDArray[Any]:
@@ -116,6 +116,12 @@ class TableStore:
         if self.names_wanted:
             names = [self._name(slot) for slot in slots.tolist()]
         return Kept(entries[:, 0].copy(), outputs, weights, names, entries[:, 1].astype(np.int64))
+
+    def findings(self) -> dict[str, int]:
+        return {}
+
+    def recall(self, findings: dict[str, int]) -> None:
+        """There is nothing to recall."""
 
     def report(self) -> str:
         if self.n_dropped == 0:
