@@ -142,7 +142,7 @@ def _mapped_blocks(raw: BinaryIO, path: str, block_bytes: int) -> Iterator[Block
         if end == 0:
             end = mapped.find(b"\n", begin + size, begin + LONGEST_LINE) + 1
             if end == 0 and last - begin > LONGEST_LINE:
-                raise _line_too_long(path)
+                raise _line_too_long(path, 1 + _newlines_before(mapped, begin))
             if end == 0 or end > last:
                 break
         block = Block(data, begin, end, last=False)
@@ -157,6 +157,11 @@ def _mapped_blocks(raw: BinaryIO, path: str, block_bytes: int) -> Iterator[Block
     rest = data[begin:].tobytes()
     if rest:
         yield padded(rest if rest.endswith(b"\n") else rest + b"\n", last=True)
+
+
+def _newlines_before(mapped: mmap.mmap, end: int) -> int:
+    starts = range(0, end, BLOCK_BYTES)
+    return sum(mapped[begin : min(begin + BLOCK_BYTES, end)].count(b"\n") for begin in starts)
 
 
 def _more(size: int, path: str) -> int:
@@ -179,25 +184,26 @@ def _forget(mapped: mmap.mmap, begin: int, end: int) -> None:
 
 
 def _streamed_blocks(stream: Any, path: str, block_bytes: int) -> Iterator[Block]:
-    rest, size = b"", block_bytes
+    rest, size, line = b"", block_bytes, 1
     while chunk := _read(stream, path, size):
         cut = chunk.rfind(b"\n") + 1
         if cut == 0:
             rest += chunk
             if len(rest) > LONGEST_LINE:
-                raise _line_too_long(path)
+                raise _line_too_long(path, line + rest.count(b"\n"))
             continue
         block = padded(rest + chunk[:cut], last=False)
         yield block
         size = block_bytes if block.rest > block.begin else _more(size, path)
+        line += block.data[: block.rest].tobytes().count(b"\n")
         rest = block.data[block.rest : block.end].tobytes() + chunk[cut:]
     if rest:
         yield padded(rest if rest.endswith(b"\n") else rest + b"\n", last=True)
 
 
-def _line_too_long(path: str) -> InputError:
+def _line_too_long(path: str, line: int) -> InputError:
     return InputError(
-        f"{path}: there is a line of more than {LONGEST_LINE >> 20} MiB; is this a text file?"
+        f"{path}:{line}:1: the line has more than {LONGEST_LINE >> 20} MiB; is this a text file?"
     )
 
 
