@@ -23,7 +23,8 @@ from rarefy.readers.formats import (
     recognise_binary,
 )
 from rarefy.readers.labels import Labels, checked_classes
-from rarefy.readers.source import STDIN, Block, blocks, expand, n_lines
+from rarefy.readers.scan import n_lines
+from rarefy.readers.source import STDIN, Block, blocks, expand
 
 BAD_LINES = ("stop", "skip")
 
@@ -149,7 +150,7 @@ class Reader:
             place = rooms.next(block.end - block.begin)
             parse = partial(self._parse, opened, file, block, next(self._numbers), line, place)
             if opened.rows_are_lines and not self.labels.are_words:
-                line += n_lines(block)
+                line += n_lines(block.data, block.begin, block.end)
                 yield partial(self._parse_with_crosses, parse)
             else:
                 batch, line = parse()

@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.jit import WINDOW, bytes_between, count_ones, helper, trailing_zeros
+from rarefy.jit import (
+    WINDOW,
+    bytes_between,
+    compiled_in_place,
+    count_ones,
+    helper,
+    trailing_zeros,
+)
+from rarefy.readers.numbers import NEWLINE
 
 SCANNED_BYTES = 1 << 14
 AT_ONCE = 8  # ends that are written without asking whether there are so many
@@ -52,3 +60,17 @@ def scanned(data: Any, begin: Any, end: Any, ends: NDArray[np.uint32]) -> Scan:
         count += n_found
         offset += np.uint64(WINDOW)
     return Scan(begin, np.uint64(0), count)
+
+
+@compiled_in_place
+def n_lines(data: Any, begin: int, end: int) -> int:
+    """How many newlines there are in a text that ends with one."""
+    total = np.uint64(0)
+    i = begin
+    while i + WINDOW <= end:
+        total += count_ones(bytes_between(data, i, NEWLINE, NEWLINE))
+        i += WINDOW
+    while i < end:
+        total += np.uint64(data[i] == NEWLINE)
+        i += 1
+    return np.int64(total)  # type: ignore[return-value]

@@ -24,7 +24,6 @@ BLOCK_BYTES = 2 << 20
 BLOCKS_IN_USE = 4  # may be parsed side by side
 LONGEST_LINE = 64 << 20
 STDIN = "-"
-NEWLINE = 10
 
 COMPRESSIONS = {
     b"\x1f\x8b": "gzip",
@@ -56,11 +55,6 @@ class Block:
 
 def padded(text: bytes, *, last: bool) -> Block:
     return Block(np.frombuffer(text + PADDING, np.uint8), 0, len(text), last=last)
-
-
-def n_lines(block: Block) -> int:
-    """How many newlines there are in a block."""
-    return int(np.count_nonzero(block.data[block.begin : block.end] == NEWLINE))
 
 
 def expand(paths: Iterable[str | Path]) -> list[str]:
