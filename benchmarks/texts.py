@@ -11,11 +11,16 @@ LETTERS = np.array(list("etaoinshrdlucmfwypvbgkqjxz"))
 CLICK_COLUMNS = 12
 
 
-def write_rows(path: Path, rows: list[str], n_bytes: int, header: str = "") -> Path:
+def write_rows(path: Path, rows: list[str], n_bytes: int) -> Path:
+    text = "".join(rows).encode()
+    return write_times(path, rows, -(-n_bytes // len(text)))
+
+
+def write_times(path: Path, rows: list[str], times: int, header: str = "") -> Path:
     text = "".join(rows).encode()
     with path.open("wb") as file:
         file.write(header.encode())
-        while file.tell() < n_bytes:
+        for _ in range(times):
             file.write(text)
     return path
 
