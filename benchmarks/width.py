@@ -8,7 +8,6 @@ from typing import Any
 
 import numba
 import numpy as np
-from rarefy.store import new_state
 
 from benchmarks.data import zipf_rows
 from benchmarks.tables import markdown_table
@@ -21,6 +20,7 @@ from rarefy.learner import Learner
 from rarefy.losses import Logistic
 from rarefy.rows import as_rows
 from rarefy.rules import RULES
+from rarefy.state import new_state
 
 WIDTHS = (10_000, 100_000, 1_000_000, 10_000_000)
 NAMES = ("ogd", "rda", "fobos", "fr-comid", "frda", "ftprl", "ftpfrl", "ftrl")

@@ -1019,3 +1019,11 @@ class TestDoubt:
     def test_none_where_something_was_learned(self, folder):
         Path("fine.csv").write_text("label,a\n" + "0,x\n1,y\n" * 100)
         assert "Warning" not in run("train", "fine.csv", "-o", "m").stderr
+
+
+def test_probabilities_of_modified_huber_are_those_of_the_classifier(folder, binary):
+    train("binary.svm", "--loss", "modified_huber")
+    found = predictions("some.model", "binary.svm", "--probabilities")
+    estimator = SparseOnlineClassifier(loss="modified_huber").fit(binary.csr, binary.y)
+    expected = estimator.predict_proba(binary.csr)[:, 1]
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)

@@ -16,13 +16,15 @@ from rarefy.intensity import Basis
 from rarefy.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model_file import check_place, load_model, model_of, save_model
 from rarefy.multiclass import MULTICLASS, check_multiclass
+from rarefy.probabilities import LOSSES_WITH_PROBABILITIES
+from rarefy.probabilities import probabilities as probabilities_of
 from rarefy.readers import BAD_LINES, Reader, read
 from rarefy.readers.formats import FORMATS
 from rarefy.replacing import replacing
 from rarefy.rules import ALIASES, RULES
 from rarefy.schedules import SCHEDULES
 from rarefy.stores import DEFAULT_BITS, MOST_BITS, STORES, make_store
-from rarefy.stream import StreamModel, Task, predicted_labels, probabilities_of
+from rarefy.stream import StreamModel, Task, predicted_labels
 
 STDOUT = "-"
 ENOUGH_TO_DOUBT = 100  # examples
@@ -248,7 +250,9 @@ READING = (
 @data_options
 @click.option("-o", "--output", default=STDOUT, help="Where to write the predictions.")
 @click.option("--scores", is_flag=True, help="Scores instead of labels, one a class.")
-@click.option("--probabilities", is_flag=True, help="Probabilities instead (logistic loss).")
+@click.option(
+    "--probabilities", is_flag=True, help="Probabilities instead (logistic, modified_huber)."
+)
 def predict(
     model_path: str,
     data: tuple[str, ...],
@@ -272,14 +276,14 @@ def predict(
     if output != STDOUT:
         check_place(output)
     saved = load_model(model_path)
-    if probabilities and saved.loss != "logistic":
+    if probabilities and saved.loss not in LOSSES_WITH_PROBABILITIES:
         raise click.UsageError(f"the model has the {saved.loss} loss, which has no probabilities.")
     reader = read(*data, format=format, bad_lines=bad_lines, classes=saved.classes)
     model = saved.scorer()
     with predictions_file(output) as file:
         for batch in model.scores(reader):
             if probabilities:
-                lines = table_lines(probabilities_of(model, batch))
+                lines = table_lines(probabilities_of(saved.loss, model.learner.loss, batch))
             elif scores or model.task.is_regression:
                 lines = table_lines(batch)
             else:

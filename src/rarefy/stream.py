@@ -13,7 +13,7 @@ from rarefy.engine import LARGEST_VALUE
 from rarefy.errors import InputError
 from rarefy.learner import Learner
 from rarefy.losses import LOSSES, REGRESSION_LOSSES
-from rarefy.multiclass import Softmax, multiclass_loss
+from rarefy.multiclass import multiclass_loss
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
 from rarefy.readers.columns import Columns
@@ -215,18 +215,3 @@ def predicted_labels(model: StreamModel, scores: Floats) -> list[str]:
     """The class with the highest score, for each row."""
     winners = scores[:, 0] > 0.0 if scores.shape[1] == 1 else scores.argmax(axis=1)
     return [model.classes[winner] for winner in winners.astype(np.int64).tolist()]
-
-
-def probabilities_of(model: StreamModel, scores: Floats) -> Floats:
-    """From scores of the logistic loss: of the second class, or one for each of many."""
-    if isinstance(model.learner.loss, Softmax):
-        odds = np.exp(scores - scores.max(axis=1, keepdims=True))
-        softmax: Floats = odds / odds.sum(axis=1, keepdims=True)
-        return softmax
-    each: Floats = 0.5 * (1.0 + np.tanh(0.5 * scores))
-    if each.shape[1] == 1:
-        return each
-    total = each.sum(axis=1, keepdims=True)
-    shares = np.full_like(each, 1.0 / each.shape[1])
-    np.divide(each, total, out=shares, where=total > 0.0)
-    return shares

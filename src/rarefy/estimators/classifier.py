@@ -14,12 +14,13 @@ from rarefy.errors import InputError
 from rarefy.estimators.base import SparseOnline
 from rarefy.learner import Learner
 from rarefy.losses import MARGIN_LOSSES
-from rarefy.multiclass import Softmax, check_multiclass, multiclass_loss
+from rarefy.multiclass import check_multiclass, multiclass_loss
+from rarefy.probabilities import LOSSES_WITH_PROBABILITIES, probabilities
 from rarefy.stream import StreamModel
 
 
 def _has_probabilities(estimator: "SparseOnlineClassifier") -> bool:
-    if estimator.loss in ("logistic", "modified_huber"):
+    if estimator.loss in LOSSES_WITH_PROBABILITIES:
         return True
     raise AttributeError(
         f"predict_proba needs loss='logistic' or 'modified_huber', not {estimator.loss!r}."
@@ -177,17 +178,8 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, from the logistic or modified Huber loss."""
         scores = self._scores(X)
-        if self.loss == "modified_huber":
-            positive = (np.clip(scores, -1.0, 1.0) + 1.0) / 2.0
-        elif isinstance(self.learner_.loss, Softmax):
-            positive = np.exp(scores - scores.max(axis=1, keepdims=True))
-        else:
-            positive = 0.5 * (1.0 + np.tanh(0.5 * scores))
-        if positive.shape[1] == 1:
-            return np.hstack([1.0 - positive, positive])
-        total = positive.sum(axis=1, keepdims=True)
-        even = np.full_like(positive, 1.0 / positive.shape[1])
-        return np.divide(positive, total, out=even, where=total > 0.0)  # type: ignore[no-any-return]
+        found = probabilities(self.loss, self.learner_.loss, scores)
+        return np.hstack([1.0 - found, found]) if found.shape[1] == 1 else found
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
