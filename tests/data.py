@@ -177,3 +177,13 @@ def range_problem(n: int = 600, factor: float = 1000.0) -> Problem:
     other = np.where(rng.random(n) < 0.5, rng.normal(0.0, 1.0, n) + 0.5 * y, 0.0)
     X = np.column_stack([small, factor * small, other])
     return Problem(sp.csr_matrix(X), X, y)
+
+
+def svmlight_text(problem: Problem) -> str:
+    """The rows as they are: columns out of order, twice, or zero."""
+    lines = []
+    for row, label in enumerate(problem.y):
+        part = slice(problem.csr.indptr[row], problem.csr.indptr[row + 1])
+        entries = zip(problem.csr.indices[part], problem.csr.data[part], strict=True)
+        lines.append(" ".join([f"{label:.17g}", *(f"{i}:{float(v)!r}" for i, v in entries)]))
+    return "\n".join(lines) + "\n"

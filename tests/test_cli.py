@@ -30,16 +30,6 @@ N_FEATURES = 25
 # --- data as text, and commands -------------------------------------------------------------
 
 
-def svmlight_text(problem: data.Problem) -> str:
-    """The rows as they are: columns out of order, twice, or zero."""
-    lines = []
-    for row, label in enumerate(problem.y):
-        part = slice(problem.csr.indptr[row], problem.csr.indptr[row + 1])
-        entries = zip(problem.csr.indices[part], problem.csr.data[part], strict=True)
-        lines.append(" ".join([f"{label:.17g}", *(f"{i}:{float(v)!r}" for i, v in entries)]))
-    return "\n".join(lines) + "\n"
-
-
 def vw_text(svmlight: str) -> str:
     return re.sub(r"(?m)^(\S+)", r"\1 |", svmlight)
 
@@ -63,10 +53,10 @@ def multiclass() -> data.Problem:
 def folder(tmp_path, monkeypatch, binary, regression, multiclass) -> Path:
     """The working directory, with data in it."""
     monkeypatch.chdir(tmp_path)
-    Path("multiclass.svm").write_text(svmlight_text(multiclass))
-    Path("binary.svm").write_text(svmlight_text(binary))
-    Path("binary.vw").write_text(vw_text(svmlight_text(binary)))
-    Path("regression.svm").write_text(svmlight_text(regression))
+    Path("multiclass.svm").write_text(data.svmlight_text(multiclass))
+    Path("binary.svm").write_text(data.svmlight_text(binary))
+    Path("binary.vw").write_text(vw_text(data.svmlight_text(binary)))
+    Path("regression.svm").write_text(data.svmlight_text(regression))
     return tmp_path
 
 

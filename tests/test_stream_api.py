@@ -36,15 +36,6 @@ OWN_PARAMETERS = {
 }
 
 
-def svmlight_text(problem: data.Problem) -> str:
-    lines = []
-    for row, label in enumerate(problem.y):
-        part = slice(problem.csr.indptr[row], problem.csr.indptr[row + 1])
-        entries = zip(problem.csr.indices[part], problem.csr.data[part], strict=True)
-        lines.append(" ".join([f"{label:.17g}", *(f"{i}:{float(v)!r}" for i, v in entries)]))
-    return "\n".join(lines) + "\n"
-
-
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -55,7 +46,7 @@ def problem(kind: str) -> data.Problem:
     """A problem that lies in PATH too; the last column occurs."""
     found = data.problem(kind, n=150, d=20)
     assert found.dense[:, -1].any()
-    Path(PATH).write_text(svmlight_text(found))
+    Path(PATH).write_text(data.svmlight_text(found))
     return found
 
 
