@@ -1,0 +1,60 @@
+"""The command line: a module a command, imported when it is used."""
+
+import os
+import sys
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+
+import click
+
+from rarefy import quick_start  # noqa: F401
+from rarefy.errors import RarefyError
+
+COMMANDS = ("train", "predict")
+NO_MEMORY = "there is not enough memory; try fewer --bits, or a smaller --max-features."
+
+
+class Commands(click.Group):
+    """Turns the library's errors into one line and exit code 1."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"rarefy.cli.{name}"), name)
+        return command
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except RarefyError as error:
+            raise click.ClickException(str(error)) from error
+        except BrokenPipeError:
+            raise  # who reads the output has seen enough; click ends without a word
+        except OSError as error:
+            raise click.ClickException(f"{error.filename}: {error.strerror}.") from error
+        except MemoryError as error:
+            raise click.ClickException(NO_MEMORY) from error
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="rarefy")
+def main() -> None:
+    """Sparse online learning that keeps the rare features that matter.
+
+    Exit codes: 0 done; 1 the data or the parameters are wrong; 2 the command is wrong.
+    """
+
+
+def run() -> None:
+    """The command as a process, which ends at once: tidying up would take an eighth of a second."""
+    try:
+        main()
+    except SystemExit as end:
+        with suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(int(end.code or 0))

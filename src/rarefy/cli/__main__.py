@@ -1,0 +1,5 @@
+"""`python -m rarefy.cli`."""
+
+from rarefy.cli import run
+
+run()

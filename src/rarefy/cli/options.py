@@ -1,0 +1,95 @@
+"""Options that several commands have, and what all of them report."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from rarefy.intensity import Basis
+from rarefy.readers import BAD_LINES, Reader
+from rarefy.readers.formats import FORMATS
+from rarefy.rules import ALIASES, RULES
+from rarefy.schedules import SCHEDULES
+
+
+class Names(click.ParamType):  # type: ignore[type-arg]
+    """Names with commas between them."""
+
+    name = "NAME,..."
+
+    def convert(self, value: Any, param: Any, context: Any) -> tuple[str, ...]:
+        return value if isinstance(value, tuple) else tuple(value.split(","))
+
+
+def options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Several options as one decorator."""
+
+    def decorate(command: Any) -> Any:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorate
+
+
+def names_option(*flags: str, help: str) -> Callable[[Any], Any]:
+    return click.option(*flags, type=Names(), default=(), help=help)
+
+
+data_options = options(
+    click.argument("data", nargs=-1, required=True),
+    click.option("--format", type=click.Choice(FORMATS), help="Told from the data."),
+    click.option("--bad-lines", type=click.Choice(BAD_LINES), default="stop", show_default=True),
+)
+column_options = options(
+    click.option("--label", default="label", show_default=True, help="Column of the labels."),
+    click.option("--weight", help="Column of the importance of a row."),
+    names_option("--text", help="Columns to cut into words and word pairs."),
+    names_option("--categorical", help="Columns whose values are names."),
+    names_option("--numeric", help="Columns whose values are numbers."),
+    names_option("--ignore", help="Columns to pass over."),
+    click.option("--delimiter", help="Of CSV; told from the first line."),
+    click.option(
+        "--header/--no-header", default=True, help="Of CSV; without one, columns are 1, 2."
+    ),
+    click.option("--quotes/--no-quotes", default=True, help="Whether CSV fields may be quoted."),
+    click.option(
+        "--cross",
+        type=Names(),
+        multiple=True,
+        metavar="A,B",
+        help="Every feature of namespace or column A times every one of B; may be repeated.",
+    ),
+    names_option("--classes", help="All labels that may come; told from the first rows."),
+)
+rule_options = options(
+    click.option(
+        "--rule",
+        type=click.Choice([*RULES, *ALIASES]),
+        help="Default: frda, or adagrad-fobos for regression.",
+    ),
+    click.option("--l1", type=float, help="More of it, fewer weights."),
+    click.option("--l2", type=float),
+    click.option("--q", type=float, help="Norm of the feature-aware penalty: 1, 2, inf, ..."),
+    click.option("--basis", type=click.Choice([basis.name.lower() for basis in Basis])),
+    click.option("--cap", type=float, help="Upper bound of that norm."),
+    click.option("--eta0", type=float, help="The first step."),
+    click.option("--beta", type=float),
+    click.option("--schedule", type=click.Choice(list(SCHEDULES))),
+    click.option("--truncate-every", type=int),
+    click.option("--threshold", type=float),
+    click.option("--cumulative", is_flag=True, help="Cumulative penalty (fobos, fr-comid)."),
+)
+
+
+# The parameters of `train` that say how to read.
+READING = (
+    *("format", "bad_lines", "cross", "classes", "label", "weight", "text", "categorical"),
+    *("numeric", "ignore", "delimiter", "header", "quotes"),
+)
+
+
+def report_bad_lines(reader: Reader) -> None:
+    if reader.n_bad_lines:
+        shown = "\n  ".join(reader.bad_lines)
+        click.echo(f"{reader.n_bad_lines:,} bad lines were skipped, first:\n  {shown}", err=True)

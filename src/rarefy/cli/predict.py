@@ -1,0 +1,75 @@
+"""`rarefy predict`."""
+
+from contextlib import AbstractContextManager
+from typing import IO, Any
+
+import click
+
+from rarefy.cli.options import data_options, report_bad_lines
+from rarefy.model_file import check_place, load_model
+from rarefy.probabilities import LOSSES_WITH_PROBABILITIES
+from rarefy.probabilities import probabilities as probabilities_of
+from rarefy.readers import read
+from rarefy.replacing import replacing
+from rarefy.stream import predicted_labels
+
+STDOUT = "-"
+
+
+@click.command()
+@click.argument("model_path", metavar="MODEL")
+@data_options
+@click.option("-o", "--output", default=STDOUT, help="Where to write the predictions.")
+@click.option("--scores", is_flag=True, help="Scores instead of labels, one a class.")
+@click.option(
+    "--probabilities", is_flag=True, help="Probabilities instead (logistic, modified_huber)."
+)
+def predict(
+    model_path: str,
+    data: tuple[str, ...],
+    format: str | None,
+    bad_lines: str,
+    output: str,
+    scores: bool,
+    probabilities: bool,
+) -> None:
+    """Predict DATA with MODEL, a line each.
+
+    With two classes the score, or the probability, is that of the second one; with more, there is
+    one for each, in the order of the classes, with a tab between them.
+
+    \b
+    Example:
+      rarefy predict reviews.model new.svm --probabilities
+    """
+    if scores and probabilities:
+        raise click.UsageError("choose between --scores and --probabilities.")
+    if output != STDOUT:
+        check_place(output)
+    saved = load_model(model_path)
+    if probabilities and saved.loss not in LOSSES_WITH_PROBABILITIES:
+        raise click.UsageError(f"the model has the {saved.loss} loss, which has no probabilities.")
+    reader = read(*data, format=format, bad_lines=bad_lines, classes=saved.classes)
+    model = saved.scorer()
+    with predictions_file(output) as file:
+        for batch in model.scores(reader):
+            if probabilities:
+                lines = table_lines(probabilities_of(saved.loss, model.learner.loss, batch))
+            elif scores or model.task.is_regression:
+                lines = table_lines(batch)
+            else:
+                lines = predicted_labels(model, batch)
+            file.write("\n".join(lines) + "\n" if lines else "")
+    report_bad_lines(reader)
+
+
+def predictions_file(path: str) -> AbstractContextManager[IO[str]]:
+    """Where predictions go; an older file stays as it is until all of them are there."""
+    return click.open_file(path, "w") if path == STDOUT else replacing(path, "w", encoding="utf-8")
+
+
+def table_lines(numbers: Any) -> list[str]:
+    """Numbers as text, a row a line, in full precision."""
+    if numbers.shape[1] == 1:
+        return list(map(str, numbers.ravel().tolist()))
+    return ["\t".join(map(str, row)) for row in numbers.tolist()]
