@@ -7,6 +7,7 @@ from rarefy.errors import ConfigError, DivergenceError, InputError, RarefyError
 
 if TYPE_CHECKING:
     from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
+    from rarefy.estimators.saving import load
     from rarefy.jit import helper
     from rarefy.readers import read
     from rarefy.rules import rule
@@ -22,6 +23,7 @@ __all__ = [
     "SparseOnlineClassifier",
     "SparseOnlineRegressor",
     "helper",
+    "load",
     "read",
     "rule",
     "train",
@@ -32,6 +34,7 @@ _LATE = {
     "SparseOnlineClassifier": "rarefy.estimators",
     "SparseOnlineRegressor": "rarefy.estimators",
     "helper": "rarefy.jit",
+    "load": "rarefy.estimators.saving",
     "read": "rarefy.readers",
     "rule": "rarefy.rules",
     "train": "rarefy.training",

@@ -158,14 +158,14 @@ def make_rule(
                 f"{values}: the rule {name} is given as an object and has its parameters already; "
                 f"set them there."
             )
-        instance = _check_object(rule)
+        instance = check_object(rule)
     else:
         instance = _build(name, cls, given)
     default_eta0 = STEEP_LOSS_STEPS.get(loss, DEFAULT_STEP)
     return instance, _schedule(cls, schedule, eta0, default_eta0)
 
 
-def _check_object(rule: Any) -> Any:
+def check_object(rule: Any) -> Any:
     """A rule that was given as an object, if what it has of the usual parameters makes sense."""
     for parameter, value in rule._asdict().items():
         if parameter in RANGES and value is not None:

@@ -43,9 +43,9 @@ def _learn(
 ) -> tuple[Clock, int]:
     """Learn the rows in order; the clock afterwards and how many rows went well.
 
-    `intercept` has one row of state, or none; `progress` gathers the weighted sum of losses and
-    the sum of weights; `far` says that the state does not fit the cache, so that asking for the
-    next row's coordinates ahead of time pays.
+    `intercept` has one row of state, or none; `progress` gathers the weighted sum of losses, the
+    sum of weights, and that of right answers; `far` says that the state does not fit the cache, so
+    that asking for the next row's coordinates ahead of time pays.
     """
     n_rows = len(rows.y)
     for row in range(n_rows):
@@ -70,6 +70,7 @@ def _learn(
             return clock, row
         progress[0] += importance * loss.value(score, rows.y[row])
         progress[1] += importance
+        progress[2] += importance * ((score > 0.0) == (rows.y[row] > 0.0))
 
         if slope == 0.0 and not rule.steps_without_gradient():
             continue
@@ -129,6 +130,7 @@ def _learn_classes(
                 return clock, row
         progress[0] += importance * loss.value(scores, label)
         progress[1] += importance
+        progress[2] += importance * (scores.argmax() == label)
 
         for z in range(n_classes):
             if slopes[z] == 0.0 and not rule.steps_without_gradient():

@@ -41,7 +41,7 @@ class Learner:
         self.state = new_state(n_fields, n_features * n_outputs)
         n_intercept_fields = len(self.intercept_rule.state_fields)
         self.intercept_state = new_state(n_intercept_fields, n_outputs if fit_intercept else 0)
-        self.progress = np.zeros(2)
+        self.progress = np.zeros(3)  # weighted: losses, examples, right answers
 
     @property
     def t(self) -> int:
@@ -51,7 +51,7 @@ class Learner:
     @property
     def progressive_loss(self) -> float:
         """Mean loss of the predictions that were made just before each example was learned."""
-        total, weight = self.progress
+        total, weight, _ = self.progress
         return float(total / weight) if weight else 0.0
 
     def grow(self, n_features: int) -> None:
@@ -138,13 +138,40 @@ class Learner:
 
     def nonzero(self) -> tuple[NDArray[np.int64], Floats]:
         """The slots with a weight that is not zero, and the weights."""
-        nonzero = engine_for(self.rule, self.loss).nonzero
+        count = self.n_nonzero()
+        slots, weights = np.empty(count, np.int64), np.empty(count)
+        self._nonzero(slots, weights)
+        return slots, weights
+
+    def n_nonzero(self) -> int:
+        """How many weights are not zero."""
+        return self._nonzero(np.empty(0, np.int64), np.empty(0))
+
+    def _nonzero(self, slots: NDArray[np.int64], weights: Floats) -> int:
         clock = next_round(self.rule, self.clock)
         state = self.state[: self.n_features * self.n_outputs]
-        count = nonzero(self.rule, clock, state, np.empty(0, np.int64), np.empty(0))
-        slots, weights = np.empty(count, np.int64), np.empty(count)
-        nonzero(self.rule, clock, state, slots, weights)
-        return slots, weights
+        nonzero = engine_for(self.rule, self.loss).nonzero
+        return int(nonzero(self.rule, clock, state, slots, weights))
+
+    def used(self) -> NDArray[np.int64]:
+        """The features that carry state; that of the others is zero in every bit."""
+        bits = self.state[: self.n_features * self.n_outputs].view(np.uint64)
+        return np.flatnonzero(bits.reshape(self.n_features, -1).any(axis=1))
+
+    def state_of(self, features: NDArray[Any]) -> Floats:
+        """The state of some features, (feature, output, field)."""
+        return self._by_feature()[features]
+
+    def set_state_of(self, features: NDArray[Any], state: Floats) -> None:
+        """The opposite; there is room for the features already."""
+        own = self._by_feature()
+        own[features] = state.reshape(len(features), *own.shape[1:])
+
+    def _by_feature(self) -> Floats:
+        rows = self.state[: self.n_features * self.n_outputs]
+        by_feature = rows.reshape(self.n_features, self.n_outputs, rows.shape[1])
+        fields = slice(len(self.rule.state_fields))
+        return by_feature[:, :, fields]  # type: ignore[no-any-return]
 
     def usefulness(self, counts: NDArray[Any]) -> Floats:
         """How much each feature would be missed; -inf: not at all, the rule has forgotten it.

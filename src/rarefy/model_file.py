@@ -2,22 +2,26 @@
 
 rarefy model 1\\n
 length of the header, 8 bytes, little-endian
-header: JSON with the parameters of training, what prediction needs, and which arrays follow
+header: JSON with what was learned, from what, and how, and which arrays follow
 the arrays, little-endian, one after the other
 CRC-32 of all that, 4 bytes
+
+A slim model has the weights that are not zero. Any other has the state of every feature instead,
+from which weights follow, and with which learning goes on as if it had never stopped.
 """
 
 import json
 import math
+import re
 import zlib
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rarefy.config import choose
+from rarefy.clock import Clock
+from rarefy.descriptions import built, described
 from rarefy.errors import ConfigError, InputError
 from rarefy.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.multiclass import MULTICLASS
@@ -26,12 +30,13 @@ from rarefy.readers.crosses import checked_crosses
 from rarefy.readers.labels import checked_classes
 from rarefy.replacing import replacing
 from rarefy.rules.ogd import Ogd
-from rarefy.schedules import Constant
-from rarefy.stores import Kept, Store, check_store, make_store
+from rarefy.schedules import SCHEDULES, Constant
+from rarefy.stores import STATE_ARRAYS, Arrays, Kept, check_store, make_store
 from rarefy.stream import Reading, StreamModel, Task
 
-MAGIC = b"rarefy model 1\n"
-ARRAYS = {
+VERSION = 1
+MAGIC = b"rarefy model %d\n" % VERSION
+KEPT_ARRAYS = {
     "keys": "<u8",
     "outputs": "<i8",
     "weights": "<f8",
@@ -39,57 +44,103 @@ ARRAYS = {
     "name_ends": "<i8",
     "name_text": "|u1",
 }
+ARRAYS = {**KEPT_ARRAYS, **STATE_ARRAYS, "intercept_state": "<f8"}
+CLOCK_FIELDS = Clock._fields[1:]  # without the schedule
+NOTHING_KEPT = Kept(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0), None, None)
 
 
 class Model(NamedTuple):
-    """What a prediction needs, and how the model came to be."""
+    """What a file says: all that a prediction needs, and how the model came to be."""
 
-    loss: str
-    multiclass: str
+    task: Task
     classes: tuple[str, ...]
     store: dict[str, Any]
     reading: Reading
     intercepts: tuple[float, ...]
-    parameters: dict[str, Any]
+    parameters: dict[str, Any]  # that the user gave
     examples: int
-    progressive_loss: float
+    progress: tuple[float, ...]  # weighted sums of losses, examples and right answers
     kept: Kept
+    run: dict[str, Any] | None = None  # how to go on with a run that has not come to its end
+    state: Arrays | None = None  # None: slim, it cannot go on learning
+    clock: tuple[float, ...] = ()
+    matrix: dict[str, Any] | None = None  # labels and columns of the matrices it was learned from
 
-    def empty_store(self) -> Store:
-        """A store for the weights; a limit of features would only take room for all of them."""
-        return make_store(**{**self.store, "max_features": None})
+    @property
+    def loss(self) -> str:
+        return self.task.loss_name
+
+    @property
+    def multiclass(self) -> str:
+        return self.task.multiclass
+
+    @property
+    def progressive_loss(self) -> float:
+        total, weight, _ = self.progress
+        return total / weight if weight else 0.0
 
     def scorer(self) -> StreamModel:
         """A model to predict with; it cannot go on learning."""
-        task = Task(Ogd(), Constant(1.0), LOSSES[self.loss](), self.multiclass)
-        model = StreamModel(task, self.empty_store(), self.classes)
+        task = self.task._replace(rule=Ogd(), schedule=Constant(1.0), fit_intercept=True)
+        # a limit of features would only take room for all of them
+        store = make_store(**{**self.store, "max_features": None})
+        model = StreamModel(task, store, self.classes)
         model.reading = self.reading
         learner = model.learner
-        slots = model.store.slots_for(learner, self.kept.keys)
+        slots = store.slots_for(learner, self.kept.keys)
         learner.state[slots * learner.n_outputs + self.kept.outputs, 0] = self.kept.weights
         learner.intercept_state[:, 0] = self.intercepts
+        learner.clock = learner.clock._replace(t=float(self.examples))
+        learner.progress[:] = self.progress
+        return model
+
+    def learner(self) -> StreamModel:
+        """A model that goes on learning from where this one was."""
+        if self.state is None:
+            raise InputError(
+                "the model is slim: it can predict, but what it would need to go on learning was "
+                "not saved."
+            )
+        model = StreamModel(self.task, make_store(**self.store), self.classes)
+        model.reading = self.reading
+        learner = model.learner
+        model.store.restore(learner, self.state)
+        learner.intercept_state[:] = self.state["intercept_state"].reshape(
+            learner.intercept_state.shape
+        )
+        learner.clock = Clock(self.task.schedule, *self.clock)
+        learner.progress[:] = self.progress
         return model
 
 
-def model_of(model: StreamModel, parameters: dict[str, Any]) -> Model:
+def model_of(
+    model: StreamModel,
+    parameters: dict[str, Any],
+    *,
+    run: dict[str, Any] | None = None,
+    matrix: dict[str, Any] | None = None,
+    slim: bool = False,
+) -> Model:
     """What is to be kept of a model that has learned."""
-    task, learner = model.task, model.learner
+    learner = model.learner
+    state = None
+    if not slim:
+        state = model.store.snapshot(learner)
+        state["intercept_state"] = learner.intercept_state
     return Model(
-        task.loss_name,
-        task.multiclass,
+        model.task,
         model.classes,
         model.store.settings(),
         model.reading,
         tuple(learner.intercept().tolist()),
-        {
-            "rule": str(task.rule),
-            "schedule": str(task.schedule),
-            "loss": str(task.loss),
-            **parameters,
-        },
+        parameters,
         learner.t,
-        learner.progressive_loss,
+        tuple(learner.progress.tolist()),
         model.kept(),
+        run,
+        state,
+        () if slim else learner.clock[1:],
+        matrix,
     )
 
 
@@ -105,17 +156,36 @@ def check_place(path: str | Path) -> None:
 def save_model(path: str | Path, model: Model) -> None:
     """Write the file, so that it is never half there."""
     check_place(path)
-    header = model._asdict()
-    arrays = _arrays_of(header.pop("kept"))
-    reading = model.reading
-    header["reading"] = {**reading._asdict(), "columns": reading.columns._asdict()}
-    header["arrays"] = {name: len(array) for name, array in arrays.items()}
-    text = json.dumps(header).encode()
-    data = MAGIC + len(text).to_bytes(8, "little") + text
-    data += b"".join(array.astype(ARRAYS[name]).tobytes() for name, array in arrays.items())
+    arrays = _arrays_of(model.kept) if model.state is None else model.state
+    text = json.dumps(
+        {
+            "task": {name: described(part) for name, part in model.task._asdict().items()},
+            "classes": model.classes,
+            "store": model.store,
+            "reading": {
+                "columns": model.reading.columns._asdict(),
+                "cross": model.reading.cross,
+            },
+            "intercepts": model.intercepts,
+            "parameters": described(model.parameters),
+            "examples": model.examples,
+            "progress": model.progress,
+            "run": model.run,
+            "matrix": model.matrix,
+            "clock": dict(zip(CLOCK_FIELDS, model.clock, strict=False)),
+            "arrays": {name: array.size for name, array in arrays.items()},
+        },
+        allow_nan=False,
+    ).encode()
+    parts = [MAGIC, len(text).to_bytes(8, "little"), text]
+    parts += [array.astype(ARRAYS[name]).tobytes() for name, array in arrays.items()]
+    checksum = 0
+    for part in parts:
+        checksum = zlib.crc32(part, checksum)
     try:
         with replacing(path) as file:
-            file.write(data + zlib.crc32(data).to_bytes(4, "little"))
+            for part in (*parts, checksum.to_bytes(4, "little")):
+                file.write(part)
     except OSError as error:
         raise InputError(f"{path}: the model cannot be written: {error.strerror}.") from error
 
@@ -126,12 +196,20 @@ def load_model(path: str | Path) -> Model:
         data = Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}.") from error
-    if not data.startswith(MAGIC):
-        raise InputError(f"{path} is not a rarefy model of version 1.")
-    if zlib.crc32(data[:-4]) != int.from_bytes(data[-4:], "little"):
+    found = re.match(rb"rarefy model (\d{1,9})\n", data)
+    if found is None:
+        raise InputError(f"{path} is not a rarefy model.")
+    if int(found[1]) > VERSION:
+        raise InputError(
+            f"{path} is a model of version {int(found[1])}, from a newer rarefy; this one reads "
+            f"version {VERSION}. Update rarefy."
+        )
+    if zlib.crc32(memoryview(data)[:-4]) != int.from_bytes(data[-4:], "little"):
         raise InputError(f"{path} is damaged: its checksum is wrong.")
     try:
         return _parsed(data)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
     except (
         ValueError,
         LookupError,
@@ -154,18 +232,29 @@ def _parsed(data: bytes) -> Model:
         end += arrays[name].nbytes
     if end + 4 != len(data):
         raise ValueError("the arrays do not fill the file")
-    reading = header.pop("reading")
+    reading, clock = header.pop("reading"), header.pop("clock")
     columns = checked_columns(Columns(**reading["columns"]))
+    is_slim = "weights" in arrays
+    task = header.pop("task")
+    if is_slim:  # prediction has no need of a rule, which may be one of a user that is not at hand
+        task["rule"] = None
     model = Model(
         **{
             **header,
+            "task": _checked_task(Task(**{name: built(part) for name, part in task.items()})),
             "classes": checked_classes(texts(header["classes"])),
             "intercepts": tuple(header["intercepts"]),
+            "progress": tuple(header["progress"]),
+            "parameters": built(header["parameters"]),
             "reading": Reading(columns, checked_crosses(reading["cross"])),
         },
-        kept=_kept_of(arrays),
+        kept=_kept_of(arrays) if is_slim else NOTHING_KEPT,
+        state=None if is_slim else arrays,
+        clock=tuple(clock[name] for name in CLOCK_FIELDS) if clock else (),
     )
     _check(model)
+    if not is_slim:
+        model = model._replace(kept=model.learner().kept())
     return model
 
 
@@ -176,8 +265,21 @@ def texts(found: Any) -> list[str]:
     return found
 
 
-def _arrays_of(kept: Kept) -> dict[str, NDArray[Any]]:
-    arrays: dict[str, NDArray[Any]] = {
+def _checked_task(task: Task) -> Task:
+    right = (
+        (task.rule is None or hasattr(task.rule, "state_fields"))
+        and type(task.schedule) in SCHEDULES.values()
+        and type(task.loss) in LOSSES.values()
+        and task.multiclass in MULTICLASS
+        and isinstance(task.fit_intercept, bool)
+    )
+    if not right:
+        raise ValueError("there is no such task")
+    return task
+
+
+def _arrays_of(kept: Kept) -> Arrays:
+    arrays: Arrays = {
         "keys": kept.keys,
         "outputs": kept.outputs,
         "weights": kept.weights,
@@ -191,7 +293,7 @@ def _arrays_of(kept: Kept) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def _kept_of(arrays: dict[str, NDArray[Any]]) -> Kept:
+def _kept_of(arrays: Arrays) -> Kept:
     names = None
     if "name_ends" in arrays:
         text = arrays["name_text"].tobytes()
@@ -204,25 +306,24 @@ def _kept_of(arrays: dict[str, NDArray[Any]]) -> Kept:
 
 def _check(model: Model) -> None:
     """Refuse what no training can have written."""
-    choose("loss", model.loss, LOSSES)
-    choose("multiclass", model.multiclass, dict.fromkeys(MULTICLASS))
     check_store(**model.store)
-    kept, store = model.kept, model.empty_store()
+    kept = model.kept
     n_classes = len(model.classes)
     n_outputs = n_classes if n_classes > 2 else 1
     n_weights = len(kept.weights)
     beside = [kept.keys, kept.outputs, kept.names, kept.counts]
+    numbers = (*model.intercepts, *model.progress, *model.clock)
     right = (
         (n_classes == 0) == (model.loss in REGRESSION_LOSSES)
         and len(model.intercepts) == n_outputs
-        and all(math.isfinite(value) for value in model.intercepts)
-        and math.isfinite(model.progressive_loss)
+        and len(model.progress) == 3
+        and all(isinstance(number, float) and math.isfinite(number) for number in numbers)
         and isinstance(model.examples, int)
         and isinstance(model.parameters, dict)
         and np.isfinite(kept.weights).all()
         and all(len(part) == n_weights for part in beside if part is not None)
         and ((kept.outputs >= 0) & (kept.outputs < n_outputs)).all()
-        and (kept.keys < store.most_keys).all()
+        and (kept.keys < make_store(**model.store).most_keys).all()
     )
     if not right:
         raise ValueError("the parts of the model contradict each other")

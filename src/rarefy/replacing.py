@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,5 +26,16 @@ def replacing(path: str | Path, mode: str = "wb", **options: Any) -> Iterator[IO
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, target)
+        _sync_folder(target.parent)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Let the new name of a file outlive a power failure, where folders can be synced."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

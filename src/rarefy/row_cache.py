@@ -76,7 +76,8 @@ class RowCache:
         def job(number: int) -> Prepared:
             with self._clear_errors():
                 prepared = self._from_arrow(file, number)
-            return finish(prepared)
+            batch = prepared.batch._replace(share=(number + 1) / n_batches)
+            return finish(prepared._replace(batch=batch))
 
         for prepared in ahead(partial(job, number) for number in range(n_batches)):
             yield prepared
@@ -194,13 +195,9 @@ def made_from(reader: Reader, store: Store) -> dict[str, Any]:
     """All that the rows depend on. Standard input is never the same again."""
     settings = store.settings()
     about = {
+        **reader.settings(),
         "version": VERSION,
         "files": [[file, *_size_and_time(file)] for file in reader.files],
-        "format": reader.format,
-        "columns": reader.columns._asdict(),
-        "classes": reader.labels.classes,
-        "cross": reader.cross,
-        "skip_bad_lines": reader.skip_bad_lines,
         "store": {name: settings.get(name) for name in ("kind", "bits", "names")},
     }
     return json.loads(json.dumps(about))  # type: ignore[no-any-return]

@@ -17,7 +17,8 @@ from rarefy.multiclass import multiclass_loss
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
 from rarefy.readers.columns import Columns
-from rarefy.row_cache import RowCache, prepared_ahead
+from rarefy.row_cache import prepared_ahead
+from rarefy.run import Run
 from rarefy.stores import Kept, Prepared, Store
 
 Floats = NDArray[np.float64]
@@ -63,7 +64,7 @@ class StreamModel:
                 f"classes={classes}: loss={task.loss_name!r} predicts numbers, not classes."
             )
         if classes or task.is_regression:
-            self._begin()
+            self._new_learner()
 
     @property
     def learner(self) -> Learner:
@@ -71,12 +72,16 @@ class StreamModel:
             raise InputError("there are no examples to learn from.")
         return self._learner
 
+    def adopt(self, learner: Learner) -> None:
+        """Take over what was learned elsewhere."""
+        self._learner = learner
+
     @property
     def t(self) -> int:
         """How many examples have been learned."""
         return 0 if self._learner is None else self._learner.t
 
-    def _begin(self) -> None:
+    def _new_learner(self) -> None:
         """The learner, now that it is known how many classes there are."""
         rule, schedule, loss, multiclass, fit_intercept = self.task
         n_outputs = len(self.classes) if len(self.classes) > 2 else 1
@@ -89,24 +94,17 @@ class StreamModel:
             fit_intercept=fit_intercept,
         )
 
+    def begin(self, batch: Batch, reader: Reader) -> None:
+        """Take note of how data is read, and, from the first batch, which classes there are."""
+        self.reading = Reading(reader.columns, reader.cross)
+        if self._learner is None:
+            self.classes = classes_of(batch)
+            self._new_learner()
+
     def learn(self, reader: Reader, *, passes: int = 1, cache: str | Path | None = None) -> None:
         """Learn all that the reader gives, `passes` times; with `cache`, parse it only once."""
-        reader.names_wanted = self.store.names_wanted
-        rows = None if cache is None else RowCache(cache, reader, self.store)
-        for _ in range(passes):
-            if rows is None:
-                batches = prepared_ahead(reader, self.store, self._with_targets)
-            else:
-                batches = rows.batches(self._with_targets)
-            for prepared in batches:
-                if len(prepared.batch.labels) == 0:
-                    continue
-                if not self.classes and not self.task.is_regression:
-                    self.classes = classes_of(prepared.batch)
-                    self._begin()
-                ready = prepared if prepared.y is not None else self._with_targets(prepared)
-                self.store.learn(self.learner, ready)
-        self.reading = Reading(reader.columns, reader.cross)
+        for _ in Run(self, reader, passes=passes, cache=cache).steps():
+            pass
 
     def scores(self, reader: Reader) -> Iterator[Floats]:
         """The scores of every row, a batch at a time: one a row, or one a class.
@@ -136,7 +134,7 @@ class StreamModel:
         """The weights that are not zero."""
         return self.store.kept(self.learner)
 
-    def _with_targets(self, prepared: Prepared) -> Prepared:
+    def with_targets(self, prepared: Prepared) -> Prepared:
         """The batch with what the loss learns for each label, if that is known already.
 
         A label that it cannot take is an error.

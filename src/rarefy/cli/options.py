@@ -36,11 +36,11 @@ def names_option(*flags: str, help: str) -> Callable[[Any], Any]:
     return click.option(*flags, type=Names(), default=(), help=help)
 
 
-data_options = options(
-    click.argument("data", nargs=-1, required=True),
+format_options = options(
     click.option("--format", type=click.Choice(FORMATS), help="Told from the data."),
     click.option("--bad-lines", type=click.Choice(BAD_LINES), default="stop", show_default=True),
 )
+data_options = options(click.argument("data", nargs=-1, required=True), format_options)
 column_options = options(
     click.option("--label", default="label", show_default=True, help="Column of the labels."),
     click.option("--weight", help="Column of the importance of a row."),
@@ -91,5 +91,12 @@ READING = (
 
 def report_bad_lines(reader: Reader) -> None:
     if reader.n_bad_lines:
-        shown = "\n  ".join(reader.bad_lines)
-        click.echo(f"{reader.n_bad_lines:,} bad lines were skipped, first:\n  {shown}", err=True)
+        click.echo(bad_lines_remark(reader), err=True)
+
+
+def bad_lines_remark(reader: Reader) -> str:
+    """What to say about lines that were passed over; empty if there were none."""
+    if not reader.n_bad_lines:
+        return ""
+    shown = "\n  ".join(reader.bad_lines)
+    return f"{reader.n_bad_lines:,} bad lines were skipped, first:\n  {shown}"

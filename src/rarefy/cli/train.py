@@ -1,32 +1,30 @@
 """`rarefy train`."""
 
-import time
+import os
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from rarefy.cli.options import (
-    READING,
-    column_options,
-    data_options,
-    report_bad_lines,
-    rule_options,
-)
-from rarefy.config import make_loss, make_rule
+from rarefy.cli.display import Display, make_display
+from rarefy.cli.interrupts import EXIT_CODE
+from rarefy.cli.loop import Loop
+from rarefy.cli.options import bad_lines_remark, column_options, format_options, rule_options
+from rarefy.cli.plan import Plan, new_plan, resumed_plan
 from rarefy.errors import InputError
-from rarefy.losses import LOSSES, REGRESSION_LOSSES
-from rarefy.model_file import check_place, model_of, save_model
-from rarefy.multiclass import MULTICLASS, check_multiclass
-from rarefy.readers import read
-from rarefy.stores import DEFAULT_BITS, MOST_BITS, STORES, make_store
-from rarefy.stream import StreamModel, Task
+from rarefy.losses import LOSSES
+from rarefy.model_file import check_place
+from rarefy.multiclass import MULTICLASS
+from rarefy.stores import DEFAULT_BITS, MOST_BITS, STORES
+from rarefy.stream import StreamModel
 
 ENOUGH_TO_DOUBT = 100  # examples
 
 
 @click.command()
-@data_options
-@click.option("-o", "--output", "model_path", required=True, help="Where to write the model.")
+@click.argument("data", nargs=-1)
+@format_options
+@click.option("-o", "--output", "model_path", help="Where to write the model.")
 @column_options
 @click.option("--loss", type=click.Choice(list(LOSSES)), default="logistic", show_default=True)
 @click.option("--epsilon", type=float, help="Of huber and epsilon_insensitive.")
@@ -57,62 +55,88 @@ ENOUGH_TO_DOUBT = 100  # examples
     type=click.Path(dir_okay=False),
     help="File to keep the parsed rows in, for further passes and runs (needs rarefy[arrow]).",
 )
+@click.option(
+    "--holdout",
+    metavar="SHARE|FILE",
+    help="Predict, and do not learn, this share of the rows (0.1), or the rows of this file.",
+)
+@click.option(
+    "--save-every",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Write the model whenever N more examples have been learned.",
+)
+@click.option(
+    "--resume",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="MODEL",
+    help="Go on with a run that was interrupted, or, with new DATA, with a finished model.",
+)
+@click.option("--slim", is_flag=True, help="A smaller file that can predict, but not go on.")
+@click.option(
+    "--json", is_flag=True, help="Show progress as JSON, a line each, on standard output."
+)
 @click.option("--quiet", is_flag=True, help="Say nothing unless something is wrong.")
-def train(
-    data: tuple[str, ...],
-    model_path: str,
-    loss: str,
-    epsilon: float | None,
-    quantile: float | None,
-    multiclass: str,
-    no_intercept: bool,
-    passes: int,
-    store: str | None,
-    bits: int | None,
-    max_features: int | None,
-    names: bool,
-    cache: str | None,
-    quiet: bool,
-    **others: Any,
-) -> None:
+@click.pass_context
+def train(context: click.Context, /, **options: Any) -> None:
     """Learn a model from DATA: files, globs, or - for standard input.
+
+    Ctrl-C saves what was learned; `rarefy train --resume MODEL` goes on as if nothing had happened.
 
     \b
     Examples:
       rarefy train reviews.svm.gz -o reviews.model --rule frda --l1 3e-4
       rarefy train clicks.csv -o clicks.model --label click --cross site,ad
-      rarefy train sms.tsv -o sms.model --label kind --text message
+      rarefy train sms.tsv -o sms.model --label kind --text message --holdout 0.1
+      rarefy train more.svm -o newer.model --resume reviews.model
     """
-    start = time.perf_counter()
-    check_place(model_path)
-    reading = {name: others.pop(name) for name in READING}
-    reader = read(*data, **reading)
-    rule_name = others.pop("rule") or ("adagrad-fobos" if loss in REGRESSION_LOSSES else "frda")
-    rule, schedule = make_rule(rule_name, loss=loss, **others)
-    check_multiclass(multiclass, loss)
-    own_loss = make_loss(loss, **given_to_loss(loss, epsilon=epsilon, quantile=quantile))
-    store = store or ("table" if bits is None else "hashed")
-    model = StreamModel(
-        Task(rule, schedule, own_loss, multiclass, not no_intercept),
-        make_store(store, bits=bits, max_features=max_features, names=names),
-        reading["classes"],
+    if options["json"] and options["quiet"]:
+        raise click.UsageError("choose between --json and --quiet.")
+    if options["resume"] is None:
+        plan = new_plan(**options)
+    else:
+        plan = resumed_plan(given=given_options(context), **options)
+    check_place(plan.path)
+    display = make_display(
+        json=options["json"],
+        quiet=options["quiet"],
+        passes=plan.run.passes,
+        regression=plan.run.model.task.is_regression,
+        holdout=plan.holdout is not None,
     )
-    model.learn(reader, passes=passes, cache=cache)
-    report_bad_lines(reader)
+    with display:
+        carry_out(plan, display)
+
+
+def carry_out(plan: Plan, display: Display) -> None:
+    """Learn, save, and say what came of it."""
+    run, model = plan.run, plan.run.model
+    loop = Loop(run, display, plan.save, save_every=plan.settings["save_every"], holdout=plan.holdout)
+    is_over = loop.learn()
     if model.t == 0:
-        raise InputError(f"{' '.join(data)}: there are no examples to learn from.")
-    saved = model_of(model, {"passes": passes, "data": data})
-    save_model(model_path, saved)
-    if not quiet:
-        for remark in (model.store.report(), doubt(model)):
-            if remark:
-                click.echo(remark, err=True)
-        click.echo(
-            f"{saved.examples:,} examples, progressive loss {saved.progressive_loss:.5f}, "
-            f"{len(saved.kept.weights):,} weights kept, {time.perf_counter() - start:.2f} s: "
-            f"{model_path}",
-            err=True,
-        )
+        if not is_over:
+            display.say("Interrupted before anything was learned.")
+            raise click.exceptions.Exit(EXIT_CODE)
+        raise InputError(f"{' '.join(run.reader.files)}: there are no examples to learn from.")
+    summary = loop.summary()
+    plan.save(slim=plan.slim and is_over)
+    for remark in (bad_lines_remark(run.reader), model.store.report(), doubt(model)):
+        if remark:
+            display.say(remark)
+    display.end({**summary, "path": plan.path, "bytes": os.path.getsize(plan.path)})
+    if not is_over:
+        display.say(f"Interrupted, and saved. To go on: {plan.command_to_go_on()}")
+        raise click.exceptions.Exit(EXIT_CODE)
+
+
+def given_options(context: click.Context) -> dict[str, str]:
+    """The options that are on the command line, and how they are written."""
+    return {
+        parameter.name: parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name is not None
+        and context.get_parameter_source(parameter.name) == ParameterSource.COMMANDLINE
+    }
 
 
 def doubt(model: StreamModel) -> str:
@@ -125,12 +149,3 @@ def doubt(model: StreamModel) -> str:
         f"{before:.5f}). Numbers may be too large for the steps: try --rule ftrl, smaller --eta0, "
         f"or --categorical for columns that are names."
     )
-
-
-def given_to_loss(loss: str, **parameters: float | None) -> dict[str, float]:
-    """The parameters that were given; one that the loss does not have is a mistake."""
-    given = {name: value for name, value in parameters.items() if value is not None}
-    for name in given:
-        if name not in LOSSES[loss]._fields:
-            raise click.UsageError(f"--{name} has no meaning for the {loss} loss.")
-    return given

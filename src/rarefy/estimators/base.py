@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from rarefy.checks import as_csr, check_structure
 from rarefy.config import check_flag, make_rule
 from rarefy.errors import ConfigError, InputError
+from rarefy.estimators.saving import Saving
 from rarefy.estimators.streams import FromStreams
 from rarefy.learner import Learner
 from rarefy.readers import Reader
@@ -23,7 +24,7 @@ from rarefy.rows import as_rows
 RULE_PARAMETERS = ("l1", "l2", "q", "basis", "cap", "beta", "truncate_every", "threshold")
 
 
-class SparseOnline(FromStreams, BaseEstimator):
+class SparseOnline(FromStreams, Saving, BaseEstimator):
     """The base of both estimators; it has no `__init__` and is not used by itself."""
 
     learner_: Learner
@@ -139,9 +140,11 @@ class SparseOnline(FromStreams, BaseEstimator):
                 learner.learn(as_rows(X[order], y[order], importance[order]))
             else:
                 learner.learn(as_rows(X, y, importance))
-        self.learner_, self.stream_ = learner, None
+        self.learner_, self.stream_, self.is_slim_ = learner, None, False
 
     def _learn_more(self, X: sparse.csr_array, y: Any, importance: Any) -> None:
+        if self.is_slim_:
+            raise InputError("the model was saved slim: it can predict, but not go on learning.")
         rule, schedule = self._check_parameters()
         if (rule, schedule) != (self.learner_.rule, self.learner_.clock.schedule):
             raise ConfigError(
@@ -155,6 +158,8 @@ class SparseOnline(FromStreams, BaseEstimator):
         check_is_fitted(self)
         if isinstance(X, Reader):
             return self._stream_scores(X)
+        if self._takes_raw(X):
+            return self._raw_scores(X)
         rows = self._check_rows(X, reset=False, learning=False)
         nothing = np.zeros(rows.shape[0])
         return self.learner_.scores(as_rows(rows, nothing, nothing))

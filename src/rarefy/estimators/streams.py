@@ -1,6 +1,10 @@
 """What estimators do with readers: learn from files larger than memory, and predict them."""
 
+import json
+import math
+from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,12 +12,28 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rarefy.errors import ConfigError, InputError
-from rarefy.readers import Reader
+from rarefy.readers import Reader, read
 from rarefy.stores import make_store
 from rarefy.stream import StreamModel, Task
 
 if TYPE_CHECKING:
     from rarefy.estimators.base import SparseOnline
+
+
+def _json_row(row: Mapping[str, Any]) -> str:
+    """A row as a line; a field that is missing, or NaN as in data frames, is left out."""
+    present = {name: value for name, value in row.items() if not _is_missing(value)}
+    return json.dumps(present, default=_plain, allow_nan=False)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} is neither text nor a number")
 
 
 class FromStreams:
@@ -57,7 +77,7 @@ class FromStreams:
             model.learn(reader, passes=estimator.passes, cache=cache)
             if model.t == 0:
                 raise InputError("there are no examples to learn from.")
-            estimator.stream_ = model
+            estimator.stream_, estimator.is_slim_ = model, False
             estimator.learner_ = model.learner
             estimator.n_features_in_ = model.learner.n_features
             estimator.__dict__.pop("feature_names_in_", None)
@@ -87,6 +107,26 @@ class FromStreams:
             raise InputError("a reader can be predicted after fit_stream; give a matrix instead.")
         batches = list(self.stream_.scores(reader))
         return np.concatenate(batches) if batches else np.empty((0, self.learner_.n_outputs))
+
+    def _takes_raw(self: Any, X: Any) -> bool:
+        """Whether these are rows with named fields, and the model has learned from such rows."""
+        if self.stream_ is None or not self.stream_.reading.columns.complete:
+            return False
+        return hasattr(X, "to_dict") or (
+            isinstance(X, list | tuple) and all(isinstance(row, Mapping) for row in X)
+        )
+
+    def _raw_scores(self: Any, X: Any) -> NDArray[np.float64]:
+        """Scores of rows as they are in JSON lines, or of a data frame."""
+        rows = X.to_dict("records") if hasattr(X, "to_dict") else X
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "rows.json")
+            try:
+                path.write_text("".join(f"{_json_row(row)}\n" for row in rows), "utf-8")
+            except (TypeError, ValueError) as error:
+                raise InputError(f"the rows cannot be written as JSON: {error}.") from error
+            classes = self.stream_.classes
+            return self._stream_scores(read(path, format="json", classes=classes))
 
     def _refuse_matrix(self: Any) -> None:
         """A table has no columns; only a reader leads from features to keys."""

@@ -24,9 +24,11 @@ from rarefy.readers.formats import (
 )
 from rarefy.readers.labels import Labels, checked_classes
 from rarefy.readers.scan import n_lines
-from rarefy.readers.source import STDIN, Block, blocks, expand
+from rarefy.readers.source import STDIN, Block, blocks, expand, n_bytes
 
 BAD_LINES = ("stop", "skip")
+
+Job = tuple[Callable[[], Batch], int]  # what makes a batch, and the position in the file behind it
 
 __all__ = ["Batch", "Reader", "read"]
 
@@ -107,6 +109,17 @@ class Reader:
         self._numbers = count()
         self._read_once: set[str] = set()
 
+    def settings(self) -> dict[str, Any]:
+        """What a reader that reads the same is made of, as JSON takes it."""
+        return {
+            "files": self.files,
+            "format": self.format,
+            "columns": self.columns._asdict(),
+            "classes": self.labels.classes,
+            "cross": self.cross,
+            "skip_bad_lines": self.skip_bad_lines,
+        }
+
     @property
     def n_bad_lines(self) -> int:
         """How many lines were passed over when the reader was last gone over."""
@@ -129,16 +142,18 @@ class Reader:
         self.faults = BadLines(skip=self.skip_bad_lines)
         self._numbers = count()  # of the blocks
         rooms = Rooms(n_rooms, groups=bool(self.cross), names=self.names_wanted)
+        total, before = n_bytes(self.files), 0
         for file in self.files:
             self._check_pipe(file)
             format = self.format or recognise_binary(file)
+            file_jobs = self._text_jobs(file, rooms)
             if format in BINARY_FORMATS:
-                for batch in self._arrow_batches(file, format, rooms):
-                    yield partial(with_crosses, batch, self.cross)
-            else:
-                yield from self._text_jobs(file, rooms)
+                file_jobs = self._arrow_jobs(file, format, rooms)
+            for job, position in file_jobs:
+                yield partial(_with_share, job, (before + position) / total) if total else job
+            before += 0 if total is None else os.path.getsize(file)
 
-    def _text_jobs(self, file: str, rooms: Rooms) -> Iterator[Callable[[], Batch]]:
+    def _text_jobs(self, file: str, rooms: Rooms) -> Iterator[Job]:
         """Blocks whose lines can be counted beforehand are parsed later, others at once."""
         opened, line = None, 1
         for block in blocks(file):
@@ -151,30 +166,32 @@ class Reader:
             parse = partial(self._parse, opened, file, block, next(self._numbers), line, place)
             if opened.rows_are_lines and not self.labels.are_words:
                 line += n_lines(block.data, block.begin, block.end)
-                yield partial(self._parse_with_crosses, parse)
+                job = partial(self._parse_with_crosses, parse)
             else:
                 batch, line = parse()
-                yield partial(with_crosses, batch, self.cross)
+                job = partial(with_crosses, batch, self.cross)
+            yield job, block.file_position
 
     def _parse_with_crosses(self, parse: Callable[[], tuple[Batch, int]]) -> Batch:
         batch, _ = parse()
         return with_crosses(batch, self.cross)
 
-    def _arrow_batches(self, file: str, format: str, rooms: Rooms) -> Iterator[Batch]:
+    def _arrow_jobs(self, file: str, format: str, rooms: Rooms) -> Iterator[Job]:
         try:
             from rarefy.readers.arrow import arrow_batches
         except ImportError as error:
             raise InputError(
                 f"{file}: reading Parquet and Arrow files needs `pip install rarefy[arrow]`."
             ) from error
-        return arrow_batches(
+        for batch, position in arrow_batches(
             file,
             format,
             self.columns,
             self.labels,
             rooms,
             lambda message: self.faults.add(next(self._numbers), 1, [message]),
-        )
+        ):
+            yield partial(with_crosses, batch, self.cross), position
 
     def _check_pipe(self, file: str) -> None:
         if file != STDIN and (os.path.isfile(file) or not os.path.exists(file)):
@@ -261,3 +278,7 @@ class Reader:
             return f"the label {label!r} is not one of {', '.join(self.labels.classes)}"
         self.labels.add(label)
         return None
+
+
+def _with_share(job: Callable[[], Batch], share: float) -> Batch:
+    return job()._replace(share=share)

@@ -53,6 +53,7 @@ class Opened(NamedTuple):
 
     schema: Any
     pieces: Callable[[Layout], Iterator[Any]]
+    row_bytes: float = 0.0  # of the file; 0: not known
 
 
 def arrow_batches(
@@ -62,8 +63,11 @@ def arrow_batches(
     labels: Labels,
     rooms: Rooms,
     refuse: Callable[[str], None],
-) -> Iterator[Batch]:
-    """All batches of a file; `refuse` is told what is wrong with each bad row."""
+) -> Iterator[tuple[Batch, int]]:
+    """All batches of a file, and about how many of its bytes they and those before took.
+
+    `refuse` is told what is wrong with each bad row.
+    """
     with _clear_errors(file):
         opened = _open_parquet(file) if format == "parquet" else _open_ipc(file)
         plan = layout(file, opened.schema, columns)
@@ -73,7 +77,8 @@ def arrow_batches(
         for piece in opened.pieces(plan):
             lines = np.arange(row + 1, row + len(piece) + 1)
             row += len(piece)
-            yield _batch(file, piece, lines, plan, columns, labels, rooms, refuse)
+            batch = _batch(file, piece, lines, plan, columns, labels, rooms, refuse)
+            yield batch, int(row * opened.row_bytes)
 
 
 # --- files ---------------------------------------------------------------------------------
@@ -129,7 +134,11 @@ def _open_parquet(file: str) -> Opened:
         for batch in parquet.iter_batches(n_rows, columns=plan.columns):
             yield from _cut(batch)
 
-    return Opened(parquet.schema_arrow, lambda plan: _forgetting(mapped, pieces(plan)))
+    return Opened(
+        parquet.schema_arrow,
+        lambda plan: _forgetting(mapped, pieces(plan)),
+        len(mapped) / max(parquet.metadata.num_rows, 1),
+    )
 
 
 def _open_ipc(file: str) -> Opened:

@@ -1,5 +1,6 @@
 """What every reader gives: a batch of rows, and how to say what is wrong with one."""
 
+import math
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ class Batch(NamedTuple):
     names: Names  # what the keys stand for, if that was asked for
     label_names: tuple[str, ...] | None = None
     groups: NDArray[np.uint64] = np.empty(0, np.uint64)  # hash of each feature's namespace
+    share: float = math.nan  # of the bytes of all files that have been read, where that is known
 
     def place(self, row: int) -> str:
         """Where a row stands."""

@@ -47,6 +47,7 @@ class Block:
         self.end = end
         self.rest = end
         self.last = last
+        self.file_position = 0  # bytes of the file that were read for it and those before
 
     @property
     def text(self) -> bytes:
@@ -73,21 +74,31 @@ def expand(paths: Iterable[str | Path]) -> list[str]:
     return files
 
 
+def n_bytes(files: Iterable[str]) -> int | None:
+    """The size of all files together; None if one is a pipe."""
+    sizes = [os.path.getsize(file) if os.path.isfile(file) else None for file in files]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
 def blocks(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
     """The file's lines, a few megabytes at a time; a last line without an end is given one.
 
     A byte-order mark at the beginning is passed over.
     """
     with opened(path) as raw:
-        start = raw.read(6)
+        start, is_file = raw.read(6), os.path.isfile(path)
         kind = next((kind for magic, kind in COMPRESSIONS.items() if start.startswith(magic)), None)
         if kind is not None:
             found = _streamed_blocks(OPENERS[kind](_Joined(start, raw)), path, block_bytes)
-        elif start and os.path.isfile(path):
+        elif start and is_file:
             found = _mapped_blocks(raw, path, block_bytes)
         else:
             found = _streamed_blocks(_Joined(start, raw), path, block_bytes)
         for n, block in enumerate(found):
+            if is_file:
+                end = os.path.getsize(path) if block.last else block.end
+                block.file_position = end if kind is None else raw.tell()
             if n == 0 and block.data[block.begin : block.end][:3].tobytes() == BYTE_ORDER_MARK:
                 block.begin += 3
             yield block

@@ -32,6 +32,9 @@ R = TypeVar("R", bound=type)
 # What an intercept, which is never penalised, has at zero.
 PENALTY_FIELDS = ("l1", "l2", "threshold")
 
+# The rules of users, by module and name: model files name them.
+own_rules: dict[str, Any] = {}
+
 
 class Rule(Protocol):
     def weight(self, clock: Clock, state: State) -> float: ...
@@ -55,6 +58,8 @@ def rule(*state_fields: str) -> Callable[[R], R]:
         for default in (log_decay, steps_without_gradient, forgets_at_zero):
             if not hasattr(cls, default.__name__):
                 setattr(cls, default.__name__, default)
+        if not cls.__module__.startswith("rarefy."):
+            own_rules[f"{cls.__module__}.{cls.__qualname__}"] = cls
         return compile_methods(cls)
 
     return decorate

@@ -8,7 +8,7 @@
 from rarefy.config import check_flag, check_whole, choose
 from rarefy.errors import ConfigError
 from rarefy.stores.array import ArrayStore
-from rarefy.stores.base import Kept, Prepared, Store
+from rarefy.stores.base import STATE_ARRAYS, Arrays, Kept, Prepared, Store
 from rarefy.stores.hashed import MOST_BITS, HashedStore
 from rarefy.stores.table import MOST_FEATURES, TableStore
 
@@ -18,7 +18,9 @@ DEFAULT_BITS = 22
 __all__ = [
     "DEFAULT_BITS",
     "MOST_BITS",
+    "STATE_ARRAYS",
     "STORES",
+    "Arrays",
     "Kept",
     "Prepared",
     "Store",

@@ -10,7 +10,14 @@ from rarefy.errors import InputError
 from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
 from rarefy.rows import without
-from rarefy.stores.base import Kept, Prepared, merged
+from rarefy.stores.base import (
+    Arrays,
+    Kept,
+    Prepared,
+    merged,
+    restore_slots,
+    slots_snapshot,
+)
 
 MOST_FEATURES = 1 << 30
 EVERY_BIT = (1 << 64) - 1
@@ -51,6 +58,15 @@ class ArrayStore:
     def slots_for(self, learner: Learner, keys: NDArray[np.uint64]) -> NDArray[Any]:
         learner.grow(int(keys.max(initial=0)) + 1)
         return keys.astype(np.int64)
+
+    def n_seen(self, learner: Learner) -> int:
+        return learner.n_features
+
+    def snapshot(self, learner: Learner) -> Arrays:
+        return slots_snapshot(learner)
+
+    def restore(self, learner: Learner, arrays: Arrays) -> None:
+        restore_slots(learner, arrays)
 
     def findings(self) -> dict[str, int]:
         return {}

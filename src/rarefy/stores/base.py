@@ -14,6 +14,21 @@ from rarefy.rows import read_only
 from rarefy.stores.merge import new_seen, unique_in_rows
 
 Floats = NDArray[np.float64]
+Arrays = dict[str, NDArray[Any]]
+
+# What the arrays of a snapshot are made of.
+STATE_ARRAYS = {
+    "slots": "<i8",  # of the features that carry state
+    "state": "<f8",
+    "size": "<i8",  # how many features, or places, there is room for
+    "owner_slots": "<i8",
+    "owners": "|u1",
+    "state_keys": "<u8",
+    "state_counts": "<i8",
+    "state_name_lengths": "<i8",  # ABSENT: no name
+    "state_name_text": "|u1",
+    "tally": "<i8",  # of what was erased and dropped
+}
 
 
 class Prepared(NamedTuple):
@@ -27,6 +42,31 @@ class Prepared(NamedTuple):
         y = self.batch.labels if self.y is None else self.y
         parts = (self.batch.indptr, self.places, self.batch.values, y, self.batch.importance)
         return Rows(*(read_only(part) for part in parts))
+
+    def only(self, chosen: NDArray[np.bool_]) -> "Prepared":
+        """Some of the rows."""
+        if chosen.all():
+            return self
+        batch = self.batch
+        lengths = np.diff(batch.indptr)
+        entries = np.repeat(chosen, lengths)
+        part = batch._replace(
+            indptr=np.concatenate([[0], np.cumsum(lengths[chosen])]),
+            keys=batch.keys[entries],
+            values=batch.values[entries],
+            labels=batch.labels[chosen],
+            importance=batch.importance[chosen],
+            lines=batch.lines[chosen],
+        )
+        y = None if self.y is None else self.y[chosen]
+        return Prepared(part, self.places[entries], y)
+
+    def cut(self, n_rows: int) -> "tuple[Prepared, Prepared | None]":
+        """The first so many rows, and the others, if there are any."""
+        if n_rows >= len(self.batch.labels):
+            return self, None
+        first = np.arange(len(self.batch.labels)) < n_rows
+        return self.only(first), self.only(~first)
 
 
 class Kept(NamedTuple):
@@ -65,6 +105,15 @@ class Store(Protocol):
     def slots_for(self, learner: Learner, keys: NDArray[np.uint64]) -> NDArray[Any]:
         """Slots for the keys of a model that was read; the store, and the learner, are empty."""
 
+    def n_seen(self, learner: Learner) -> int:
+        """How many features there are weights for, zero or not."""
+
+    def snapshot(self, learner: Learner) -> Arrays:
+        """All that is needed to go on learning later; names of arrays are those of STATE_ARRAYS."""
+
+    def restore(self, learner: Learner, arrays: Arrays) -> None:
+        """Go back to a snapshot; the store, and the learner, are empty."""
+
     def findings(self) -> dict[str, int]:
         """What preparing all the rows has brought to light, for the cache to keep."""
 
@@ -76,6 +125,20 @@ class Store(Protocol):
 
     def settings(self) -> dict[str, Any]:
         """The arguments of make_store that give such a store."""
+
+
+def slots_snapshot(learner: Learner) -> Arrays:
+    """A snapshot of features that have slots for ever."""
+    slots, n_features = learner.used(), np.array([learner.n_features])
+    return {"size": n_features, "slots": slots, "state": learner.state_of(slots)}
+
+
+def restore_slots(learner: Learner, arrays: Arrays) -> None:
+    slots, n_features = arrays["slots"], int(arrays["size"][0])
+    learner.grow(n_features)
+    if len(slots) and not 0 <= slots.min() <= slots.max() < learner.n_features:
+        raise ValueError("a slot is outside of the store")
+    learner.set_state_of(slots, arrays["state"])
 
 
 def merged(batch: Batch, places: NDArray[Any], mask: int) -> Prepared:

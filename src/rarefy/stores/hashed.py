@@ -15,7 +15,14 @@ from rarefy.engine import Floats
 from rarefy.jit import compiled_in_place
 from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
-from rarefy.stores.base import Kept, Prepared, merged
+from rarefy.stores.base import (
+    Arrays,
+    Kept,
+    Prepared,
+    merged,
+    restore_slots,
+    slots_snapshot,
+)
 
 MOST_BITS = 31
 SHARED = 0x80
@@ -53,6 +60,21 @@ class HashedStore:
 
     def slots_for(self, learner: Learner, keys: NDArray[np.uint64]) -> NDArray[Any]:
         return keys.astype(np.int64)
+
+    def n_seen(self, learner: Learner) -> int:
+        return self.findings()["n_used"]
+
+    def snapshot(self, learner: Learner) -> Arrays:
+        slots = np.flatnonzero(self._owners)
+        return {
+            **slots_snapshot(learner),
+            "owner_slots": slots,
+            "owners": self._owners[slots],
+        }
+
+    def restore(self, learner: Learner, arrays: Arrays) -> None:
+        restore_slots(learner, arrays)
+        self._owners[arrays["owner_slots"]] = arrays["owners"]
 
     def findings(self) -> dict[str, int]:
         if not self._recalled:

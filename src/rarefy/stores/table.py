@@ -20,7 +20,7 @@ from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
 from rarefy.readers.names import ABSENT, Names, begin_of, find_name
 from rarefy.rows import read_only, without
-from rarefy.stores.base import Kept, Prepared, merged
+from rarefy.stores.base import Arrays, Kept, Prepared, merged
 
 FEWEST_PLACES = 1 << 12
 LENGTH_BYTES = 4  # of a name, before its text
@@ -116,6 +116,57 @@ class TableStore:
         if self.names_wanted:
             names = [self._name(slot) for slot in slots.tolist()]
         return Kept(entries[:, 0].copy(), outputs, weights, names, entries[:, 1].astype(np.int64))
+
+    def n_seen(self, learner: Learner) -> int:
+        return self.n_features
+
+    def snapshot(self, learner: Learner) -> Arrays:
+        slots = np.flatnonzero(self._entries[:, 1])
+        arrays = {
+            "size": np.array([self.n_slots]),
+            "slots": slots,
+            "state": learner.state_of(slots),
+            "state_keys": self._entries[slots, 0],
+            "state_counts": self._entries[slots, 1],
+            "tally": np.array([self.n_erased, self.n_dropped, self.n_dropped_weights]),
+        }
+        if self.names_wanted:
+            lengths, text = np.empty(len(slots), np.int64), np.empty(self._name_bytes, np.uint8)
+            n_bytes = _names_apart(self._name_at[slots], self._name_text, lengths, text)
+            arrays |= {"state_name_lengths": lengths, "state_name_text": text[:n_bytes]}
+        return arrays
+
+    def restore(self, learner: Learner, arrays: Arrays) -> None:
+        n_places, slots, keys = int(arrays["size"][0]), arrays["slots"], arrays["state_keys"]
+        counts = arrays["state_counts"]
+        right = (
+            n_places == 1 << (n_places.bit_length() - 1)
+            and len(slots) == len(keys) == len(counts) <= n_places * 3 // 4
+            and 0 <= slots.min(initial=0) <= slots.max(initial=0) < n_places
+            and counts.min(initial=1) > 0
+        )
+        if not right:
+            raise ValueError("no table is like that")
+        self._new_table(n_places)
+        self._entries[slots, 0], self._entries[slots, 1] = keys, counts
+        found = np.empty(len(keys), np.int32)
+        _locate(read_only(keys), self._entries, found)
+        if not np.array_equal(found, slots):
+            raise ValueError("a key is not where it would be looked for")
+        self.n_features = len(slots)
+        self.n_erased, self.n_dropped, self.n_dropped_weights = arrays["tally"].tolist()
+        learner.move(slots[:0], slots[:0], n_places)
+        learner.set_state_of(slots, arrays["state"])
+        if self.names_wanted:
+            lengths, text = arrays["state_name_lengths"], arrays["state_name_text"]
+            n_bytes = lengths[lengths != ABSENT].sum()
+            wrong = len(lengths) != len(slots) or lengths.min(initial=0) < ABSENT
+            if wrong or n_bytes != len(text):
+                raise ValueError("the names do not fill their text")
+            self._name_text = np.empty(len(text) + LENGTH_BYTES * len(slots), np.uint8)
+            self._name_bytes = _names_together(
+                lengths, read_only(text), slots, self._name_at, self._name_text
+            )
 
     def findings(self) -> dict[str, int]:
         return {}
@@ -318,10 +369,42 @@ def _copy_names(name_at: Any, text: Any, places: Any, new_name_at: Any, new_text
         at = name_at[j]
         if at == ABSENT:
             continue
-        length = np.int64(0)
-        for k in range(LENGTH_BYTES):
-            length |= np.int64(text[at + k]) << (8 * k)
         begin = at + LENGTH_BYTES
         new_name_at[places[j]] = to
-        to = _append_text(new_text, to, text, begin, begin + length)
+        to = _append_text(new_text, to, text, begin, begin + _length(text, at))
     return to
+
+
+@compiled_in_place
+def _names_apart(name_at: Any, text: Any, lengths: Any, to_text: Any) -> int:
+    """Write the lengths of the names at these positions of the text, and their text alone."""
+    to = 0
+    for j in range(len(name_at)):
+        at = name_at[j]
+        lengths[j] = ABSENT
+        if at != ABSENT:
+            lengths[j] = _length(text, at)
+            for i in range(at + LENGTH_BYTES, at + LENGTH_BYTES + lengths[j]):
+                to_text[to] = text[i]
+                to += 1
+    return to
+
+
+@compiled_in_place
+def _names_together(lengths: Any, text: Any, places: Any, name_at: Any, to_text: Any) -> int:
+    """The opposite, for features in these places."""
+    to = begin = 0
+    for j in range(len(places)):
+        if lengths[j] != ABSENT:
+            name_at[places[j]] = to
+            to = _append_text(to_text, to, text, begin, begin + lengths[j])
+            begin += lengths[j]
+    return to
+
+
+@helper
+def _length(text: Any, at: int) -> Any:
+    length = np.int64(0)
+    for k in range(LENGTH_BYTES):
+        length |= np.int64(text[at + k]) << (8 * k)
+    return length

@@ -1,0 +1,212 @@
+"""What `rarefy train` is to do: something new, or what a model file says was not finished."""
+
+import os
+import shlex
+from typing import Any, NamedTuple
+
+import click
+
+from rarefy.cli.options import READING
+from rarefy.config import make_loss, make_rule, number_or_none
+from rarefy.errors import InputError
+from rarefy.holdout import HeldOutFiles, HeldOutShare
+from rarefy.losses import LOSSES, REGRESSION_LOSSES
+from rarefy.model_file import Model, load_model, model_of, save_model
+from rarefy.multiclass import check_multiclass
+from rarefy.readers import Reader, read
+from rarefy.readers.columns import Columns, checked_columns
+from rarefy.readers.crosses import checked_crosses
+from rarefy.readers.labels import checked_classes
+from rarefy.readers.source import STDIN, expand
+from rarefy.run import BEGINNING, Place, Run
+from rarefy.stores import make_store
+from rarefy.stream import StreamModel, Task
+
+# How a run is carried out; the others say what is learned.
+OF_RUN = ("passes", "cache", "holdout", "save_every")
+OF_RULE = (
+    *("l1", "l2", "q", "basis", "cap", "eta0", "beta", "schedule", "truncate_every", "threshold"),
+    "cumulative",
+)
+# What may be given to go on with a run, and with a finished model; all else is in the file.
+WITH_RUN = ("data", "model_path", "resume", "slim", "json", "quiet")
+WITH_FINISHED = (*WITH_RUN, *OF_RUN, "format", "bad_lines")
+
+
+class Plan(NamedTuple):
+    run: Run
+    path: str  # of the model
+    parameters: dict[str, Any]  # what is learned, in the words of the user
+    settings: dict[str, Any]  # how: OF_RUN, and the reader as it was before it had read anything
+    holdout: HeldOutShare | HeldOutFiles | None
+    slim: bool
+
+    def save(self, *, slim: bool = False) -> None:
+        """Write the model as it is now."""
+        about = {**self.settings, "place": self.run.place._asdict()}
+        save_model(self.path, model_of(self.run.model, self.parameters, run=about, slim=slim))
+
+    def command_to_go_on(self) -> str:
+        """What to type after an interruption."""
+        again = f"rarefy train --resume {shlex.quote(self.path)}"
+        return f"... | {again} -" if STDIN in self.run.reader.files else again
+
+
+def new_plan(
+    *,
+    data: tuple[str, ...],
+    model_path: str | None,
+    loss: str,
+    epsilon: float | None,
+    quantile: float | None,
+    multiclass: str,
+    no_intercept: bool,
+    store: str | None,
+    bits: int | None,
+    max_features: int | None,
+    names: bool,
+    rule: str | None,
+    slim: bool,
+    **others: Any,
+) -> Plan:
+    """Learn from DATA, from scratch."""
+    if not data:
+        raise click.UsageError("DATA is missing: name a file, or - for standard input.")
+    if model_path is None:
+        raise click.UsageError("-o is missing: say where to write the model.")
+    reader = read(*data, **{name: others[name] for name in READING})
+    rule = rule or ("adagrad-fobos" if loss in REGRESSION_LOSSES else "frda")
+    of_rule = {name: others[name] for name in OF_RULE}
+    made_rule, schedule = make_rule(rule, loss=loss, **of_rule)
+    check_multiclass(multiclass, loss)
+    of_loss = _given_to_loss(loss, epsilon=epsilon, quantile=quantile)
+    model = StreamModel(
+        Task(made_rule, schedule, make_loss(loss, **of_loss), multiclass, not no_intercept),
+        make_store(
+            store or ("table" if bits is None else "hashed"),
+            bits=bits,
+            max_features=max_features,
+            names=names,
+        ),
+        others["classes"],
+    )
+    parameters = {
+        "rule": rule,
+        "loss": loss,
+        **{name: value for name, value in of_rule.items() if value},
+        **of_loss,
+        "multiclass": multiclass,
+        "fit_intercept": not no_intercept,
+        "passes": others["passes"],
+    }
+    settings = {name: others[name] for name in OF_RUN}
+    return _plan(model, reader, model_path, parameters, settings, slim)
+
+
+def resumed_plan(
+    *,
+    given: dict[str, str],
+    data: tuple[str, ...],
+    model_path: str | None,
+    resume: str,
+    slim: bool,
+    **others: Any,
+) -> Plan:
+    """Go on with a run that was interrupted, or learn new DATA with a model that is finished."""
+    saved = load_model(resume)
+    about = saved.run or {}
+    is_over = "place" not in about or about["place"]["pass_number"] > about["passes"]
+    for name, option in given.items():
+        if name not in (WITH_FINISHED if is_over else WITH_RUN):
+            raise click.UsageError(
+                f"{option} has no meaning with --resume: it is settled by {resume}."
+            )
+    try:
+        model = saved.learner()
+    except InputError as error:
+        raise InputError(f"{resume}: {error}") from error
+    path = model_path or resume
+    if is_over:
+        if not data:
+            raise click.UsageError(f"{resume} is finished; name new DATA to learn.")
+        reader = _reader_like(saved, data, others)
+        settings = {name: others[name] for name in OF_RUN}
+        return _plan(model, reader, path, saved.parameters, settings, slim)
+    reader = _same_reader(about["reader"], data, resume)
+    settings = {name: about[name] for name in OF_RUN}
+    place = Place(**about["place"])
+    return _plan(model, reader, path, saved.parameters, settings, slim, place)
+
+
+def _plan(
+    model: StreamModel,
+    reader: Reader,
+    path: str,
+    parameters: dict[str, Any],
+    settings: dict[str, Any],
+    slim: bool,
+    place: Place = BEGINNING,
+) -> Plan:
+    holdout = _holdout(settings["holdout"], reader)
+    run = Run(
+        model,
+        reader,
+        passes=settings["passes"],
+        cache=settings["cache"],
+        place=place,
+        held_out=holdout if isinstance(holdout, HeldOutShare) else None,
+    )
+    return Plan(run, path, parameters, {**settings, "reader": reader.settings()}, holdout, slim)
+
+
+def _holdout(given: str | None, reader: Reader) -> HeldOutShare | HeldOutFiles | None:
+    """What --holdout says: a share of the rows, or a file."""
+    if given is None:
+        return None
+    share = number_or_none(given)
+    if share is None or os.path.exists(given):
+        like = {**reader.settings(), "files": expand([given]), "skip_bad_lines": False}
+        return HeldOutFiles(reader_of(like))
+    if not 0.0 < share < 1.0:
+        raise click.UsageError(
+            f"--holdout {given}: a share between 0 and 1, or a file, is expected."
+        )
+    return HeldOutShare(share)
+
+
+def _reader_like(saved: Model, data: tuple[str, ...], others: dict[str, Any]) -> Reader:
+    """A reader of new data that reads as the one did from which the model has learned."""
+    reader = read(
+        *data, format=others["format"], bad_lines=others["bad_lines"], classes=saved.classes
+    )
+    reader.columns, reader.cross = saved.reading
+    return reader
+
+
+def _same_reader(settings: dict[str, Any], data: tuple[str, ...], resume: str) -> Reader:
+    """The reader of a run; DATA says where its files are now, if that is elsewhere."""
+    files = list(data) or settings["files"]
+    if files == [STDIN] and not data:
+        raise click.UsageError(
+            f"{resume} was learned from standard input; give the same data again, with - as DATA."
+        )
+    return reader_of({**settings, "files": expand(files)})
+
+
+def reader_of(settings: dict[str, Any]) -> Reader:
+    """A reader with the settings of another one."""
+    checked = {
+        "columns": checked_columns(Columns(**settings["columns"])),
+        "classes": checked_classes(settings["classes"]),
+        "cross": checked_crosses(settings["cross"]),
+    }
+    return Reader(**{**settings, **checked})
+
+
+def _given_to_loss(loss: str, **parameters: float | None) -> dict[str, float]:
+    """The parameters that were given; one that the loss does not have is a mistake."""
+    given = {name: value for name, value in parameters.items() if value is not None}
+    for name in given:
+        if name not in LOSSES[loss]._fields:
+            raise click.UsageError(f"--{name} has no meaning for the {loss} loss.")
+    return given

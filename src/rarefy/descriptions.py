@@ -1,0 +1,94 @@
+"""Rules, losses and schedules as JSON, and back."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from rarefy.config import check_object
+from rarefy.errors import InputError
+from rarefy.intensity import Basis, EuclideanNorm, Intensity, MaximumNorm, PowerNorm, SumNorm
+from rarefy.losses import LOSSES
+from rarefy.rules import CUMULATIVE, RULES
+from rarefy.rules.base import own_rules
+from rarefy.schedules import SCHEDULES
+
+KIND = "is"
+OURS = {
+    cls.__name__: cls
+    for cls in (
+        *RULES.values(),
+        *(cls for both in CUMULATIVE.values() for cls in both),
+        *SCHEDULES.values(),
+        *LOSSES.values(),
+        Intensity,
+        *(MaximumNorm, EuclideanNorm, SumNorm, PowerNorm),
+    )
+}
+
+
+def described(part: Any) -> Any:
+    """What JSON can hold of parameters, which may be NamedTuples of parameters."""
+    if isinstance(part, Basis):
+        return part.name.lower()
+    if isinstance(part, np.generic):
+        part = part.item()
+    if isinstance(part, float) and not math.isfinite(part):
+        return {KIND: "float", "text": repr(part)}
+    if isinstance(part, dict):
+        return {name: described(value) for name, value in part.items()}
+    if isinstance(part, list | tuple):
+        if hasattr(part, "_asdict"):
+            return {KIND: _kind(type(part)), **described(part._asdict())}
+        return [described(value) for value in part]
+    if part is None or isinstance(part, bool | int | float | str):
+        return part
+    raise InputError(f"{part!r} cannot be written to a model file.")
+
+
+def built(description: Any) -> Any:
+    """The parameters that were described."""
+    if isinstance(description, list):
+        return [built(value) for value in description]
+    if not isinstance(description, dict):
+        return description
+    kind = description.get(KIND)
+    if kind == "float":
+        return float(description["text"])
+    fields = {name: built(value) for name, value in description.items() if name != KIND}
+    return fields if kind is None else _object(kind, fields)
+
+
+def _object(kind: str, fields: dict[str, Any]) -> Any:
+    cls = _class(kind)
+    if set(fields) != set(cls._fields):
+        raise InputError(
+            f"the model was learned with {kind}({', '.join(fields)}), but here it has the "
+            f"parameters {', '.join(cls._fields)}."
+        )
+    if cls is Intensity:
+        fields["basis"] = Basis[fields["basis"].upper()]
+    if not all(_is_parameter(value) for value in fields.values()):
+        raise ValueError(f"{kind} has no such parameters")
+    part = cls(**fields)
+    return check_object(part) if hasattr(cls, "state_fields") else part
+
+
+def _is_parameter(value: Any) -> bool:
+    return value is None or isinstance(value, int | float | tuple)
+
+
+def _kind(cls: type) -> str:
+    ours = OURS.get(cls.__name__) is cls
+    return cls.__name__ if ours else f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _class(kind: str) -> Any:
+    """One of our own classes, or a rule of the user that has been imported."""
+    if kind in OURS:
+        return OURS[kind]
+    if kind in own_rules:
+        return own_rules[kind]
+    raise InputError(
+        f"the model was learned with the rule {kind}; import the module that defines it first."
+    )

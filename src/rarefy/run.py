@@ -1,0 +1,128 @@
+"""Going over data several times in steps, so that learning can be stopped and gone on with."""
+
+import math
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rarefy.errors import InputError
+from rarefy.readers import Reader
+from rarefy.row_cache import RowCache, prepared_ahead
+from rarefy.stores import Prepared
+
+if TYPE_CHECKING:
+    from rarefy.holdout import HeldOutShare
+    from rarefy.stream import StreamModel
+
+NEVER = 1 << 62
+
+
+class Place(NamedTuple):
+    """How far a run has come."""
+
+    pass_number: int = 1
+    rows: int = 0  # of this pass that have been dealt with
+    fingerprint: int = 0  # of the labels and lengths of these rows
+
+    def behind(self, part: Prepared) -> "Place":
+        """The place when these rows, too, have been dealt with."""
+        batch = part.batch
+        seen = np.column_stack([batch.labels, np.diff(batch.indptr)])
+        fingerprint = zlib.crc32(seen.tobytes(), self.fingerprint)
+        return Place(self.pass_number, self.rows + len(batch.labels), fingerprint)
+
+
+BEGINNING = Place()
+
+
+class Run:
+    """A model that learns all that a reader gives, `passes` times.
+
+    From a place that is not the beginning, the rows before it are read again and passed over. They
+    must be the rows of the run that came so far.
+    """
+
+    def __init__(
+        self,
+        model: "StreamModel",
+        reader: Reader,
+        *,
+        passes: int = 1,
+        cache: str | Path | None = None,
+        place: Place = BEGINNING,
+        held_out: "HeldOutShare | None" = None,
+    ) -> None:
+        self.model = model
+        self.reader = reader
+        self.passes = passes
+        self.place = place
+        self.held_out = held_out
+        self.share = math.nan  # of the work that is done, where that is known
+        self.is_waiting = False  # for the next batch, and so not in the middle of learning
+        reader.names_wanted = model.store.names_wanted
+        self._cache = None if cache is None else RowCache(cache, reader, model.store)
+
+    @property
+    def is_over(self) -> bool:
+        return self.place.pass_number > self.passes
+
+    def steps(self, pause: Callable[[], int] = lambda: NEVER) -> Iterator[None]:
+        """Learn; a step ends with a batch, or earlier, after as many rows as `pause` says."""
+        while not self.is_over:
+            start, self.place = self.place, Place(self.place.pass_number)
+            batches = self._batches()
+            while (prepared := self._next(batches)) is not None:
+                if len(prepared.batch.labels):
+                    yield from self._learn_batch(prepared, start, pause)
+            if self.place.rows < start.rows:
+                raise _other_data(start)
+            self.place = Place(self.place.pass_number + 1)
+
+    def _batches(self) -> Iterator[Prepared]:
+        finish = self.model.with_targets
+        if self._cache is not None:
+            return self._cache.batches(finish)
+        return prepared_ahead(self.reader, self.model.store, finish)
+
+    def _next(self, batches: Iterator[Prepared]) -> Prepared | None:
+        self.is_waiting = True
+        try:
+            return next(batches, None)
+        finally:
+            self.is_waiting = False
+
+    def _learn_batch(
+        self, prepared: Prepared, start: Place, pause: Callable[[], int]
+    ) -> Iterator[None]:
+        self.model.begin(prepared.batch, self.reader)
+        rest: Prepared | None = prepared
+        if prepared.y is None:
+            rest = self.model.with_targets(prepared)
+        while rest is not None:
+            to_skip = start.rows - self.place.rows
+            part, rest = rest.cut(to_skip if to_skip > 0 else max(pause(), 1))
+            if to_skip <= 0:
+                self._learn(part)
+            self.place = self.place.behind(part)
+            if self.place.rows == start.rows and self.place != start:
+                raise _other_data(start)
+            self.share = (self.place.pass_number - 1 + prepared.batch.share) / self.passes
+            if to_skip <= 0:
+                yield
+
+    def _learn(self, part: Prepared) -> None:
+        if self.held_out is not None:
+            held = self.held_out.chosen(self.place.rows, len(part.batch.labels))
+            self.held_out.score(self.model, part.only(held))
+            part = part.only(~held)
+        self.model.store.learn(self.model.learner, part)
+
+
+def _other_data(start: Place) -> InputError:
+    return InputError(
+        f"these are not the data that the run began with: the first {start.rows:,} rows differ. "
+        f"Give the same files in the same order to go on with it."
+    )
