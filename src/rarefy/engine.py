@@ -158,6 +158,22 @@ def _scores(
                 out[row, z] += values[j] * rule.weight(clock, load(rule, state, first + z))
 
 
+def _total_loss(loss: Any, scores: Floats, y: Floats, importance: Floats) -> float:
+    """The weighted sum of the losses of rows whose scores are known."""
+    total = 0.0
+    for row in range(len(y)):
+        total += importance[row] * loss.value(scores[row, 0], y[row])
+    return total
+
+
+def _total_loss_classes(loss: Any, scores: Floats, y: Floats, importance: Floats) -> float:
+    """The same with one score for every class."""
+    total = 0.0
+    for row in range(len(y)):
+        total += importance[row] * loss.value(scores[row], int(y[row]))
+    return total
+
+
 def _nonzero(
     rule: Any, clock: Clock, state: Floats, slots: NDArray[np.int64], weights: Floats
 ) -> int:
@@ -194,11 +210,21 @@ class Engine(NamedTuple):
     learn: Any
     learn_classes: Any
     scores: Any
+    total_loss: Any
+    total_loss_classes: Any
     nonzero: Any
     usefulness: Any
 
 
-_LOOPS = (_learn, _learn_classes, _scores, _nonzero, _usefulness)
+_LOOPS = (
+    _learn,
+    _learn_classes,
+    _scores,
+    _total_loss,
+    _total_loss_classes,
+    _nonzero,
+    _usefulness,
+)
 _CACHED = Engine(*(compiled(loop) for loop in _LOOPS))
 _UNCACHED = Engine(*(compiled_uncached(loop) for loop in _LOOPS))
 

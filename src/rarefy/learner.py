@@ -160,7 +160,7 @@ class Learner:
 
     def state_of(self, features: NDArray[Any]) -> Floats:
         """The state of some features, (feature, output, field)."""
-        return self._by_feature()[features]
+        return self._by_feature()[features]  # type: ignore[no-any-return]
 
     def set_state_of(self, features: NDArray[Any], state: Floats) -> None:
         """The opposite; there is room for the features already."""
@@ -171,7 +171,7 @@ class Learner:
         rows = self.state[: self.n_features * self.n_outputs]
         by_feature = rows.reshape(self.n_features, self.n_outputs, rows.shape[1])
         fields = slice(len(self.rule.state_fields))
-        return by_feature[:, :, fields]  # type: ignore[no-any-return]
+        return by_feature[:, :, fields]
 
     def usefulness(self, counts: NDArray[Any]) -> Floats:
         """How much each feature would be missed; -inf: not at all, the rule has forgotten it.

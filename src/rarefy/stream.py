@@ -1,7 +1,7 @@
 """A model that learns from, and predicts, what a reader gives."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,6 +48,17 @@ class Task(NamedTuple):
     @property
     def is_regression(self) -> bool:
         return self.loss_name in REGRESSION_LOSSES
+
+
+class Scored(NamedTuple):
+    """The scores of rows, what they should have been, and how much each row counts.
+
+    They may be overwritten when the next batch comes.
+    """
+
+    scores: Floats
+    y: Floats  # -1 or 1, the number of the class, or the number to predict
+    importance: Floats
 
 
 class StreamModel:
@@ -111,13 +122,25 @@ class StreamModel:
 
         The reader reads as the one did from which the model has learned; labels do not matter.
         """
+        for prepared in self._read_again(reader, lambda prepared: prepared, label_needed=False):
+            yield self.store.scores(self.learner, prepared)
+
+    def scored(self, reader: Reader) -> Iterator[Scored]:
+        """The same with the targets; a label that the loss cannot take is an error."""
+        for prepared in self._read_again(reader, self.with_targets, label_needed=True):
+            rows = prepared.rows()
+            yield Scored(self.store.scores(self.learner, prepared), rows.y, rows.importance)
+
+    def _read_again(
+        self, reader: Reader, finish: Callable[[Prepared], Prepared], *, label_needed: bool
+    ) -> Iterator[Prepared]:
+        """The batches of a reader that reads as the one did from which the model has learned."""
         own = reader.columns, reader.cross
         reader.names_wanted = False
-        reader.columns = self.reading.columns._replace(label_needed=False)
+        reader.columns = self.reading.columns._replace(label_needed=label_needed)
         reader.cross = self.reading.cross
         try:
-            for prepared in prepared_ahead(reader, self.store, lambda prepared: prepared):
-                yield self.store.scores(self.learner, prepared)
+            yield from prepared_ahead(reader, self.store, finish)
         finally:
             reader.columns, reader.cross = own
 
@@ -209,7 +232,12 @@ def label_numbers(batch: Batch, classes: tuple[str, ...]) -> Floats:
     return np.where(values[at] == batch.labels, at.astype(np.float64), np.nan)
 
 
-def predicted_labels(model: StreamModel, scores: Floats) -> list[str]:
-    """The class with the highest score, for each row."""
+def predicted_classes(scores: Floats) -> NDArray[np.int64]:
+    """The number of the class with the highest score, for each row."""
     winners = scores[:, 0] > 0.0 if scores.shape[1] == 1 else scores.argmax(axis=1)
-    return [model.classes[winner] for winner in winners.astype(np.int64).tolist()]
+    return winners.astype(np.int64)
+
+
+def predicted_labels(model: StreamModel, scores: Floats) -> list[str]:
+    """The name of that class."""
+    return [model.classes[winner] for winner in predicted_classes(scores).tolist()]

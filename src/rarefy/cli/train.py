@@ -111,7 +111,8 @@ def train(context: click.Context, /, **options: Any) -> None:
 def carry_out(plan: Plan, display: Display) -> None:
     """Learn, save, and say what came of it."""
     run, model = plan.run, plan.run.model
-    loop = Loop(run, display, plan.save, save_every=plan.settings["save_every"], holdout=plan.holdout)
+    save_every = plan.settings["save_every"]
+    loop = Loop(run, display, plan.save, save_every=save_every, holdout=plan.holdout)
     is_over = loop.learn()
     if model.t == 0:
         if not is_over:

@@ -126,7 +126,8 @@ class FromStreams:
             except (TypeError, ValueError) as error:
                 raise InputError(f"the rows cannot be written as JSON: {error}.") from error
             classes = self.stream_.classes
-            return self._stream_scores(read(path, format="json", classes=classes))
+            reader = read(path, format="json", classes=classes)
+            return self._stream_scores(reader)  # type: ignore[no-any-return]
 
     def _refuse_matrix(self: Any) -> None:
         """A table has no columns; only a reader leads from features to keys."""
