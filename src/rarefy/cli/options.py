@@ -90,13 +90,6 @@ READING = (
 
 
 def report_bad_lines(reader: Reader) -> None:
-    if reader.n_bad_lines:
-        click.echo(bad_lines_remark(reader), err=True)
-
-
-def bad_lines_remark(reader: Reader) -> str:
-    """What to say about lines that were passed over; empty if there were none."""
-    if not reader.n_bad_lines:
-        return ""
-    shown = "\n  ".join(reader.bad_lines)
-    return f"{reader.n_bad_lines:,} bad lines were skipped, first:\n  {shown}"
+    if reader.skip_bad_lines and reader.n_bad_lines:
+        shown = "\n  ".join(reader.bad_lines)
+        click.echo(f"{reader.n_bad_lines:,} bad lines were skipped, first:\n  {shown}", err=True)

@@ -9,7 +9,7 @@ from click.core import ParameterSource
 from rarefy.cli.display import Display, make_display
 from rarefy.cli.interrupts import EXIT_CODE
 from rarefy.cli.loop import Loop
-from rarefy.cli.options import bad_lines_remark, column_options, format_options, rule_options
+from rarefy.cli.options import column_options, format_options, report_bad_lines, rule_options
 from rarefy.cli.plan import Plan, new_plan, resumed_plan
 from rarefy.errors import InputError
 from rarefy.losses import LOSSES
@@ -104,8 +104,11 @@ def train(context: click.Context, /, **options: Any) -> None:
         regression=plan.run.model.task.is_regression,
         holdout=plan.holdout is not None,
     )
-    with display:
-        carry_out(plan, display)
+    try:
+        with display:
+            carry_out(plan, display)
+    finally:
+        report_bad_lines(plan.run.reader)
 
 
 def carry_out(plan: Plan, display: Display) -> None:
@@ -121,7 +124,7 @@ def carry_out(plan: Plan, display: Display) -> None:
         raise InputError(f"{' '.join(run.reader.files)}: there are no examples to learn from.")
     summary = loop.summary()
     plan.save(slim=plan.slim and is_over)
-    for remark in (bad_lines_remark(run.reader), model.store.report(), doubt(model)):
+    for remark in (model.store.report(), doubt(model)):
         if remark:
             display.say(remark)
     display.end({**summary, "path": plan.path, "bytes": os.path.getsize(plan.path)})
