@@ -17,8 +17,11 @@ ESTIMATORS = [
     SparseOnlineClassifier(rule="fobos", loss="hinge", cumulative=True),
     SparseOnlineClassifier(multiclass="ovr"),
     SparseOnlineClassifier(passes=2, shuffle=True),
+    SparseOnlineClassifier(refit=True),
+    SparseOnlineClassifier(loss="hinge", multiclass="ovr", refit=True),
     SparseOnlineRegressor(),
     SparseOnlineRegressor(rule="frda", loss="huber"),
+    SparseOnlineRegressor(refit=True),
 ]
 GROWING = [SparseOnlineClassifier(n_features="grow"), SparseOnlineRegressor(n_features="grow")]
 

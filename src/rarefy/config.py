@@ -34,6 +34,7 @@ RANGES = {
     "truncate_every": (1.0, True, False),
     "threshold": (0.0, False, True),
     "epsilon": (0.0, True, False),
+    "refit_l2": (0.0, False, False),
 }
 WHY_ABSENT = {
     "l1": "it has no L1 penalty",

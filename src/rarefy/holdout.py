@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarefy.engine import Floats
 from rarefy.metrics import Metrics
 from rarefy.readers import Reader
 from rarefy.stores import Prepared
@@ -32,6 +33,11 @@ class HeldOutShare:
             self._metrics.add(
                 model.store.scores(model.learner, part), part.y, part.batch.importance
             )
+
+    def begin_with(self, model: StreamModel, scores: Floats, y: Floats, importance: Floats) -> None:
+        """Forget earlier predictions; these are of all rows that are held out."""
+        self._metrics = Metrics(model)
+        self._metrics.add(scores, y, importance)
 
     def summary(self, model: StreamModel) -> dict[str, Any]:
         """How well it went since the last summary."""

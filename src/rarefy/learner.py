@@ -10,6 +10,8 @@ from rarefy.clock import clock_after, next_round
 from rarefy.engine import Floats, Rows, engine_for
 from rarefy.errors import ConfigError, DivergenceError
 from rarefy.rules import unpenalised
+from rarefy.rules.ogd import Ogd
+from rarefy.schedules import Constant
 from rarefy.state import grown_state, new_state
 
 CACHE_BYTES = 1 << 20  # a state larger than this is fetched ahead of time
@@ -192,6 +194,23 @@ class Learner:
         self.state = new_state(len(self.rule.state_fields), n_features * n)
         self.state.reshape(-1, n, width)[new] = before.reshape(-1, n, width)[old]
         self.n_features = n_features
+
+    def with_weights(
+        self, slots: NDArray[np.int64], weights: Floats, intercepts: Floats
+    ) -> "Learner":
+        """A learner that predicts with other weights, and knows nothing else to learn from."""
+        other = Learner(
+            Ogd(),
+            Constant(1.0),
+            self.loss,
+            n_features=self.n_features,
+            n_outputs=self.n_outputs,
+        )
+        other.state[slots, 0] = weights
+        other.intercept_state[:, 0] = intercepts
+        other.clock = other.clock._replace(t=self.clock.t)
+        other.progress[:] = self.progress
+        return other
 
     def weights(self) -> Any:
         """All weights that are not zero, (n_outputs, n_features), CSR, never dense."""

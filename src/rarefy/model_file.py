@@ -98,8 +98,8 @@ class Model(NamedTuple):
         """A model that goes on learning from where this one was."""
         if self.state is None:
             raise InputError(
-                "the model is slim: it can predict, but what it would need to go on learning was "
-                "not saved."
+                "the model is slim, or refitted: it can predict, but what it would need to go on "
+                "learning was not saved."
             )
         model = StreamModel(self.task, make_store(**self.store), self.classes)
         model.reading = self.reading

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rarefy.errors import InputError
 from rarefy.readers import Reader
@@ -69,6 +70,10 @@ class Run:
     def is_over(self) -> bool:
         return self.place.pass_number > self.passes
 
+    @property
+    def is_cached(self) -> bool:
+        return self._cache is not None
+
     def steps(self, pause: Callable[[], int] = lambda: NEVER) -> Iterator[None]:
         """Learn; a step ends with a batch, or earlier, after as many rows as `pause` says."""
         while not self.is_over:
@@ -80,6 +85,16 @@ class Run:
             if self.place.rows < start.rows:
                 raise _other_data(start)
             self.place = Place(self.place.pass_number + 1)
+
+    def again(self) -> Iterator[tuple[Prepared, NDArray[np.bool_]]]:
+        """All rows of the data once more, and which of them are held out; nothing is learned."""
+        n_rows = 0
+        for prepared in self._batches():
+            held = np.zeros(len(prepared.batch.labels), np.bool_)
+            if self.held_out is not None:
+                held = self.held_out.chosen(n_rows, len(held))
+            yield prepared, held
+            n_rows += len(held)
 
     def _batches(self) -> Iterator[Prepared]:
         finish = self.model.with_targets

@@ -18,6 +18,8 @@ from rarefy.readers.columns import Columns, checked_columns
 from rarefy.readers.crosses import checked_crosses
 from rarefy.readers.labels import checked_classes
 from rarefy.readers.source import STDIN, expand
+from rarefy.refit import check_refit
+from rarefy.refit_run import check_readable_again, refit_run
 from rarefy.run import BEGINNING, Place, Run
 from rarefy.stores import make_store
 from rarefy.stream import StreamModel, Task
@@ -40,6 +42,14 @@ class Plan(NamedTuple):
     settings: dict[str, Any]  # how: OF_RUN, and the reader as it was before it had read anything
     holdout: HeldOutShare | HeldOutFiles | None
     slim: bool
+
+    @property
+    def refits(self) -> bool:
+        return bool(self.parameters.get("refit"))
+
+    def refit(self) -> None:
+        """Learn the weights that were kept again, now that the run is over."""
+        refit_run(self.run, self.parameters["refit_l2"])
 
     def save(self, *, slim: bool = False) -> None:
         """Write the model as it is now."""
@@ -67,6 +77,8 @@ def new_plan(
     names: bool,
     rule: str | None,
     slim: bool,
+    refit: bool,
+    refit_l2: float | None,
     **others: Any,
 ) -> Plan:
     """Learn from DATA, from scratch."""
@@ -79,6 +91,9 @@ def new_plan(
     of_rule = {name: others[name] for name in OF_RULE}
     made_rule, schedule = make_rule(rule, loss=loss, **of_rule)
     check_multiclass(multiclass, loss)
+    if refit_l2 is not None and not refit:
+        raise click.UsageError("--refit-l2 has no meaning without --refit.")
+    check_refit(refit, refit_l2, loss)
     of_loss = _given_to_loss(loss, epsilon=epsilon, quantile=quantile)
     model = StreamModel(
         Task(made_rule, schedule, make_loss(loss, **of_loss), multiclass, not no_intercept),
@@ -98,6 +113,7 @@ def new_plan(
         "multiclass": multiclass,
         "fit_intercept": not no_intercept,
         "passes": others["passes"],
+        **({"refit": True, "refit_l2": refit_l2} if refit else {}),
     }
     settings = {name: others[name] for name in OF_RUN}
     return _plan(model, reader, model_path, parameters, settings, slim)
@@ -116,6 +132,8 @@ def resumed_plan(
     saved = load_model(resume)
     about = saved.run or {}
     is_over = "place" not in about or about["place"]["pass_number"] > about["passes"]
+    if saved.parameters.get("refit") and saved.state is not None:
+        is_over = False
     for name, option in given.items():
         if name not in (WITH_FINISHED if is_over else WITH_RUN):
             raise click.UsageError(
@@ -156,7 +174,10 @@ def _plan(
         place=place,
         held_out=holdout if isinstance(holdout, HeldOutShare) else None,
     )
-    return Plan(run, path, parameters, {**settings, "reader": reader.settings()}, holdout, slim)
+    plan = Plan(run, path, parameters, {**settings, "reader": reader.settings()}, holdout, slim)
+    if plan.refits:
+        check_readable_again(run)
+    return plan
 
 
 def _holdout(given: str | None, reader: Reader) -> HeldOutShare | HeldOutFiles | None:

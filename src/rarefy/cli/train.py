@@ -34,6 +34,14 @@ ENOUGH_TO_DOUBT = 100  # examples
 @click.option("--no-intercept", is_flag=True)
 @click.option("--passes", type=click.IntRange(1), default=1, show_default=True)
 @click.option(
+    "--refit",
+    is_flag=True,
+    help="At the end, learn the weights that were kept again, without l1, to the minimum.",
+)
+@click.option(
+    "--refit-l2", type=float, help="Its penalty.  [default: 2 divided by the number of examples]"
+)
+@click.option(
     "--store",
     type=click.Choice(STORES),
     help="Where weights are: by index, shared by hash, or exact. Default: table; hashed with -b.",
@@ -122,8 +130,10 @@ def carry_out(plan: Plan, display: Display) -> None:
             display.say("Interrupted before anything was learned.")
             raise click.exceptions.Exit(EXIT_CODE)
         raise InputError(f"{' '.join(run.reader.files)}: there are no examples to learn from.")
+    if is_over and plan.refits:
+        is_over = refit(plan, display)
     summary = loop.summary()
-    plan.save(slim=plan.slim and is_over)
+    plan.save(slim=(plan.slim or plan.refits) and is_over)
     for remark in (model.store.report(), doubt(model)):
         if remark:
             display.say(remark)
@@ -131,6 +141,17 @@ def carry_out(plan: Plan, display: Display) -> None:
     if not is_over:
         display.say(f"Interrupted, and saved. To go on: {plan.command_to_go_on()}")
         raise click.exceptions.Exit(EXIT_CODE)
+
+
+def refit(plan: Plan, display: Display) -> bool:
+    """Whether the refit came to its end; what was learned before is saved, whatever happens."""
+    plan.save()
+    display.say(f"Refitting {plan.run.model.learner.n_nonzero():,} weights ...")
+    try:
+        plan.refit()
+    except KeyboardInterrupt:
+        return False
+    return True
 
 
 def given_options(context: click.Context) -> dict[str, str]:

@@ -19,6 +19,7 @@ from rarefy.estimators.saving import Saving
 from rarefy.estimators.streams import FromStreams
 from rarefy.learner import Learner
 from rarefy.readers import Reader
+from rarefy.refit import check_refit, refitted
 from rarefy.rows import as_rows
 
 RULE_PARAMETERS = ("l1", "l2", "q", "basis", "cap", "beta", "truncate_every", "threshold")
@@ -44,6 +45,7 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
             raise ConfigError(f"n_features={self.n_features!r}: None or 'grow' is expected.")
         for flag in ("cumulative", "fit_intercept", "shuffle"):
             check_flag(flag, getattr(self, flag))
+        check_refit(self.refit, self.refit_l2, self.loss)
         passes = self.passes
         if not isinstance(passes, numbers.Integral) or isinstance(passes, bool) or passes < 1:
             raise ConfigError(f"passes={passes!r}: a whole number >= 1 is expected.")
@@ -140,11 +142,16 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
                 learner.learn(as_rows(X[order], y[order], importance[order]))
             else:
                 learner.learn(as_rows(X, y, importance))
-        self.learner_, self.stream_, self.is_slim_ = learner, None, False
+        if self.refit:
+            learner = refitted(learner, X, y, importance, self.refit_l2)
+        self.learner_, self.stream_, self.is_slim_ = learner, None, bool(self.refit)
 
     def _learn_more(self, X: sparse.csr_array, y: Any, importance: Any) -> None:
         if self.is_slim_:
-            raise InputError("the model was saved slim: it can predict, but not go on learning.")
+            raise InputError(
+                "the model was refitted or saved slim: it can predict, but not go on learning. "
+                "Begin anew with fit."
+            )
         rule, schedule = self._check_parameters()
         if (rule, schedule) != (self.learner_.rule, self.learner_.clock.schedule):
             raise ConfigError(
@@ -198,6 +205,12 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
         """Mean loss of the predictions made just before each example was learned."""
         check_is_fitted(self)
         return self.learner_.progressive_loss
+
+
+def has_partial_fit(estimator: SparseOnline) -> bool:
+    if not estimator.refit:
+        return True
+    raise AttributeError("refit=True needs all data at once: use fit or fit_stream.")
 
 
 def column_names(X: Any) -> list[str] | None:

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from rarefy.checks import check_importance, check_targets, sorted_labels
 from rarefy.config import choose, make_loss, number_or_none
 from rarefy.errors import InputError
-from rarefy.estimators.base import SparseOnline
+from rarefy.estimators.base import SparseOnline, has_partial_fit
 from rarefy.learner import Learner
 from rarefy.losses import MARGIN_LOSSES
 from rarefy.multiclass import check_multiclass, multiclass_loss
@@ -68,6 +68,11 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         Whether `fit` takes the rows of each pass in random order.
     random_state : int, RandomState instance or None
         Seed of the shuffling.
+    refit : bool, default=False
+        Whether `fit` and `fit_stream` end with learning the weights that are not zero once more, to
+        the minimum of the loss, without l1. There is no `partial_fit` then.
+    refit_l2 : float, default: 2 divided by the number of examples
+        Strength of the l2 penalty of the refit.
     n_features : None or "grow"
         With "grow", later calls of `partial_fit` may bring more columns.
 
@@ -112,6 +117,8 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         passes: int = 1,
         shuffle: bool = False,
         random_state: Any = None,
+        refit: bool = False,
+        refit_l2: float | None = None,
         n_features: str | None = None,
     ) -> None:
         self.rule = rule
@@ -132,6 +139,8 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         self.passes = passes
         self.shuffle = shuffle
         self.random_state = random_state
+        self.refit = refit
+        self.refit_l2 = refit_l2
         self.n_features = n_features
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -146,6 +155,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
             self._learn_passes(learner, X, self._encode(y), importance)
         return self
 
+    @available_if(has_partial_fit)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn the rows of X once, going on from what was learned before.
 

@@ -5,11 +5,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
 
 from rarefy.checks import check_importance, check_targets
 from rarefy.config import choose, make_loss
 from rarefy.errors import InputError
-from rarefy.estimators.base import SparseOnline
+from rarefy.estimators.base import SparseOnline, has_partial_fit
 from rarefy.losses import REGRESSION_LOSSES
 from rarefy.stream import StreamModel
 
@@ -62,6 +63,8 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
         passes: int = 1,
         shuffle: bool = False,
         random_state: Any = None,
+        refit: bool = False,
+        refit_l2: float | None = None,
         n_features: str | None = None,
     ) -> None:
         self.rule = rule
@@ -83,6 +86,8 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
         self.passes = passes
         self.shuffle = shuffle
         self.random_state = random_state
+        self.refit = refit
+        self.refit_l2 = refit_l2
         self.n_features = n_features
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -96,6 +101,7 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
             self._learn_passes(self._new_learner(loss), X, y, importance)
         return self
 
+    @available_if(has_partial_fit)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the rows of X once, going on from what was learned before."""
         with self._all_or_nothing():

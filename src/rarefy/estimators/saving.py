@@ -24,16 +24,16 @@ LABEL_KINDS = {"i": "int64", "u": "int64", "f": "float64", "b": "bool", "U": "st
 class Saving:
     """Part of the base of both estimators."""
 
-    is_slim_: bool = False  # read from a file without what learning needs
+    is_slim_: bool = False  # refitted, or read from a file, without what learning needs
 
     def save(self: Any, path: str | Path, *, slim: bool = False) -> None:
         """Write a model file, which `rarefy.load` and all commands read.
 
-        A slim one is smaller; it can predict, but not go on learning.
+        A slim one is smaller; it can predict, but not go on learning. Refitted models are slim.
         """
         check_is_fitted(self)
-        if self.is_slim_ and not slim:
-            raise InputError("the model was slim when it was loaded; save it with slim=True.")
+        if self.is_slim_ and not (slim or self.refit):
+            raise InputError("the model cannot go on learning any more; save it with slim=True.")
         model = self.stream_ or self._as_stream()
         parameters = self.get_params(deep=False)
         if not isinstance(self.random_state, int):
@@ -44,8 +44,9 @@ class Saving:
             about = {
                 "labels": _label_kind(getattr(self, "classes_", None)),
                 "columns": None if names is None else list(map(str, names)),
+                "n_features": int(self.n_features_in_),
             }
-        save_model(path, model_of(model, parameters, matrix=about, slim=slim))
+        save_model(path, model_of(model, parameters, matrix=about, slim=slim or self.is_slim_))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -92,6 +93,8 @@ def load(path: str | Path) -> Any:
 def _fill(estimator: Any, saved: Model) -> None:
     """Make an estimator what it was when it was saved."""
     model = saved.scorer() if saved.state is None else saved.learner()
+    if saved.matrix is not None:
+        model.learner.grow(saved.matrix["n_features"])
     estimator.is_slim_ = saved.state is None
     estimator.learner_ = model.learner
     estimator.n_features_in_ = model.learner.n_features

@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from rarefy.errors import ConfigError, InputError
 from rarefy.readers import Reader, read
+from rarefy.refit_run import check_readable_again, refit_run
+from rarefy.run import Run
 from rarefy.stores import make_store
 from rarefy.stream import StreamModel, Task
 
@@ -55,7 +57,9 @@ class FromStreams:
 
         `store` says where weights are: "array" (the index of a feature is its column), "hashed"
         (2^bits weights, shared) or "table" (exact, whatever the keys; at most `max_features`).
-        `cache` is a file to keep the parsed rows in, for further passes and runs.
+        `cache` is a file to keep the parsed rows in, for further passes and runs. With `refit`, the
+        data are read once more than `passes` says, and the rows, with the features that were kept
+        only, have to fit memory.
 
         Afterwards `predict` and its like take readers, and matrices too unless it is a table.
         """
@@ -74,10 +78,16 @@ class FromStreams:
             task = Task(rule, schedule, estimator._make_loss(), multiclass, estimator.fit_intercept)
             stored = make_store(store, bits=bits, max_features=max_features, names=names)
             model = StreamModel(task, stored, reader.labels.classes)
-            model.learn(reader, passes=estimator.passes, cache=cache)
+            run = Run(model, reader, passes=estimator.passes, cache=cache)
+            if estimator.refit:
+                check_readable_again(run)
+            for _ in run.steps():
+                pass
             if model.t == 0:
                 raise InputError("there are no examples to learn from.")
-            estimator.stream_, estimator.is_slim_ = model, False
+            if estimator.refit:
+                refit_run(run, estimator.refit_l2)
+            estimator.stream_, estimator.is_slim_ = model, bool(estimator.refit)
             estimator.learner_ = model.learner
             estimator.n_features_in_ = model.learner.n_features
             estimator.__dict__.pop("feature_names_in_", None)

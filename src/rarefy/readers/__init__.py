@@ -24,7 +24,7 @@ from rarefy.readers.formats import (
 )
 from rarefy.readers.labels import Labels, checked_classes
 from rarefy.readers.scan import n_lines
-from rarefy.readers.source import STDIN, Block, blocks, expand, n_bytes
+from rarefy.readers.source import STDIN, Block, blocks, expand, is_pipe, n_bytes
 
 BAD_LINES = ("stop", "skip")
 
@@ -130,6 +130,10 @@ class Reader:
         """What was wrong with the first of them."""
         return self.faults.shown
 
+    @property
+    def can_be_read_again(self) -> bool:
+        return not any(is_pipe(file) for file in self.files)
+
     def __iter__(self) -> Iterator[Batch]:
         return (make() for make in self.jobs())
 
@@ -194,7 +198,7 @@ class Reader:
             yield partial(with_crosses, batch, self.cross), position
 
     def _check_pipe(self, file: str) -> None:
-        if file != STDIN and (os.path.isfile(file) or not os.path.exists(file)):
+        if not is_pipe(file):
             return
         if file in self._read_once:
             what = "standard input" if file == STDIN else "what is not a file"

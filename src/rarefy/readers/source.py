@@ -74,6 +74,11 @@ def expand(paths: Iterable[str | Path]) -> list[str]:
     return files
 
 
+def is_pipe(file: str) -> bool:
+    """Whether it can be read only once."""
+    return file == STDIN or (os.path.exists(file) and not os.path.isfile(file))
+
+
 def n_bytes(files: Iterable[str]) -> int | None:
     """The size of all files together; None if one is a pipe."""
     sizes = [os.path.getsize(file) if os.path.isfile(file) else None for file in files]
