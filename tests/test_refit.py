@@ -24,7 +24,7 @@ from rarefy.holdout import HeldOutShare
 from rarefy.losses import Hinge, Huber, Logistic, ModifiedHuber, Squared, SquaredHinge
 from rarefy.model_file import load_model
 from rarefy.multiclass import CrammerSinger, OneVsRest, Softmax
-from rarefy.refit import DEFAULT_STRENGTH, Objective, default_l2, minimum, smooth
+from rarefy.refit import STRENGTHS, Examples, Objective, Wanted, best_strength, minimum, smooth
 from tests import data
 
 N_FEATURES = 12
@@ -140,15 +140,22 @@ OBJECTIVES = [
 ]
 
 
-def objective_of(kind: str, loss, **more) -> Objective:
-    """Weights for half of the columns only, for half of the outputs each."""
-    X, y = rows_of(kind)
+def wanted_of(kind: str, loss, *, every: int = 1, fit_intercept: bool = True) -> Wanted:
+    """Every so many of the weights of all columns for all outputs."""
     n_outputs = 3 if kind == "multiclass" else 1
-    columns, outputs = np.divmod(np.arange(0, N_FEATURES * n_outputs, 2), n_outputs)
-    return Objective(
-        sparse.csr_array(X), y, data.importances(len(y)), loss, columns, outputs,
-        n_outputs=n_outputs, l2=L2, **more,
-    )  # fmt: skip
+    columns, outputs = np.divmod(np.arange(0, N_FEATURES * n_outputs, every), n_outputs)
+    return Wanted(columns, outputs, n_outputs, fit_intercept, loss)
+
+
+def examples_of(X, y, importance=None) -> Examples:
+    importance = np.ones(len(y)) if importance is None else importance
+    return Examples(sparse.csr_array(X), y, importance)
+
+
+def objective_of(kind: str, loss, **more) -> Objective:
+    X, y = rows_of(kind)
+    examples = examples_of(X, y, data.importances(len(y)))
+    return Objective(examples, wanted_of(kind, loss, every=2, **more), L2)
 
 
 @pytest.mark.parametrize(("kind", "loss"), OBJECTIVES, ids=str)
@@ -194,25 +201,18 @@ def test_the_same_features_are_kept_and_the_loss_is_less(kind):
     assert (after.t_, after.progressive_loss_) == (before.t_, before.progressive_loss_)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_weights_of_rows_are_repetitions(kind):
+@pytest.mark.parametrize(("kind", "loss"), OBJECTIVES, ids=str)
+def test_weights_of_rows_are_repetitions(kind, loss):
     X, y = rows_of(kind, n=80)
     counts = np.random.default_rng(0).integers(0, 4, len(y))
-    objectives = [
-        Objective(
-            sparse.csr_array(rows), targets, weights,
-            smooth(online(kind).fit(X, y).learner_.loss),
-            *np.divmod(np.arange(N_FEATURES * n_outputs), n_outputs),
-            n_outputs=n_outputs, l2=L2,
+    weighted, repeated = (
+        minimum(Objective(examples, wanted_of(kind, loss), L2))
+        for examples in (
+            examples_of(X, y, counts.astype(float)),
+            examples_of(np.repeat(X, counts, axis=0), np.repeat(y, counts)),
         )
-        for n_outputs in [3 if kind == "multiclass" else 1]
-        for rows, targets, weights in (
-            (X, y, counts.astype(float)),
-            (np.repeat(X, counts, axis=0), np.repeat(y, counts), np.ones(counts.sum())),
-        )
-    ]  # fmt: skip
-    weighted, repeated = map(minimum, objectives)
-    np.testing.assert_allclose(weighted, repeated, rtol=0, atol=1e-6)
+    )
+    np.testing.assert_allclose(weighted, repeated, rtol=0, atol=1e-5)
 
 
 def test_units_do_not_matter():
@@ -228,24 +228,52 @@ def test_units_do_not_matter():
 
 def test_large_targets_are_reached():
     X, y = rows_of("regression")
-    objectives = [
-        Objective(
-            sparse.csr_array(X), factor * y, np.ones(len(y)), Squared(),
-            np.arange(N_FEATURES), np.zeros(N_FEATURES, np.int64), n_outputs=1, l2=L2,
-        )
+    small, large = (
+        minimum(Objective(examples_of(X, factor * y), wanted_of("regression", Squared()), L2))
         for factor in (1.0, 1e30)
-    ]  # fmt: skip
-    small, large = map(minimum, objectives)
+    )
     np.testing.assert_allclose(large / 1e30, small, rtol=0, atol=1e-6)
 
 
-def test_the_default_is_less_with_more_examples():
-    assert default_l2(np.ones(50)) == DEFAULT_STRENGTH / 50
-    assert default_l2(np.full(50, 7.0)) == pytest.approx(DEFAULT_STRENGTH / 50)
-    assert default_l2(np.array([1.0, 1.0, 1e-9])) == pytest.approx(DEFAULT_STRENGTH / 2)
+# --- the default of l2 ----------------------------------------------------------------------
+
+
+def strength_for(noise: float, n: int = 400) -> float:
+    """What is chosen for as many features as there are rows, of which two say something."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, N_FEATURES))
+    return best_strength(
+        examples_of(X, X[:, 0] - X[:, 1] + noise * rng.normal(size=n)),
+        wanted_of("regression", Squared()),
+    )
+
+
+def test_noise_is_met_by_a_stronger_penalty():
+    assert strength_for(noise=0.01) < strength_for(noise=1.0) < strength_for(noise=30.0)
+
+
+def test_the_default_does_not_depend_on_the_scale_of_importance():
     X, y = rows_of("binary")
-    named = online("binary", refit=True, refit_l2=DEFAULT_STRENGTH / len(y)).fit(X, y)
-    np.testing.assert_array_equal(online("binary", refit=True).fit(X, y).coef_, named.coef_)
+    model = online("binary", schedule="constant", eta0=1e-9, refit=True)
+    one, other = (clone(model).fit(X, y, sample_weight=np.full(len(y), w)) for w in (1.0, 8.0))
+    np.testing.assert_array_equal(one.coef_ != 0.0, other.coef_ != 0.0)
+    np.testing.assert_allclose(one.coef_, other.coef_, rtol=0, atol=1e-6)
+
+
+def test_the_default_is_one_of_the_strengths_divided_by_the_number_of_examples():
+    X, y = rows_of("binary")
+    default = online("binary", refit=True).fit(X, y).coef_
+    assert any(
+        np.array_equal(default, online("binary", refit=True, refit_l2=s / len(y)).fit(X, y).coef_)
+        for s in STRENGTHS
+    )
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3])
+def test_there_may_be_too_few_rows_to_hold_out(n_rows):
+    X, y = np.eye(3)[:n_rows], np.arange(1.0, n_rows + 1.0)
+    model = SparseOnlineRegressor(l1=0.0, refit=True).fit(X, y)
+    assert np.isfinite(model.coef_).all()
 
 
 # --- odd cases ------------------------------------------------------------------------------

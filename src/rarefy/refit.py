@@ -9,7 +9,7 @@ where r_i is the root mean square of feature i in the rows that have it, so that
 nor its frequency matters (r = 1 if it is 0 or 1). The intercept is not penalised.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,18 @@ from numpy.typing import NDArray
 from rarefy.config import check_flag, check_number
 from rarefy.engine import Floats
 from rarefy.errors import ConfigError
+from rarefy.holdout import HeldOutShare
 from rarefy.jit import compiled
 from rarefy.learner import Learner
 from rarefy.losses import Hinge, SquaredHinge
 from rarefy.multiclass import CrammerSinger, OneVsRest, Softmax
 
-DEFAULT_STRENGTH = 2.0  # l2 times the number of examples; of 0.1 to 100, good on all data tried
 NOT_REFITTED = ("perceptron", "epsilon_insensitive", "quantile")
+STRENGTHS = (1e3, 3e2, 1e2, 3e1, 1e1, 3.0, 1.0, 0.3, 0.1, 0.03)  # l2 times the number of examples
+HELD_OUT = 0.25  # of the examples, to choose from them
 PRECISION = 1e-7  # of the gradient, as a share of the one where all weights are zero
-MOST_ITERATIONS = 5000  # some dozens are the rule
+ROUGH = 1e-3  # the same where strengths are compared
+MOST_ITERATIONS = 5000  # some hundred are the rule
 STEPS_REMEMBERED = 30  # by L-BFGS
 
 
@@ -41,34 +44,49 @@ def check_refit(refit: Any, refit_l2: Any, loss: str) -> None:
         )
 
 
+class Examples(NamedTuple):
+    X: Any  # CSR
+    y: Floats
+    importance: Floats
+
+    def only(self, chosen: NDArray[np.bool_]) -> "Examples":
+        return Examples(self.X[chosen], self.y[chosen], self.importance[chosen])
+
+    @property
+    def size(self) -> float:
+        """How many there are; those of little importance hardly count."""
+        return float(self.importance.sum() ** 2 / (self.importance @ self.importance))
+
+    @property
+    def shares(self) -> Floats:
+        return np.asarray(self.importance / self.importance.sum())
+
+
+class Wanted(NamedTuple):
+    """What is to be found: weight k is that of column columns[k] for output outputs[k]."""
+
+    columns: NDArray[np.int64]
+    outputs: NDArray[np.int64]
+    n_outputs: int
+    fit_intercept: bool
+    loss: Any
+
+
 def refitted(learner: Learner, X: Any, y: Floats, importance: Floats, l2: float | None) -> Learner:
     """A learner that predicts with refitted weights of the same features.
 
     Column i of X, which is CSR, is feature i of the learner.
     """
-    counts = importance > 0.0
-    X, y, importance = X[counts], y[counts], importance[counts]
     slots, _ = learner.nonzero()
     features, outputs = np.divmod(slots, learner.n_outputs)
     kept, columns = np.unique(features, return_inverse=True)
-    objective = Objective(
-        X[:, kept],
-        y,
-        importance,
-        smooth(learner.loss),
-        columns,
-        outputs,
-        n_outputs=learner.n_outputs,
-        l2=default_l2(importance) if l2 is None else l2,
-        fit_intercept=len(learner.intercept_state) > 0,
-    )
+    has_intercept = len(learner.intercept_state) > 0
+    wanted = Wanted(columns, outputs, learner.n_outputs, has_intercept, smooth(learner.loss))
+    examples = Examples(X[:, kept], y, importance).only(importance > 0.0)
+    if l2 is None:
+        l2 = best_strength(examples, wanted) / examples.size
+    objective = Objective(examples, wanted, l2)
     return learner.with_weights(slots, *objective.parts(minimum(objective)))
-
-
-def default_l2(importance: Floats) -> float:
-    """The less, the more examples there are; of unequal importance, fewer than their number."""
-    n_examples = importance.sum() ** 2 / (importance @ importance)
-    return float(DEFAULT_STRENGTH / n_examples)
 
 
 def smooth(loss: Any) -> Any:
@@ -80,71 +98,90 @@ def smooth(loss: Any) -> Any:
     return SquaredHinge() if isinstance(loss, Hinge) else loss
 
 
-class Objective:
-    """What is minimised: a function of the weights, and then the intercepts, in one array.
+def best_strength(examples: Examples, wanted: Wanted) -> float:
+    """The largest strength whose loss on held-out examples is not clearly worse than the least.
 
-    Weight k is that of column columns[k] for output outputs[k]; there are no others.
+    That is, by not more than a standard error: the features were chosen with a view to all of the
+    examples, which makes weak penalties look better than they are.
     """
+    held = HeldOutShare(HELD_OUT).chosen(0, len(examples.y))
+    if held.all() or not held.any():
+        return 1.0
+    learned, predicted = examples.only(~held), examples.only(held)
+    means: list[float] = []
+    variables = None
+    for strength in STRENGTHS:
+        objective = Objective(learned, wanted, strength / learned.size)
+        variables = minimum(objective, variables, ROUGH)
+        losses, _ = objective.losses_and_slopes(predicted, variables)
+        mean = float(predicted.shares @ losses)
+        if means and mean >= means[-1]:
+            break
+        means.append(mean)
+        error = float(np.linalg.norm(predicted.shares * (losses - mean)))
+    good_enough = np.array(means) <= means[-1] + error
+    return STRENGTHS[int(good_enough.argmax())]
 
-    def __init__(
-        self,
-        X: Any,
-        y: Floats,
-        importance: Floats,
-        loss: Any,
-        columns: NDArray[np.int64],
-        outputs: NDArray[np.int64],
-        *,
-        n_outputs: int,
-        l2: float,
-        fit_intercept: bool = True,
-    ) -> None:
-        self.X = X
-        self.y = y
-        self.shares = importance / importance.sum()
-        self.loss = loss
-        self.at = columns, outputs
-        self.n_weights = len(columns)
-        self.n_outputs = n_outputs
-        self.n_intercepts = n_outputs if fit_intercept else 0
-        squares = X.power(2).T @ self.shares
-        occurrences = X.astype(bool).T @ self.shares
+
+class Objective:
+    """What is minimised: a function of the weights, and then the intercepts, in one array."""
+
+    def __init__(self, examples: Examples, wanted: Wanted, l2: float) -> None:
+        self.examples = examples
+        self.wanted = wanted
+        self.n_weights = len(wanted.columns)
+        self.n_intercepts = wanted.n_outputs if wanted.fit_intercept else 0
+        squares = examples.X.power(2).T @ examples.shares
+        occurrences = examples.X.astype(bool).T @ examples.shares
         means = np.divide(squares, occurrences, out=np.ones_like(squares), where=occurrences > 0.0)
-        self.penalties = l2 * means[columns]
-        self.curvatures = np.append(squares[columns] + self.penalties, np.ones(self.n_intercepts))
+        self.penalties = l2 * means[wanted.columns]
+        self.curvatures = np.append(
+            squares[wanted.columns] + self.penalties, np.ones(self.n_intercepts)
+        )
 
     def parts(self, variables: Floats) -> tuple[Floats, Floats]:
         """The weights, and an intercept for every output."""
-        intercepts = np.zeros(self.n_outputs)
+        intercepts = np.zeros(self.wanted.n_outputs)
         intercepts[: self.n_intercepts] = variables[self.n_weights :]
         return variables[: self.n_weights], intercepts
 
-    def value_and_gradient(self, variables: Floats) -> tuple[float, Floats]:
+    def losses_and_slopes(self, examples: Examples, variables: Floats) -> tuple[Floats, Floats]:
+        """The loss of every example, and how it changes with every score."""
+        columns, outputs, n_outputs, _, loss = self.wanted
         weights, intercepts = self.parts(variables)
-        dense = np.zeros((self.X.shape[1], self.n_outputs))
-        dense[self.at] = weights
-        scores = self.X @ dense + intercepts
-        slopes = np.empty_like(scores)
-        measure = _measure if self.n_outputs == 1 else _measure_classes
-        value = measure(self.loss, scores, self.y, self.shares, slopes)
-        value += 0.5 * float(self.penalties @ weights**2)
-        by_weight = (self.X.T @ slopes)[self.at] + self.penalties * weights
-        return value, np.append(by_weight, slopes.sum(axis=0)[: self.n_intercepts])
+        dense = np.zeros((examples.X.shape[1], n_outputs))
+        dense[columns, outputs] = weights
+        scores = examples.X @ dense + intercepts
+        losses, slopes = np.empty(len(scores)), np.empty_like(scores)
+        measure = _measure if n_outputs == 1 else _measure_classes
+        measure(loss, scores, examples.y, losses, slopes)
+        return losses, slopes
+
+    def value_and_gradient(self, variables: Floats) -> tuple[float, Floats]:
+        examples, weights = self.examples, variables[: self.n_weights]
+        losses, slopes = self.losses_and_slopes(examples, variables)
+        slopes *= examples.shares[:, np.newaxis]
+        value = examples.shares @ losses + 0.5 * (self.penalties @ weights**2)
+        by_column = examples.X.T @ slopes
+        by_weight = by_column[self.wanted.columns, self.wanted.outputs] + self.penalties * weights
+        return float(value), np.append(by_weight, slopes.sum(axis=0)[: self.n_intercepts])
 
 
-def minimum(objective: Objective) -> Floats:
+def minimum(
+    objective: Objective, start: Floats | None = None, precision: float = PRECISION
+) -> Floats:
     """The variables with the least value.
 
-    They are scaled for the way there, so that curvatures are about 1 and the first gradient is 1
-    long, whatever the units of features and targets.
+    They are scaled for the way there, so that curvatures are about 1, and the gradient where all
+    are zero is 1 long, whatever the units of features and targets.
     """
     from scipy.optimize import minimize
 
-    start = np.zeros(len(objective.curvatures))
+    zeros = np.zeros(len(objective.curvatures))
     scale = 1.0 / np.sqrt(objective.curvatures)
-    length = float(np.linalg.norm(scale * objective.value_and_gradient(start)[1]))
+    length = float(np.linalg.norm(scale * objective.value_and_gradient(zeros)[1]))
     if length == 0.0:
-        return start
+        return zeros
     scale *= length
 
     def scaled(variables: Floats) -> tuple[float, Floats]:
@@ -152,34 +189,26 @@ def minimum(objective: Objective) -> Floats:
         return value / length**2, scale * gradient / length**2
 
     options = {
-        "gtol": PRECISION,
+        "gtol": precision,
         "ftol": 0.0,
         "maxcor": STEPS_REMEMBERED,
         "maxiter": MOST_ITERATIONS,
         "maxfun": 2 * MOST_ITERATIONS,
     }
-    found = minimize(scaled, start, jac=True, method="L-BFGS-B", options=options)
+    begin = zeros if start is None else start / scale
+    found = minimize(scaled, begin, jac=True, method="L-BFGS-B", options=options)
     return np.asarray(scale * found.x)
 
 
 @compiled
-def _measure(loss: Any, scores: Any, y: Any, shares: Any, slopes: Any) -> float:
-    """The weighted sum of the losses; their slopes are written."""
-    total = 0.0
+def _measure(loss: Any, scores: Any, y: Any, losses: Any, slopes: Any) -> None:
     for row in range(len(y)):
-        total += shares[row] * loss.value(scores[row, 0], y[row])
-        slopes[row, 0] = shares[row] * loss.slope(scores[row, 0], y[row])
-    return total
+        losses[row] = loss.value(scores[row, 0], y[row])
+        slopes[row, 0] = loss.slope(scores[row, 0], y[row])
 
 
 @compiled
-def _measure_classes(loss: Any, scores: Any, y: Any, shares: Any, slopes: Any) -> float:
-    """The same with one score for every class."""
-    total = 0.0
+def _measure_classes(loss: Any, scores: Any, y: Any, losses: Any, slopes: Any) -> None:
     for row in range(len(y)):
-        label = int(y[row])
-        total += shares[row] * loss.value(scores[row], label)
-        loss.slopes(scores[row], label, slopes[row])
-        for z in range(scores.shape[1]):
-            slopes[row, z] *= shares[row]
-    return total
+        losses[row] = loss.value(scores[row], int(y[row]))
+        loss.slopes(scores[row], int(y[row]), slopes[row])

@@ -71,7 +71,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
     refit : bool, default=False
         Whether `fit` and `fit_stream` end with learning the weights that are not zero once more, to
         the minimum of the loss, without l1. There is no `partial_fit` then.
-    refit_l2 : float, default: 2 divided by the number of examples
+    refit_l2 : float, default: chosen by holding out a quarter of the examples
         Strength of the l2 penalty of the refit.
     n_features : None or "grow"
         With "grow", later calls of `partial_fit` may bring more columns.
