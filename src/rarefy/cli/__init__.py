@@ -11,7 +11,7 @@ import click
 from rarefy import quick_start  # noqa: F401
 from rarefy.errors import RarefyError
 
-COMMANDS = ("train", "predict")
+COMMANDS = ("train", "predict", "evaluate", "export")
 NO_MEMORY = "there is not enough memory; try fewer --bits, or a smaller --max-features."
 
 
