@@ -11,6 +11,7 @@ import numpy as np
 
 from rarefy import __version__
 from rarefy.config import number_or_none
+from rarefy.descriptions import described
 from rarefy.model_file import Model
 from rarefy.multiclass import Softmax, multiclass_loss
 from rarefy.probabilities import LOSSES_WITH_PROBABILITIES
@@ -41,7 +42,7 @@ def json_lines(model: Model) -> Iterator[str]:
         "intercepts": model.intercepts,
         "store": model.store,
         "reading": {**model.reading._asdict(), "columns": model.reading.columns._asdict()},
-        "parameters": model.parameters,
+        "parameters": described(model.parameters),
     }
     yield "{\n"
     for name, value in parts.items():

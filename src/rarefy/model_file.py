@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rarefy.clock import Clock
 from rarefy.descriptions import built, described
@@ -41,7 +42,7 @@ KEPT_ARRAYS = {
     "outputs": "<i8",
     "weights": "<f8",
     "counts": "<i8",
-    "name_ends": "<i8",
+    "name_lengths": "<i8",
     "name_text": "|u1",
 }
 ARRAYS = {**KEPT_ARRAYS, **STATE_ARRAYS, "intercept_state": "<f8"}
@@ -157,6 +158,7 @@ def save_model(path: str | Path, model: Model) -> None:
     """Write the file, so that it is never half there."""
     check_place(path)
     arrays = _arrays_of(model.kept) if model.state is None else model.state
+    packed = {name: _packed(array.astype(ARRAYS[name])) for name, array in arrays.items()}
     text = json.dumps(
         {
             "task": {name: described(part) for name, part in model.task._asdict().items()},
@@ -173,12 +175,12 @@ def save_model(path: str | Path, model: Model) -> None:
             "run": model.run,
             "matrix": model.matrix,
             "clock": dict(zip(CLOCK_FIELDS, model.clock, strict=False)),
-            "arrays": {name: array.size for name, array in arrays.items()},
+            "arrays": {name: [array.dtype.str, array.size] for name, array in packed.items()},
         },
         allow_nan=False,
     ).encode()
     parts = [MAGIC, len(text).to_bytes(8, "little"), text]
-    parts += [array.astype(ARRAYS[name]).tobytes() for name, array in arrays.items()]
+    parts += [array.tobytes() for array in packed.values()]
     checksum = 0
     for part in parts:
         checksum = zlib.crc32(part, checksum)
@@ -227,9 +229,10 @@ def _parsed(data: bytes) -> Model:
     end = begin + int.from_bytes(data[len(MAGIC) : begin], "little")
     header = json.loads(data[begin:end])
     arrays = {}
-    for name, length in header.pop("arrays").items():
-        arrays[name] = np.frombuffer(data, ARRAYS[name], length, end)
-        end += arrays[name].nbytes
+    for name, (dtype, length) in header.pop("arrays").items():
+        packed = np.frombuffer(data, dtype, length, end)
+        arrays[name] = packed.astype(ARRAYS[name], casting="safe")
+        end += packed.nbytes
     if end + 4 != len(data):
         raise ValueError("the arrays do not fill the file")
     reading, clock = header.pop("reading"), header.pop("clock")
@@ -278,6 +281,14 @@ def _checked_task(task: Task) -> Task:
     return task
 
 
+def _packed(array: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers; whole ones in as few bytes as all of them fit."""
+    if array.dtype.kind == "f" or array.size == 0:
+        return array
+    least, most = (np.min_scalar_type(int(end)) for end in (array.min(), array.max()))
+    return array.astype(np.result_type(least, most).newbyteorder("<"))
+
+
 def _arrays_of(kept: Kept) -> Arrays:
     arrays: Arrays = {
         "keys": kept.keys,
@@ -288,18 +299,18 @@ def _arrays_of(kept: Kept) -> Arrays:
         arrays["counts"] = kept.counts
     if kept.names is not None:
         texts = [name.encode() for name in kept.names]
-        arrays["name_ends"] = np.cumsum([len(text) for text in texts], dtype=np.int64)
+        arrays["name_lengths"] = np.array([len(text) for text in texts], dtype=np.int64)
         arrays["name_text"] = np.frombuffer(b"".join(texts), np.uint8)
     return arrays
 
 
 def _kept_of(arrays: Arrays) -> Kept:
     names = None
-    if "name_ends" in arrays:
-        text = arrays["name_text"].tobytes()
-        ends = [0, *arrays["name_ends"].tolist()]
-        if ends != sorted(ends) or ends[-1] != len(text):
+    if "name_lengths" in arrays:
+        text, lengths = arrays["name_text"].tobytes(), arrays["name_lengths"]
+        if lengths.min(initial=0) < 0 or lengths.sum() != len(text):
             raise ValueError("the names do not fill their text")
+        ends = [0, *np.cumsum(lengths).tolist()]
         names = [text[begin:end].decode() for begin, end in pairwise(ends)]
     return Kept(arrays["keys"], arrays["outputs"], arrays["weights"], names, arrays.get("counts"))
 
