@@ -222,14 +222,17 @@ class FeatureAwareIntensity:
     def __init__(self, shape: tuple[int, int], q: float, basis: str, cap: float):
         self.q, self.basis, self.cap = q, basis, cap
         self.gathered = np.zeros(shape)  # Σ |u|^q, or max |u|
+        self.r = np.zeros(shape)
 
     def __call__(self, now: Round) -> Array:
         u = np.abs(self.basis_of(now))
         if math.isinf(self.q):
             self.gathered = np.maximum(self.gathered, u)
-            return np.minimum(self.cap, self.gathered)
-        self.gathered = self.gathered + u**self.q
-        return np.minimum(self.cap, self.gathered ** (1 / self.q))
+            self.r = np.minimum(self.cap, self.gathered)
+        else:
+            self.gathered = self.gathered + u**self.q
+            self.r = np.minimum(self.cap, self.gathered ** (1 / self.q))
+        return self.r
 
     def basis_of(self, now: Round) -> Array:
         if self.basis == "gradient":
@@ -486,6 +489,7 @@ class Result:
     progressive_loss: float
     rounds: int
     coef_after: Array | None = None  # (rounds, C, d), when asked for
+    r: Array | None = None  # (C, d), of feature-aware rules
 
     @property
     def zero_after(self) -> Array:
@@ -570,4 +574,5 @@ def fit(
         progressive_loss=loss_sum / importance_sum if importance_sum else 0.0,
         rounds=t,
         coef_after=np.array(coef_after) if history else None,
+        r=learner.intensity.r[:, :d] if rule in FEATURE_AWARE else None,
     )

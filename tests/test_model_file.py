@@ -28,7 +28,7 @@ TABLE = {"kind": "table", "max_features": None, "names": True}
 HASHED = {"kind": "hashed", "bits": 12}
 
 
-def kept(n_weights: int = 3, n_outputs: int = 1, *, names=True, counts=True) -> Kept:
+def kept(n_weights: int = 3, n_outputs: int = 1, *, names=True, counts=True, r=False) -> Kept:
     rng = np.random.default_rng(n_weights)
     return Kept(
         rng.choice(4096, n_weights, replace=False).astype(np.uint64),
@@ -36,6 +36,7 @@ def kept(n_weights: int = 3, n_outputs: int = 1, *, names=True, counts=True) -> 
         rng.normal(size=n_weights),
         [WORDS[n % len(WORDS)] for n in range(n_weights)] if names else None,
         np.arange(1, n_weights + 1) if counts else None,
+        rng.random(n_weights) if r else None,
     )
 
 
@@ -63,6 +64,7 @@ MODELS = {
     "nothing kept": model(0),
     "one weight": model(1),
     "many weights": model(1000),
+    "feature-aware": model(kept=kept(r=True)),
     "capped": model(store={**TABLE, "max_features": 10}),
     "table without names": model(store={**TABLE, "names": False}, kept=kept(names=False)),
     "hashed": model(store=HASHED, kept=kept(names=False, counts=False), classes=("-1", "1")),
@@ -142,7 +144,7 @@ class TestRoundTrip:
         assert (header["loss"], header["classes"]) == (some.loss, list(some.classes))
         assert header["reading"]["columns"]["text"] == ["message"]
         assert header["reading"]["cross"] == [["site", "ad"], ["ad", "ad"]]
-        dtypes = {"keys": "<u8", "weights": "<f8", "name_text": "u1"}
+        dtypes = {"keys": "<u8", "weights": "<f8", "r": "<f8", "name_text": "u1"}
         arrays, at = {}, 0
         for part, length in header["arrays"].items():
             dtype = np.dtype(dtypes.get(part, "<i8"))
@@ -153,6 +155,7 @@ class TestRoundTrip:
         assert arrays["outputs"].tolist() == some.kept.outputs.tolist()
         assert arrays["weights"].tolist() == some.kept.weights.tolist()
         assert ("counts" in arrays) == (some.kept.counts is not None)
+        assert ("r" in arrays) == (some.kept.r is not None)
         assert ("name_ends" in arrays) == (some.kept.names is not None)
         if some.kept.names is not None:
             assert arrays["counts"].tolist() == some.kept.counts.tolist()
@@ -407,6 +410,8 @@ class TestRefused:
             {"weights": np.array([1.0, math.inf, 2.0])},
             {"weights": np.array([1.0])},
             {"counts": np.array([1])},
+            {"r": np.array([1.0])},
+            {"r": np.array([1.0, math.nan, 2.0])},
             {"names": ["a", "b"]},
         ],
         ids=lambda wrong: "{}={}".format(*next(iter(wrong.items()))),

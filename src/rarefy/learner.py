@@ -173,6 +173,11 @@ class Learner:
         fields = slice(len(self.rule.state_fields))
         return by_feature[:, :, fields]
 
+    def field(self, name: str, slots: NDArray[np.int64]) -> Floats | None:
+        """What the state of these slots has by that name; None if the rule has no such field."""
+        fields = self.rule.state_fields
+        return self.state[slots, fields.index(name)] if name in fields else None
+
     def usefulness(self, counts: NDArray[Any]) -> Floats:
         """How much each feature would be missed; -inf: not at all, the rule has forgotten it.
 

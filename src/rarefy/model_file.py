@@ -42,6 +42,7 @@ KEPT_ARRAYS = {
     "outputs": "<i8",
     "weights": "<f8",
     "counts": "<i8",
+    "r": "<f8",
     "name_lengths": "<i8",
     "name_text": "|u1",
 }
@@ -297,6 +298,8 @@ def _arrays_of(kept: Kept) -> Arrays:
     }
     if kept.counts is not None:
         arrays["counts"] = kept.counts
+    if kept.r is not None:
+        arrays["r"] = kept.r
     if kept.names is not None:
         texts = [name.encode() for name in kept.names]
         arrays["name_lengths"] = np.array([len(text) for text in texts], dtype=np.int64)
@@ -312,7 +315,14 @@ def _kept_of(arrays: Arrays) -> Kept:
             raise ValueError("the names do not fill their text")
         ends = [0, *np.cumsum(lengths).tolist()]
         names = [text[begin:end].decode() for begin, end in pairwise(ends)]
-    return Kept(arrays["keys"], arrays["outputs"], arrays["weights"], names, arrays.get("counts"))
+    return Kept(
+        arrays["keys"],
+        arrays["outputs"],
+        arrays["weights"],
+        names,
+        arrays.get("counts"),
+        arrays.get("r"),
+    )
 
 
 def _check(model: Model) -> None:
@@ -322,7 +332,7 @@ def _check(model: Model) -> None:
     n_classes = len(model.classes)
     n_outputs = n_classes if n_classes > 2 else 1
     n_weights = len(kept.weights)
-    beside = [kept.keys, kept.outputs, kept.names, kept.counts]
+    beside = [kept.keys, kept.outputs, kept.names, kept.counts, kept.r]
     numbers = (*model.intercepts, *model.progress, *model.clock)
     right = (
         (n_classes == 0) == (model.loss in REGRESSION_LOSSES)
@@ -332,6 +342,7 @@ def _check(model: Model) -> None:
         and isinstance(model.examples, int)
         and isinstance(model.parameters, dict)
         and np.isfinite(kept.weights).all()
+        and (kept.r is None or np.isfinite(kept.r).all())
         and all(len(part) == n_weights for part in beside if part is not None)
         and ((kept.outputs >= 0) & (kept.outputs < n_outputs)).all()
         and (kept.keys < make_store(**model.store).most_keys).all()

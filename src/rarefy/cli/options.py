@@ -36,11 +36,23 @@ def names_option(*flags: str, help: str) -> Callable[[Any], Any]:
     return click.option(*flags, type=Names(), default=(), help=help)
 
 
+FILE = click.Path(readable=False)  # not checked, but a shell completes it; may be a glob, or -
+
 format_options = options(
     click.option("--format", type=click.Choice(FORMATS), help="Told from the data."),
     click.option("--bad-lines", type=click.Choice(BAD_LINES), default="stop", show_default=True),
 )
-data_options = options(click.argument("data", nargs=-1, required=True), format_options)
+data_options = options(
+    click.argument("data", nargs=-1, required=True, type=FILE),
+    format_options,
+)
+top_option = click.option(
+    "--top",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    help="How many features to show.",
+)
 column_options = options(
     click.option("--label", default="label", show_default=True, help="Column of the labels."),
     click.option("--weight", help="Column of the importance of a row."),

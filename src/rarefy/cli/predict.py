@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from rarefy.cli.options import data_options, report_bad_lines
+from rarefy.cli.options import FILE, data_options, report_bad_lines
 from rarefy.cli.output import STDOUT, output_file
 from rarefy.model_file import check_place, load_model
 from rarefy.probabilities import LOSSES_WITH_PROBABILITIES
@@ -14,9 +14,9 @@ from rarefy.stream import predicted_labels
 
 
 @click.command()
-@click.argument("model_path", metavar="MODEL")
+@click.argument("model_path", metavar="MODEL", type=FILE)
 @data_options
-@click.option("-o", "--output", default=STDOUT, help="Where to write the predictions.")
+@click.option("-o", "--output", type=FILE, default=STDOUT, help="Where to write the predictions.")
 @click.option("--scores", is_flag=True, help="Scores instead of labels, one a class.")
 @click.option(
     "--probabilities", is_flag=True, help="Probabilities instead (logistic, modified_huber)."

@@ -53,7 +53,8 @@ class ArrayStore:
     def kept(self, learner: Learner) -> Kept:
         places, weights = learner.nonzero()
         slots, outputs = np.divmod(places, learner.n_outputs)
-        return Kept(slots.astype(np.uint64), outputs, weights, None, None)
+        r = learner.field("r", places)
+        return Kept(slots.astype(np.uint64), outputs, weights, None, None, r)
 
     def slots_for(self, learner: Learner, keys: NDArray[np.uint64]) -> NDArray[Any]:
         learner.grow(int(keys.max(initial=0)) + 1)

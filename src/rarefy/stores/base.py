@@ -77,6 +77,7 @@ class Kept(NamedTuple):
     weights: Floats
     names: Sequence[str] | None  # by key; None: the keys are all there is
     counts: NDArray[np.int64] | None  # in how many examples the feature occurred
+    r: Floats | None = None  # the norm that scales its penalty, where the rule is feature-aware
 
 
 class Store(Protocol):

@@ -56,7 +56,8 @@ class HashedStore:
     def kept(self, learner: Learner) -> Kept:
         places, weights = learner.nonzero()
         slots, outputs = np.divmod(places, learner.n_outputs)
-        return Kept(slots.astype(np.uint64), outputs, weights, None, None)
+        r = learner.field("r", places)
+        return Kept(slots.astype(np.uint64), outputs, weights, None, None, r)
 
     def slots_for(self, learner: Learner, keys: NDArray[np.uint64]) -> NDArray[Any]:
         return keys.astype(np.int64)

@@ -115,7 +115,9 @@ class TableStore:
         names = None
         if self.names_wanted:
             names = [self._name(slot) for slot in slots.tolist()]
-        return Kept(entries[:, 0].copy(), outputs, weights, names, entries[:, 1].astype(np.int64))
+        counts = entries[:, 1].astype(np.int64)
+        r = learner.field("r", places)
+        return Kept(entries[:, 0].copy(), outputs, weights, names, counts, r)
 
     def n_seen(self, learner: Learner) -> int:
         return self.n_features
