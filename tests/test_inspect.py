@@ -390,6 +390,15 @@ class TestText:
             assert ("█" in right or "▌" in right) == left.startswith("+")
         assert len({left.rfind(" ") for left, _ in bars if left.startswith("+")}) == 1
 
+    def test_names_matter_more_than_bars(self, folder):
+        train("sms.tsv", "--label", "kind", "--text", "message")
+        name = inspected("some.model", "--top", "1")["features"][0]["feature"]
+        result = CliRunner().invoke(
+            main, ["inspect", "some.model"], env={"FORCE_COLOR": "1", "COLUMNS": "45"}
+        )
+        assert name in result.stdout
+        assert "█" not in result.stdout
+
     def test_characters_that_cannot_be_written_are_escaped(self, odd):
         runner = CliRunner(charset="ascii")
         for command in COMMANDS:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 WIDEST = 1_000_000  # where no terminal sets a limit, nothing is cut or broken into lines
+WIDE_ENOUGH_FOR_BARS = 72
 BAR_WIDTH = 6  # on either side of zero
 LABEL_WIDTH = 14  # at most, on a terminal
 DIGITS = 5  # of the largest number in a column
@@ -32,10 +33,11 @@ class Page:
     def __init__(self) -> None:
         from rich.console import Console
 
-        self._console = Console(highlight=False, markup=False, emoji=False)
-        self.has_bars = self._console.is_terminal and not self._console.options.ascii_only
-        if not self._console.is_terminal:
-            self._console.width = WIDEST
+        self._console = console = Console(highlight=False, markup=False, emoji=False)
+        can_draw = console.is_terminal and not console.options.ascii_only
+        self.has_bars = can_draw and console.width >= WIDE_ENOUGH_FOR_BARS
+        if not console.is_terminal:
+            console.width = WIDEST
 
     def say(self, text: str = "", style: str = "") -> None:
         self._show(text, style=style)
