@@ -94,7 +94,9 @@ class TestModel:
         assert found["columns"]["text"] == ["message"]
         assert found["columns"]["label"] == "kind"
         assert found["cross"] == [["site", "message"]]
-        assert found["parameters"] == json.loads(json.dumps(model.parameters))
+        training = found["training"]
+        assert (training["rule"], training["l1"], training["q"]) == ("frda", 1e-3, "inf")
+        assert (training["passes"], training["data"]) == (2, ["sms.tsv"])
         assert (found["examples"], found["progressive_loss"]) == (80, model.progressive_loss)
         assert (found["weights"], found["intercepts"]) == (
             len(model.kept.weights),

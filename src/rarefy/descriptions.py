@@ -83,12 +83,15 @@ def _kind(cls: type) -> str:
     return cls.__name__ if ours else f"{cls.__module__}.{cls.__qualname__}"
 
 
+def is_known(description: Any) -> bool:
+    """Whether it is of one of our own classes, or of a rule of the user that has been imported."""
+    return isinstance(description, dict) and description.get(KIND) in {**OURS, **own_rules}
+
+
 def _class(kind: str) -> Any:
-    """One of our own classes, or a rule of the user that has been imported."""
-    if kind in OURS:
-        return OURS[kind]
-    if kind in own_rules:
-        return own_rules[kind]
+    classes = {**OURS, **own_rules}
+    if kind in classes:
+        return classes[kind]
     raise InputError(
         f"the model was learned with the rule {kind}; import the module that defines it first."
     )

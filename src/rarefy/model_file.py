@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.clock import Clock
-from rarefy.descriptions import built, described
+from rarefy.descriptions import built, described, is_known
 from rarefy.errors import ConfigError, InputError
 from rarefy.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.multiclass import MULTICLASS
@@ -240,8 +240,8 @@ def _parsed(data: bytes) -> Model:
     columns = checked_columns(Columns(**reading["columns"]))
     is_slim = "weights" in arrays
     task = header.pop("task")
-    if is_slim:  # prediction has no need of a rule, which may be one of a user that is not at hand
-        task["rule"] = None
+    if is_slim and not is_known(task["rule"]):
+        task["rule"] = None  # prediction has no need of it
     model = Model(
         **{
             **header,

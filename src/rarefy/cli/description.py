@@ -1,22 +1,27 @@
 """What there is to say about a model beside its weights."""
 
+import math
 from typing import Any
 
 from rarefy.cli.tables import visible
+from rarefy.descriptions import described
+from rarefy.intensity import q_of
 from rarefy.model_file import Model
 from rarefy.readers.columns import Columns
+from rarefy.run import Place
+from rarefy.schedules import SCHEDULES
 
 SHOWN_NAMES = 20
 
 
 def description(model: Model) -> dict[str, Any]:
     """As JSON would have it."""
-    return {**_what_it_is(model), "parameters": model.parameters, **_what_came_of_it(model)}
+    return {**_what_it_is(model), "training": _how_it_was_trained(model), **_what_came_of_it(model)}
 
 
 def in_words(model: Model) -> dict[str, str]:
     """The same as text, without what is empty, and without what is told by class."""
-    parts = (_what_it_is(model), model.parameters, _what_came_of_it(model))
+    parts = (_what_it_is(model), _how_it_was_trained(model), _what_came_of_it(model))
     texts = {name: text for part in parts for name, text in _texts(part).items()}
     intercepts = texts.pop("intercepts")
     return texts if len(model.intercepts) > 1 else {**texts, "intercept": intercepts}
@@ -37,6 +42,54 @@ def _what_it_is(model: Model) -> dict[str, Any]:
             if value != getattr(usual, name)
         },
         "cross": model.reading.cross,
+    }
+
+
+def _how_it_was_trained(model: Model) -> dict[str, Any]:
+    """What the user asked for, and what followed from it."""
+    task, run = model.task, model.run or {}
+    asked = model.parameters
+    rule = asked.get("rule")
+    return {
+        "rule": rule if isinstance(rule, str) or rule is None else type(rule).__name__,
+        **({} if task.rule is None else flat(task.rule)),
+        "schedule": _schedule(model),
+        **{name: asked[name] for name in ("passes", "fit_intercept") if name in asked},
+        "data": run["reader"]["files"] if "reader" in run else None,
+        "holdout": run.get("holdout"),
+        "can_go_on": _how_to_go_on(model),
+    }
+
+
+def _schedule(model: Model) -> str | None:
+    """None for rules with steps of their own."""
+    if model.task.rule is None or hasattr(model.task.rule, "eta0"):
+        return None
+    schedule = model.task.schedule
+    name = next(name for name, kind in SCHEDULES.items() if isinstance(schedule, kind))
+    return f"{name} from {schedule.eta0:g}"
+
+
+def _how_to_go_on(model: Model) -> str:
+    if model.state is None:
+        return "no, the model is slim"
+    run = model.run or {}
+    if "place" not in run or run["place"]["pass_number"] > run["passes"]:
+        return "yes, with new data"
+    place = Place(**run["place"])
+    return f"yes, the run is not finished: pass {place.pass_number}, {place.rows:,} rows"
+
+
+def flat(rule: Any) -> dict[str, Any]:
+    """The parameters of a rule as users set them."""
+    parameters = rule._asdict()
+    intensity = parameters.pop("intensity", None)
+    if intensity is not None:
+        parameters |= {"q": q_of(intensity.norm), **intensity._asdict()}
+        del parameters["norm"]
+    return {
+        name: str(value) if isinstance(value, float) and math.isinf(value) else described(value)
+        for name, value in parameters.items()
     }
 
 
