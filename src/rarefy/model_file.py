@@ -12,6 +12,7 @@ from which weights follow, and with which learning goes on as if it had never st
 
 import json
 import math
+import os
 import re
 import zlib
 from itertools import pairwise
@@ -153,6 +154,8 @@ def check_place(path: str | Path) -> None:
         raise InputError(f"{path!s} is a folder; name a file.")
     if not target.parent.is_dir():
         raise InputError(f"{path}: there is no folder {target.parent}.")
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise InputError(f"{path} cannot be written: permission is missing.")
 
 
 def save_model(path: str | Path, model: Model) -> None:
