@@ -224,7 +224,7 @@ class Reader:
         return opened
 
     def _refuse_names(self, file: str) -> None:
-        """An svmlight file has no columns; who asks for some has another file, or model, in mind."""
+        """svmlight has no columns; who asks for some has another file, or model, in mind."""
         if self.cross:
             raise InputError(
                 f"{file}: svmlight has no namespaces or columns that could be crossed."
