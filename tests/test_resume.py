@@ -156,3 +156,32 @@ def assert_stops_leave_no_trace(
 def test_every_rule_in_every_store(rule, store):
     arguments = ("binary.svm", *rule_options(rule), *STORES[store], "--passes", "2")
     assert_stops_leave_no_trace(arguments, 70, 200)
+
+
+# --- stops at awkward moments ---------------------------------------------------------------
+
+
+class Interruption(BaseException):
+    """Comes while a run waits for data."""
+
+
+@pytest.mark.parametrize("n_batches", range(5))
+def test_stopped_while_passing_over_what_was_learned(n_batches):
+    """The model is ahead of what has been read; it must not learn these rows again."""
+    expected = carried_out(plan_of("binary.svm", "--passes", "2", "-o", "whole.model"))
+    carried_out(plan_of("binary.svm", "--passes", "2", "-o", "some.model"), until=N_ROWS + 100)
+    in_blocks(2000)
+    plan = plan_of("--resume", "some.model")
+    give, left = plan.run._next, iter(range(n_batches))
+
+    def interrupted(batches):
+        if next(left, None) is None:
+            raise Interruption
+        return give(batches)
+
+    plan.run._next = interrupted
+    with pytest.raises(Interruption):
+        carried_out(plan)
+    assert plan.run.model.t == N_ROWS + 100
+    plan.save()
+    assert carried_out(plan_of("--resume", "some.model")) == expected
