@@ -22,6 +22,8 @@ from rarefy.cli.plan import Plan, new_plan, resumed_plan
 from rarefy.cli.train import given_options, train
 from rarefy.model_file import load_model
 from rarefy.readers.source import blocks
+from rarefy.stores import make_store
+from rarefy.stores.hashed import _note_owners
 from tests import data
 
 N_ROWS = 150
@@ -156,6 +158,20 @@ def assert_stops_leave_no_trace(
 def test_every_rule_in_every_store(rule, store):
     arguments = ("binary.svm", *rule_options(rule), *STORES[store], "--passes", "2")
     assert_stops_leave_no_trace(arguments, 70, 200)
+
+
+def test_marks_of_shared_places_do_not_depend_on_the_order_of_blocks():
+    """Readers' threads note them side by side."""
+    rng = np.random.default_rng(3)
+    keys = rng.integers(0, 1 << 30, 4000).astype(np.uint64)
+    snapshots = []
+    for order in (np.arange(4000), np.arange(4000)[::-1], rng.permutation(4000)):
+        store = make_store("hashed", bits=10)
+        for part in np.array_split(order, 7):
+            _note_owners(keys[part], store._owners)
+        snapshots.append(store._owners.tobytes())
+    assert len(set(snapshots)) == 1
+    assert store.findings()["n_used"] == len(np.unique(keys % 1024))
 
 
 # --- stops at awkward moments ---------------------------------------------------------------

@@ -1,8 +1,9 @@
 """2^bits places; a key takes the one that its lowest bits name, shared or not.
 
 Whole numbers below 2^bits, as in svmlight files, thus have a place each. To tell the user how many
-places are shared, each has a byte: the upper bits of the first key that came (0: none did), and
-whether another one came. Of the places that are shared, one in 127 goes unnoticed.
+places are shared, each has a byte: a mark of the key that came, the least one of several (0: none
+did), and whether there were several, in whatever order. Of the places that are shared, one in 127
+goes unnoticed.
 """
 
 import threading
@@ -107,8 +108,8 @@ def _note_owners(keys: Any, owners: Any) -> None:
     for j in range(len(keys)):
         slot = keys[j] & mask
         mark = max(np.uint8(keys[j] * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(57)), np.uint8(1))
-        owner = owners[slot]
+        owner = owners[slot] & np.uint8(SHARED - 1)
         if owner == 0:
             owners[slot] = mark
-        elif owner != mark and owner < SHARED:
-            owners[slot] = owner | np.uint8(SHARED)
+        elif owner != mark:
+            owners[slot] = min(owner, mark) | np.uint8(SHARED)
