@@ -34,6 +34,7 @@ from rarefy.replacing import replacing
 from rarefy.rules.ogd import Ogd
 from rarefy.schedules import SCHEDULES, Constant
 from rarefy.stores import STATE_ARRAYS, Arrays, Kept, check_store, make_store
+from rarefy.stores.array import MOST_FEATURES
 from rarefy.stream import Reading, StreamModel, Task
 
 VERSION = 1
@@ -48,6 +49,7 @@ KEPT_ARRAYS = {
     "name_text": "|u1",
 }
 ARRAYS = {**KEPT_ARRAYS, **STATE_ARRAYS, "intercept_state": "<f8"}
+LABEL_TYPES = ("int64", "float64", "bool", "str", "object")  # of matrices' labels
 CLOCK_FIELDS = Clock._fields[1:]  # without the schedule
 NOTHING_KEPT = Kept(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0), None, None)
 
@@ -202,7 +204,7 @@ def load_model(path: str | Path) -> Model:
         data = Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}.") from error
-    found = re.match(rb"rarefy model (\d{1,9})\n", data)
+    found = re.match(rb"rarefy model ([1-9]\d{0,8})\n", data)
     if found is None:
         raise InputError(f"{path} is not a rarefy model.")
     if int(found[1]) > VERSION:
@@ -226,6 +228,8 @@ def load_model(path: str | Path) -> Model:
         ConfigError,
     ) as error:
         raise InputError(f"{path} is damaged: what it says makes no sense.") from error
+    except MemoryError as error:
+        raise InputError(f"{path}: there is not enough memory for this model.") from error
 
 
 def _parsed(data: bytes) -> Model:
@@ -262,6 +266,7 @@ def _parsed(data: bytes) -> Model:
     _check(model)
     if not is_slim:
         model = model._replace(kept=model.learner().kept())
+    _check_kept(model)
     return model
 
 
@@ -331,24 +336,42 @@ def _kept_of(arrays: Arrays) -> Kept:
 def _check(model: Model) -> None:
     """Refuse what no training can have written."""
     check_store(**model.store)
-    kept = model.kept
     n_classes = len(model.classes)
-    n_outputs = n_classes if n_classes > 2 else 1
-    n_weights = len(kept.weights)
-    beside = [kept.keys, kept.outputs, kept.names, kept.counts, kept.r]
     numbers = (*model.intercepts, *model.progress, *model.clock)
     right = (
         (n_classes == 0) == (model.loss in REGRESSION_LOSSES)
-        and len(model.intercepts) == n_outputs
+        and len(model.intercepts) == (n_classes if n_classes > 2 else 1)
         and len(model.progress) == 3
         and all(isinstance(number, float) and math.isfinite(number) for number in numbers)
-        and isinstance(model.examples, int)
+        and type(model.examples) is int
+        and model.examples >= 0
+        and (not model.clock or model.clock[0] == model.examples)
         and isinstance(model.parameters, dict)
-        and np.isfinite(kept.weights).all()
-        and (kept.r is None or np.isfinite(kept.r).all())
-        and all(len(part) == n_weights for part in beside if part is not None)
-        and ((kept.outputs >= 0) & (kept.outputs < n_outputs)).all()
-        and (kept.keys < make_store(**model.store).most_keys).all()
+        and (model.run is None or isinstance(model.run, dict))
+        and (model.matrix is None or _is_matrix(**model.matrix))
     )
     if not right:
         raise ValueError("the parts of the model contradict each other")
+
+
+def _is_matrix(labels: Any, columns: Any, n_features: Any) -> bool:
+    return (
+        (labels is None or labels in LABEL_TYPES)
+        and (columns is None or len(texts(columns)) <= n_features)
+        and type(n_features) is int
+        and 0 <= n_features <= MOST_FEATURES
+    )
+
+
+def _check_kept(model: Model) -> None:
+    kept, n_outputs = model.kept, len(model.intercepts)
+    beside = [kept.keys, kept.outputs, kept.names, kept.counts, kept.r]
+    right = (
+        np.isfinite(kept.weights).all()
+        and (kept.r is None or np.isfinite(kept.r).all())
+        and all(len(part) == len(kept.weights) for part in beside if part is not None)
+        and ((kept.outputs >= 0) & (kept.outputs < n_outputs)).all()
+        and (kept.keys < make_store(**{**model.store, "max_features": None}).most_keys).all()
+    )
+    if not right:
+        raise ValueError("no training gives such weights")

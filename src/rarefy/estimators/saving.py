@@ -44,6 +44,7 @@ class Saving:
             about = {
                 "labels": _label_kind(getattr(self, "classes_", None)),
                 "columns": None if names is None else list(map(str, names)),
+                "n_features": int(self.n_features_in_),
             }
         save_model(path, model_of(model, parameters, matrix=about, slim=slim))
 
@@ -85,13 +86,18 @@ def load(path: str | Path) -> Any:
     cls: Any = SparseOnlineRegressor if is_regressor else SparseOnlineClassifier
     known = inspect.signature(cls).parameters
     estimator = cls(**{name: saved.parameters[name] for name in known if name in saved.parameters})
-    _fill(estimator, saved)
+    try:
+        _fill(estimator, saved)
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{path} is damaged: its labels make no sense.") from error
     return estimator
 
 
 def _fill(estimator: Any, saved: Model) -> None:
     """Make an estimator what it was when it was saved."""
     model = saved.scorer() if saved.state is None else saved.learner()
+    if saved.matrix is not None:
+        model.learner.grow(saved.matrix["n_features"])
     estimator.is_slim_ = saved.state is None
     estimator.learner_ = model.learner
     estimator.n_features_in_ = model.learner.n_features

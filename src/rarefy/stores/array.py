@@ -67,6 +67,8 @@ class ArrayStore:
         return slots_snapshot(learner)
 
     def restore(self, learner: Learner, arrays: Arrays) -> None:
+        if not 0 <= arrays["size"][0] <= MOST_FEATURES:
+            raise ValueError("no array is that large")
         restore_slots(learner, arrays)
 
     def findings(self) -> dict[str, int]:

@@ -136,10 +136,16 @@ def slots_snapshot(learner: Learner) -> Arrays:
 
 def restore_slots(learner: Learner, arrays: Arrays) -> None:
     slots, n_features = arrays["slots"], int(arrays["size"][0])
+    check_slots(slots, n_features)
     learner.grow(n_features)
-    if len(slots) and not 0 <= slots.min() <= slots.max() < learner.n_features:
-        raise ValueError("a slot is outside of the store")
     learner.set_state_of(slots, arrays["state"])
+
+
+def check_slots(slots: NDArray[np.int64], n_slots: int) -> None:
+    """Refuse slots that are outside of a store of that size, or not in order."""
+    inside = len(slots) == 0 or (slots[0] >= 0 and slots[-1] < n_slots)
+    if not inside or not (slots[1:] > slots[:-1]).all():
+        raise ValueError("no store has such slots")
 
 
 def merged(batch: Batch, places: NDArray[Any], mask: int) -> Prepared:

@@ -20,6 +20,7 @@ from rarefy.stores.base import (
     Arrays,
     Kept,
     Prepared,
+    check_slots,
     merged,
     restore_slots,
     slots_snapshot,
@@ -75,8 +76,12 @@ class HashedStore:
         }
 
     def restore(self, learner: Learner, arrays: Arrays) -> None:
+        slots, owners = arrays["owner_slots"], arrays["owners"]
+        if arrays["size"][0] != self.n_slots or len(slots) != len(owners):
+            raise ValueError("no store is like that")
+        check_slots(slots, self.n_slots)
         restore_slots(learner, arrays)
-        self._owners[arrays["owner_slots"]] = arrays["owners"]
+        self._owners[slots] = owners
 
     def findings(self) -> dict[str, int]:
         if not self._recalled:
