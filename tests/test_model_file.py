@@ -878,3 +878,25 @@ def test_what_is_no_file_is_not_replaced_by_one(path):
     assert path.is_fifo()
     assert received[0].startswith(MAGIC)
     assert os.listdir(path.parent) == [path.name]
+
+
+def test_what_a_killed_process_left_is_in_nobodys_way(path):
+    """In a container every process may have the same number."""
+    part = f"{path.name}.{os.getpid()}-{threading.get_native_id()}.part"
+    path.with_name(part).write_bytes(b"half a model")
+    save_model(path, model(3))
+    assert len(load_model(path).kept.weights) == 3
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_threads_may_save_to_the_same_place(path):
+    threads = [
+        threading.Thread(target=lambda: [save_model(path, model(50)) for _ in range(10)])
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(load_model(path).kept.weights) == 50
+    assert os.listdir(path.parent) == [path.name]
