@@ -12,8 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rarefy.comparison import compare
+from rarefy.losses import Hinge, Squared
 from rarefy.model_file import load_model, save_model
+from rarefy.schedules import InvSqrt
 from rarefy.stores import Kept
+from rarefy.stream import Task
 from tests import data
 from tests.test_inspect import run
 from tests.test_model_file import HASHED, TABLE, model
@@ -149,7 +152,7 @@ class TestModels:
         assert found == [new.classes[n] for n in np.argsort(-change)]
 
     def test_of_other_losses_are_compared_and_that_is_said(self):
-        diffed(model(), model(loss="hinge"))
+        diffed(model(), model(task=Task(None, InvSqrt(0.5), Hinge())))
         assert "The losses differ" in run("diff", "old.model", "new.model")
         diffed(model(), model())
         assert "The losses differ" not in run("diff", "old.model", "new.model")
@@ -171,7 +174,7 @@ class TestRefused:
             ),
             (
                 model(),
-                model(loss="squared", classes=()),
+                model(task=Task(None, InvSqrt(0.5), Squared()), classes=()),
                 "the classes 'ham', 'späm' and .* numbers:",
             ),
             (model(), three_classes({}), "the classes 'ham', 'späm' and .* 'a', 'b', 'c':"),

@@ -17,7 +17,10 @@ from sklearn.datasets import load_svmlight_file
 
 import rarefy
 from rarefy.export import NOT_IN_VW_NAMES
+from rarefy.losses import LOSSES
 from rarefy.model_file import Model, save_model
+from rarefy.schedules import InvSqrt
+from rarefy.stream import Task
 from tests import data
 from tests.test_cli import error_of, predictions, run, sms_lines, table_of, train
 from tests.test_model_file import MODELS
@@ -89,10 +92,11 @@ def test_json_is_enough_to_predict(kind, store):
     ],
 )
 def test_json_says_how_to_find_probabilities(loss, multiclass, link):
-    several = MODELS["four classes"]._replace(loss=loss, multiclass=multiclass)
+    task = Task(None, InvSqrt(0.5), LOSSES[loss](), multiclass)
+    several = MODELS["four classes"]._replace(task=task)
     save_model("some.model", several)
     assert json.loads(exported("json"))["probabilities"] == link
-    save_model("some.model", MODELS["table"]._replace(loss=loss, multiclass=multiclass))
+    save_model("some.model", MODELS["table"]._replace(task=task))
     assert json.loads(exported("json"))["probabilities"] == (link and loss)
 
 

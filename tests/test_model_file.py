@@ -18,8 +18,8 @@ import pytest
 from click.testing import CliRunner
 
 from rarefy import InputError
-from rarefy.errors import RarefyError
 from rarefy.cli import main
+from rarefy.errors import RarefyError
 from rarefy.losses import Hinge, Logistic, Squared
 from rarefy.model_file import MAGIC, Model, load_model, model_of, save_model
 from rarefy.readers import read
@@ -159,22 +159,21 @@ class TestRoundTrip:
         assert header["classes"] == list(some.classes)
         assert header["reading"]["columns"]["text"] == ["message"]
         assert header["reading"]["cross"] == [["site", "ad"], ["ad", "ad"]]
-        dtypes = {"keys": "<u8", "weights": "<f8", "r": "<f8", "name_text": "u1"}
         arrays, at = {}, 0
-        for part, length in header["arrays"].items():
-            dtype = np.dtype(dtypes.get(part, "<i8"))
-            arrays[part] = np.frombuffer(payload[at : at + length * dtype.itemsize], dtype)
-            at += length * dtype.itemsize
+        for part, (dtype, length) in header["arrays"].items():
+            n_bytes = length * np.dtype(dtype).itemsize
+            arrays[part] = np.frombuffer(payload[at : at + n_bytes], dtype)
+            at += n_bytes
         assert payload[at:] == zlib.crc32(data[:-4]).to_bytes(4, "little")
         assert arrays["keys"].tolist() == some.kept.keys.tolist()
         assert arrays["outputs"].tolist() == some.kept.outputs.tolist()
         assert arrays["weights"].tolist() == some.kept.weights.tolist()
         assert ("counts" in arrays) == (some.kept.counts is not None)
         assert ("r" in arrays) == (some.kept.r is not None)
-        assert ("name_ends" in arrays) == (some.kept.names is not None)
+        assert ("name_lengths" in arrays) == (some.kept.names is not None)
         if some.kept.names is not None:
             assert arrays["counts"].tolist() == some.kept.counts.tolist()
-            text, ends = arrays["name_text"].tobytes(), [0, *arrays["name_ends"].tolist()]
+            text, ends = arrays["name_text"].tobytes(), [0, *np.cumsum(arrays["name_lengths"])]
             assert [text[a:b].decode() for a, b in pairwise(ends)] == some.kept.names
 
     def test_an_older_file_is_replaced(self, path):
@@ -417,11 +416,11 @@ class TestRefused:
         refused(path, with_header(header, payload), "damaged")
 
     @pytest.mark.parametrize("length", [-1, 2, 4, 10**18, 10**30, 0.5, "many", None, True])
-    @pytest.mark.parametrize("array", ["keys", "counts", "name_ends", "name_text"])
+    @pytest.mark.parametrize("array", ["keys", "counts", "name_lengths", "name_text"])
     def test_arrays_of_another_length(self, path, array, length):
         save_model(path, model())
         header, payload = parts_of(path.read_bytes())
-        header["arrays"][array] = length
+        header["arrays"][array][1] = length
         refused(path, with_header(header, payload), "damaged")
 
     @pytest.mark.parametrize("array", ["keys", "outputs", "weights", "name_text"])
@@ -431,7 +430,7 @@ class TestRefused:
         lengths = copy.copy(header["arrays"])
         del lengths[array]
         refused(path, with_header({**header, "arrays": lengths}, payload), "damaged")
-        refused(path, with_header({**header, "arrays": {**lengths, "other": 0}}, payload))
+        refused(path, with_header({**header, "arrays": {**lengths, "other": ["<i8", 0]}}, payload))
 
     @pytest.mark.parametrize(
         "wrong",
@@ -540,18 +539,18 @@ def full(request, tmp_path) -> bytes:
 def arrays_of(data: bytes) -> tuple[dict, dict[str, np.ndarray]]:
     header, payload = parts_of(data)
     arrays, at = {}, 0
-    for name, length in header["arrays"].items():
-        dtype = np.dtype(DTYPES.get(name, "<i8"))
-        arrays[name] = np.frombuffer(payload, dtype, length, at).copy()
-        at += arrays[name].nbytes
+    for name, (dtype, length) in header["arrays"].items():
+        packed = np.frombuffer(payload, dtype, length, at)
+        arrays[name] = packed.astype(DTYPES.get(name, "<i8"))
+        at += packed.nbytes
     assert at == len(payload)
     return header, arrays
 
 
 def with_arrays(header: dict, arrays: dict[str, np.ndarray]) -> bytes:
-    lengths = {name: array.size for name, array in arrays.items()}
+    types = {name: [array.dtype.str, array.size] for name, array in arrays.items()}
     payload = b"".join(array.tobytes() for array in arrays.values())
-    return with_header({**header, "arrays": lengths}, payload)
+    return with_header({**header, "arrays": types}, payload)
 
 
 def goes_on(path) -> None:

@@ -6,18 +6,12 @@ import functools
 import gzip
 import json
 import os
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import rarefy.readers
-from rarefy import InputError
-from rarefy.cli import main
 from rarefy.cli.plan import Plan, new_plan, resumed_plan
 from rarefy.cli.train import given_options, train
 from rarefy.model_file import load_model

@@ -239,7 +239,7 @@ def _parsed(data: bytes) -> Model:
     arrays = {}
     for name, (dtype, length) in header.pop("arrays").items():
         packed = np.frombuffer(data, dtype, length, end)
-        arrays[name] = packed.astype(ARRAYS[name], casting="safe")
+        arrays[name] = packed.astype(ARRAYS[name], casting="same_kind")
         end += packed.nbytes
     if end + 4 != len(data):
         raise ValueError("the arrays do not fill the file")
