@@ -135,7 +135,7 @@ class TestModels:
             expected = [table.get(line[3], 0.0) for table in (change, before, after)]
             assert [float(cell) for cell in line[:3]] == pytest.approx(expected, abs=1e-3)
         assert re.search(r"(?m)^passes +1 +2$", text)
-        assert re.search(r"(?m)^rule +.*0\.001.*0\.05", text)
+        assert re.search(r"(?m)^l1 +0\.001 +0\.05$", text)
         assert re.search(r"(?m)^examples +300 +600$", text)
         intercepts = rf"{old.intercepts[0]:.6g} +{new.intercepts[0]:.6g}"
         assert re.search(rf"(?m)^intercept +{intercepts}$", text)
