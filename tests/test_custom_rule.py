@@ -26,6 +26,7 @@ from rarefy.proximal import passed_after, passed_before, penalise, proximal_deca
 from rarefy.rows import as_rows
 from rarefy.rules import CUMULATIVE, RULES
 from rarefy.schedules import SCHEDULES, Constant, InvSqrt
+from rarefy.weighting import PlainUpdate
 from tests import data
 
 PROBLEM = data.problem("binary", n=60, d=8)
@@ -433,7 +434,7 @@ def test_a_loss_is_the_same_as_plain_python(name):
 @numba.njit
 def value_and_slopes(loss, p, y):
     out = np.empty(len(p))
-    loss.slopes(p, y, out)
+    loss.slopes(p, y, PlainUpdate(), 1.0, 0.0, out)
     return loss.value(p, y), out
 
 
@@ -447,7 +448,7 @@ def test_a_loss_of_many_classes_is_the_same_as_plain_python(loss):
         for y in range(3):
             value, slopes = value_and_slopes(loss, np.array(p), y)
             plain = np.empty(3)
-            loss.slopes(np.array(p), y, plain)
+            loss.slopes(np.array(p), y, PlainUpdate(), 1.0, 0.0, plain)
             assert value == pytest.approx(loss.value(np.array(p), y), rel=1e-14)
             np.testing.assert_allclose(slopes, plain, rtol=1e-14)
 

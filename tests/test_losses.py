@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from rarefy.losses import MARGIN_LOSSES, REGRESSION_LOSSES, Hinge, Logistic
 from rarefy.multiclass import CrammerSinger, OneVsRest, Softmax
+from rarefy.weighting import PlainUpdate
 
 LOSSES = {
     **{
@@ -72,7 +73,7 @@ def test_multiclass_slopes_are_the_gradient(name, scores, data):
     loss, p = MULTICLASS[name], np.array(scores)
     y = data.draw(st.integers(0, len(scores) - 1))
     slopes = np.empty(len(p))
-    loss.slopes(p, y, slopes)
+    loss.slopes(p, y, PlainUpdate(), 1.0, 0.0, slopes)
     h = 1e-6
     for z in range(len(p)):
         up, down = p.copy(), p.copy()
@@ -87,12 +88,12 @@ def test_multiclass_slopes_are_the_gradient(name, scores, data):
 def test_far_multiclass_scores_stay_finite(name):
     p, slopes = np.array([1e6, -1e6, 0.0]), np.empty(3)
     for y in range(3):
-        MULTICLASS[name].slopes(p, y, slopes)
+        MULTICLASS[name].slopes(p, y, PlainUpdate(), 1.0, 0.0, slopes)
         assert np.isfinite(slopes).all()
         assert math.isfinite(MULTICLASS[name].value(p, y))
 
 
 def test_the_first_of_equal_rivals_is_taken():
     slopes = np.empty(4)
-    CrammerSinger(Hinge()).slopes(np.zeros(4), 0, slopes)
+    CrammerSinger(Hinge()).slopes(np.zeros(4), 0, PlainUpdate(), 1.0, 0.0, slopes)
     assert slopes.tolist() == [-1.0, 1.0, 0.0, 0.0]

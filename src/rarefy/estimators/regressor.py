@@ -58,6 +58,7 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
         truncate_every: int | None = None,
         threshold: float | None = None,
         cumulative: bool = False,
+        importance: str = "plain",
         fit_intercept: bool = True,
         passes: int = 1,
         shuffle: bool = False,
@@ -79,6 +80,7 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
         self.truncate_every = truncate_every
         self.threshold = threshold
         self.cumulative = cumulative
+        self.importance = importance
         self.fit_intercept = fit_intercept
         self.passes = passes
         self.shuffle = shuffle
