@@ -422,6 +422,11 @@ def value_and_slope(loss, p, y):
     return loss.value(p, y), loss.slope(p, y)
 
 
+@numba.njit
+def drift_of(loss, p, y, time):
+    return loss.drift(p, y, time)
+
+
 @pytest.mark.parametrize("name", [*MARGIN_LOSSES, *REGRESSION_LOSSES])
 def test_a_loss_is_the_same_as_plain_python(name):
     loss = {**MARGIN_LOSSES, **REGRESSION_LOSSES}[name]()
@@ -429,6 +434,9 @@ def test_a_loss_is_the_same_as_plain_python(name):
         for y in (-1.0, 1.0):
             expected = loss.value(p, y), loss.slope(p, y)
             assert value_and_slope(loss, p, y) == pytest.approx(expected, rel=1e-14)
+            for time in (0.0, 0.3, 2.0, 900.0) if hasattr(loss, "drift") else ():
+                expected = loss.drift(p, y, time)
+                assert drift_of(loss, p, y, time) == pytest.approx(expected, rel=1e-14)
 
 
 @numba.njit

@@ -138,7 +138,8 @@ def _learn_classes(
                 scores[z] += rows.values[j] * rule.weight(clock, load(rule, state, first + z))
             squares += rows.values[j] * rows.values[j]
         if predictions is not None:
-            predictions[row] = scores
+            for z in range(n_classes):
+                predictions[row, z] = scores[z]
 
         label = int(rows.y[row])
         right = is_best(scores, label)
