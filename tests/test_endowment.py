@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import rarefy
 from rarefy import ConfigError, InputError, SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.checks import as_csr
 from rarefy.config import make_loss, make_rule, make_weighting
@@ -247,6 +248,21 @@ def test_thousands_of_mistakes_leave_numbers():
         model = SparseOnlineClassifier(rule, endowment=9.0, endowment_by="mistakes").fit(X, y)
         assert np.isfinite(model.coef_).all()
         assert np.isfinite(model.intercept_).all()
+
+
+@pytest.mark.parametrize(
+    "option",
+    [{"endowment": 0.5}, {"endowment": 0.1, "endowment_by": "mistakes"}, {"importance": "aware"}],
+    ids=str,
+)
+def test_streams_have_it_too(tmp_path, option):
+    problem = data.problem("binary", n=100, d=20)
+    (tmp_path / "data.svm").write_text(data.svmlight_text(problem))
+    matrix = SparseOnlineClassifier("ogd", **option).fit(problem.csr, problem.y)
+    stream = rarefy.train(tmp_path / "data.svm", rule="ogd", store="array", **option)
+    without = SparseOnlineClassifier("ogd").fit(problem.csr, problem.y)
+    assert not np.allclose(matrix.coef_, without.coef_)
+    np.testing.assert_allclose(stream.coef_, matrix.coef_, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize(
