@@ -16,11 +16,11 @@ from rarefy.rules.leader import Ftpfrl, Ftprl
 from rarefy.rules.truncation import TruncatedGradient
 from rarefy.schedules import SCHEDULES, Constant
 from rarefy.weighting import (
+    ENDOWMENTS,
+    UPDATES,
     AwareUpdate,
     EndowmentByMistakes,
-    EndowmentByPrediction,
     NoEndowment,
-    PlainUpdate,
     Weighting,
 )
 
@@ -45,8 +45,6 @@ RANGES = {
     "epsilon": (0.0, True, False),
     "endowment": (0.0, True, False),
 }
-UPDATES = {"plain": PlainUpdate, "aware": AwareUpdate}
-ENDOWMENTS = {"prediction": EndowmentByPrediction, "mistakes": EndowmentByMistakes}
 STEPS_BY_ROUND = (TruncatedGradient, Ftprl, Ftpfrl)  # they ask what the steps of past rounds were
 WHY_ABSENT = {
     "l1": "it has no L1 penalty",

@@ -12,6 +12,7 @@ from rarefy.losses import LOSSES
 from rarefy.rules import CUMULATIVE, RULES
 from rarefy.rules.base import own_rules
 from rarefy.schedules import SCHEDULES
+from rarefy.weighting import ENDOWMENTS, UPDATES, NoEndowment, Weighting
 
 KIND = "is"
 OURS = {
@@ -21,6 +22,9 @@ OURS = {
         *(cls for both in CUMULATIVE.values() for cls in both),
         *SCHEDULES.values(),
         *LOSSES.values(),
+        Weighting,
+        *UPDATES.values(),
+        *(NoEndowment, *ENDOWMENTS.values()),
         Intensity,
         *(MaximumNorm, EuclideanNorm, SumNorm, PowerNorm),
     )

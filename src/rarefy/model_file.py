@@ -36,6 +36,7 @@ from rarefy.schedules import SCHEDULES, Constant
 from rarefy.stores import STATE_ARRAYS, Arrays, Kept, check_store, make_store
 from rarefy.stores.array import MOST_FEATURES
 from rarefy.stream import Reading, StreamModel, Task
+from rarefy.weighting import Weighting
 
 VERSION = 1
 MAGIC = b"rarefy model %d\n" % VERSION
@@ -86,7 +87,7 @@ class Model(NamedTuple):
 
     def scorer(self) -> StreamModel:
         """A model to predict with; it cannot go on learning."""
-        task = self.task._replace(rule=Ogd(), schedule=Constant(1.0), fit_intercept=True)
+        task = Task(Ogd(), Constant(1.0), self.task.loss, self.multiclass)
         # a limit of features would only take room for all of them
         store = make_store(**{**self.store, "max_features": None})
         model = StreamModel(task, store, self.classes)
@@ -284,6 +285,7 @@ def _checked_task(task: Task) -> Task:
         and type(task.loss) in LOSSES.values()
         and task.multiclass in MULTICLASS
         and isinstance(task.fit_intercept, bool)
+        and isinstance(task.weighting, Weighting)
     )
     if not right:
         raise ValueError("there is no such task")

@@ -82,3 +82,8 @@ class Weighting(NamedTuple):
 
 
 PLAIN = Weighting()
+UPDATES: dict[str, Any] = {"plain": PlainUpdate, "aware": AwareUpdate}
+ENDOWMENTS: dict[str, Any] = {
+    "prediction": EndowmentByPrediction,
+    "mistakes": EndowmentByMistakes,
+}

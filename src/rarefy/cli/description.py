@@ -12,6 +12,7 @@ from rarefy.run import Place
 from rarefy.schedules import SCHEDULES
 
 SHOWN_NAMES = 20
+OF_ENDOWMENT = ("endowment", "endowment_by")
 
 
 def description(model: Model) -> dict[str, Any]:
@@ -54,7 +55,8 @@ def _how_it_was_trained(model: Model) -> dict[str, Any]:
         "rule": rule if isinstance(rule, str) or rule is None else type(rule).__name__,
         **({} if task.rule is None else flat(task.rule)),
         "schedule": _schedule(model),
-        **{name: asked[name] for name in ("passes", "fit_intercept") if name in asked},
+        **{name: asked[name] for name in ("passes", "fit_intercept", "importance") if name in asked},
+        **({name: asked[name] for name in OF_ENDOWMENT} if asked.get("endowment") else {}),
         "data": run["reader"]["files"] if "reader" in run else None,
         "holdout": run.get("holdout"),
         "can_go_on": _how_to_go_on(model),

@@ -10,6 +10,7 @@ from rarefy.readers import BAD_LINES, Reader
 from rarefy.readers.formats import FORMATS
 from rarefy.rules import ALIASES, RULES
 from rarefy.schedules import SCHEDULES
+from rarefy.weighting import ENDOWMENTS, UPDATES
 
 
 class Names(click.ParamType):  # type: ignore[type-arg]
@@ -91,6 +92,29 @@ rule_options = options(
     click.option("--truncate-every", type=int),
     click.option("--threshold", type=float),
     click.option("--cumulative", is_flag=True, help="Cumulative penalty (fobos, fr-comid)."),
+)
+weight_options = options(
+    click.option(
+        "--importance",
+        type=click.Choice(list(UPDATES)),
+        default="plain",
+        show_default=True,
+        help="A weight of 2 as one step twice as long, or as where two steps would lead.",
+    ),
+    click.option(
+        "--endowment",
+        type=float,
+        default=0.0,
+        show_default=True,
+        metavar="GAMMA",
+        help="Examples that the model has right count 1 + GAMMA times.",
+    ),
+    click.option(
+        "--endowment-by",
+        type=click.Choice(list(ENDOWMENTS)),
+        default="prediction",
+        show_default=True,
+    ),
 )
 
 

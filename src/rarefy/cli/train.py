@@ -15,6 +15,7 @@ from rarefy.cli.options import (
     format_options,
     report_bad_lines,
     rule_options,
+    weight_options,
 )
 from rarefy.cli.plan import Plan, new_plan, resumed_plan
 from rarefy.errors import InputError
@@ -37,6 +38,7 @@ ENOUGH_TO_DOUBT = 100  # examples
 @click.option("--quantile", type=float, help="Of the quantile loss.")
 @click.option("--multiclass", type=click.Choice(MULTICLASS), default="auto", show_default=True)
 @rule_options
+@weight_options
 @click.option("--no-intercept", is_flag=True)
 @click.option("--passes", type=click.IntRange(1), default=1, show_default=True)
 @click.option(

@@ -67,6 +67,7 @@ class Saving:
             estimator._make_loss(),
             getattr(self, "multiclass", "auto"),
             bool(estimator.fit_intercept),
+            learner.weighting,
         )
         model = StreamModel(task, make_store("array"), checked_classes(classes))
         model.adopt(learner)
