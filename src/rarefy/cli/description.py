@@ -12,6 +12,7 @@ from rarefy.run import Place
 from rarefy.schedules import SCHEDULES
 
 SHOWN_NAMES = 20
+ALWAYS_SHOWN = ("passes", "fit_intercept", "importance")
 OF_ENDOWMENT = ("endowment", "endowment_by")
 
 
@@ -55,7 +56,7 @@ def _how_it_was_trained(model: Model) -> dict[str, Any]:
         "rule": rule if isinstance(rule, str) or rule is None else type(rule).__name__,
         **({} if task.rule is None else flat(task.rule)),
         "schedule": _schedule(model),
-        **{name: asked[name] for name in ("passes", "fit_intercept", "importance") if name in asked},
+        **{name: asked[name] for name in ALWAYS_SHOWN if name in asked},
         **({name: asked[name] for name in OF_ENDOWMENT} if asked.get("endowment") else {}),
         "data": run["reader"]["files"] if "reader" in run else None,
         "holdout": run.get("holdout"),
