@@ -103,7 +103,7 @@ def new_plan(
     parameters = {
         "rule": rule,
         "loss": loss,
-        **{name: value for name, value in of_rule.items() if value},
+        **{name: value for name, value in of_rule.items() if value is not None},
         **of_loss,
         **weights,
         "multiclass": multiclass,
