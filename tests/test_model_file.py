@@ -240,7 +240,7 @@ def test_slots_of_a_table_are_wide_enough_for_many_classes():
     """Times the number of classes they go beyond 32 bits."""
     store = make_store("table")
     scorer = StreamModel(task_of({"rule": "ogd"})[0], store, ("-1", "1"))
-    assert store.slots_for(scorer.learner, np.array([7], np.uint64)).dtype == np.int64
+    assert store.slots_for(scorer.learner, kept(1)).dtype == np.int64
 
 
 # --- what is refused ------------------------------------------------------------------------
@@ -447,6 +447,7 @@ class TestRefused:
             {"counts": np.array([1])},
             {"r": np.array([1.0])},
             {"r": np.array([1.0, math.nan, 2.0])},
+            {"counts": np.array([1, 0, 1])},
             {"names": ["a", "b"]},
         ],
         ids=lambda wrong: "{}={}".format(*next(iter(wrong.items()))),

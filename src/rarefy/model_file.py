@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.clock import Clock
-from rarefy.descriptions import built, described, is_known
+from rarefy.descriptions import built, described, is_known, name_of_rule
 from rarefy.errors import ConfigError, InputError
 from rarefy.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.multiclass import MULTICLASS
@@ -50,7 +50,7 @@ KEPT_ARRAYS = {
     "name_text": "|u1",
 }
 ARRAYS = {**KEPT_ARRAYS, **STATE_ARRAYS, "intercept_state": "<f8"}
-LABEL_TYPES = ("int64", "float64", "bool", "str", "object")  # of matrices' labels
+LABEL_TYPES = ("int64", "uint64", "float64", "bool", "str", "object")  # of matrices' labels
 CLOCK_FIELDS = Clock._fields[1:]  # without the schedule
 NOTHING_KEPT = Kept(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0), None, None)
 
@@ -93,7 +93,7 @@ class Model(NamedTuple):
         model = StreamModel(task, store, self.classes)
         model.reading = self.reading
         learner = model.learner
-        slots = store.slots_for(learner, self.kept.keys)
+        slots = store.slots_for(learner, self.kept)
         learner.state[slots * learner.n_outputs + self.kept.outputs, 0] = self.kept.weights
         learner.intercept_state[:, 0] = self.intercepts
         learner.clock = learner.clock._replace(t=float(self.examples))
@@ -257,7 +257,7 @@ def _parsed(data: bytes) -> Model:
             "classes": checked_classes(texts(header["classes"])),
             "intercepts": tuple(header["intercepts"]),
             "progress": tuple(header["progress"]),
-            "parameters": built(header["parameters"]),
+            "parameters": _parameters(header["parameters"], is_slim),
             "reading": Reading(columns, checked_crosses(reading["cross"])),
         },
         kept=_kept_of(arrays) if is_slim else NOTHING_KEPT,
@@ -269,6 +269,15 @@ def _parsed(data: bytes) -> Model:
         model = model._replace(kept=model.learner().kept())
     _check_kept(model)
     return model
+
+
+def _parameters(described_ones: dict[str, Any], is_slim: bool) -> Any:
+    try:
+        return built(described_ones)
+    except InputError:
+        if not is_slim:
+            raise
+        return built({**described_ones, "rule": name_of_rule(described_ones["rule"])})
 
 
 def texts(found: Any) -> list[str]:
@@ -373,6 +382,7 @@ def _check_kept(model: Model) -> None:
         and (kept.r is None or np.isfinite(kept.r).all())
         and all(len(part) == len(kept.weights) for part in beside if part is not None)
         and ((kept.outputs >= 0) & (kept.outputs < n_outputs)).all()
+        and (kept.counts is None or kept.counts.min(initial=1) > 0)
         and (kept.keys < make_store(**{**model.store, "max_features": None}).most_keys).all()
     )
     if not right:

@@ -214,13 +214,14 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         return make_loss(self.loss)
 
     def _adopt(self, model: StreamModel) -> None:
-        """Classes are numbers if all of them look like it."""
+        """Classes are numbers if all of them look like it; whole ones as far as floats count."""
         values = [number_or_none(name) for name in model.classes]
         if None in values:
             self.classes_ = np.array(model.classes)
         else:
-            whole = all(value == int(value) for value in values if value is not None)
-            self.classes_ = np.array(values, dtype=np.int64 if whole else np.float64)
+            numbers = np.array(values, dtype=np.float64)
+            whole = ((numbers % 1.0 == 0.0) & (np.abs(numbers) < 2.0**53)).all()
+            self.classes_ = numbers.astype(np.int64) if whole else numbers
 
     def _check_parameters(self) -> tuple[Any, Any, Weighting]:
         choose("loss", self.loss, MARGIN_LOSSES)

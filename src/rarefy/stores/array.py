@@ -56,9 +56,9 @@ class ArrayStore:
         r = learner.field("r", places)
         return Kept(slots.astype(np.uint64), outputs, weights, None, None, r)
 
-    def slots_for(self, learner: Learner, keys: NDArray[np.uint64]) -> NDArray[Any]:
-        learner.grow(int(keys.max(initial=0)) + 1)
-        return keys.astype(np.int64)
+    def slots_for(self, learner: Learner, kept: Kept) -> NDArray[Any]:
+        learner.grow(int(kept.keys.max(initial=0)) + 1)
+        return kept.keys.astype(np.int64)
 
     def n_seen(self, learner: Learner) -> int:
         return learner.n_features

@@ -103,8 +103,8 @@ class Store(Protocol):
 
     def kept(self, learner: Learner) -> Kept: ...
 
-    def slots_for(self, learner: Learner, keys: NDArray[np.uint64]) -> NDArray[Any]:
-        """Slots for the keys of a model that was read; the store, and the learner, are empty."""
+    def slots_for(self, learner: Learner, kept: Kept) -> NDArray[Any]:
+        """Slots for the weights of a model that was read; the store and the learner are empty."""
 
     def n_seen(self, learner: Learner) -> int:
         """How many features there are weights for, zero or not."""

@@ -61,8 +61,8 @@ class HashedStore:
         r = learner.field("r", places)
         return Kept(slots.astype(np.uint64), outputs, weights, None, None, r)
 
-    def slots_for(self, learner: Learner, keys: NDArray[np.uint64]) -> NDArray[Any]:
-        return keys.astype(np.int64)
+    def slots_for(self, learner: Learner, kept: Kept) -> NDArray[Any]:
+        return kept.keys.astype(np.int64)
 
     def n_seen(self, learner: Learner) -> int:
         return self.findings()["n_used"]

@@ -100,13 +100,18 @@ class TableStore:
         rows = prepared._replace(places=slots).rows()
         return learner.scores(without(rows, slots == ABSENT))
 
-    def slots_for(self, learner: Learner, keys: NDArray[np.uint64]) -> NDArray[Any]:
-        different, which = np.unique(keys, return_inverse=True)
-        self._new_table(_places_for(len(different), 0.5))
-        self.n_features = len(different)
+    def slots_for(self, learner: Learner, kept: Kept) -> NDArray[Any]:
+        keys, first, which = np.unique(kept.keys, return_index=True, return_inverse=True)
+        counts = np.ones(len(keys)) if kept.counts is None else kept.counts[first]
+        self._new_table(_places_for(len(keys), 0.5))
+        self.n_features = len(keys)
         learner.grow(self.n_slots)
-        places = np.empty(len(different), np.int32)
-        _insert_all(different, np.ones(len(different), np.uint64), self._entries, places)
+        places = np.empty(len(keys), np.int32)
+        _insert_all(keys, counts.astype(np.uint64), self._entries, places)
+        if self.names_wanted and kept.names is not None:
+            names = [kept.names[n].encode() for n in first.tolist()]
+            lengths = np.array([len(name) for name in names], np.int64)
+            self._put_names(lengths, np.frombuffer(b"".join(names), np.uint8), places)
         return places[which].astype(np.int64)
 
     def kept(self, learner: Learner) -> Kept:
@@ -165,10 +170,7 @@ class TableStore:
             if len(lengths) != len(slots):
                 raise ValueError("the names are not those of the features")
             _check_names(lengths, text)
-            self._name_text = np.empty(1 + len(text) + LENGTH_BYTES * len(slots), np.uint8)
-            self._name_bytes = _names_together(
-                lengths, read_only(text), slots, self._name_at, self._name_text
-            )
+            self._put_names(lengths, text, slots)
 
     def _can_have(self, n_places: int, n_features: int) -> bool:
         """Whether the table can have so many places, and so many of them taken, between rows."""
@@ -246,6 +248,15 @@ class TableStore:
             larger = np.empty(max(needed, 2 * len(self._name_text)), np.uint8)
             larger[: self._name_bytes] = self._name_text[: self._name_bytes]
             self._name_text = larger
+
+    def _put_names(
+        self, lengths: NDArray[np.int64], text: NDArray[np.uint8], slots: NDArray[Any]
+    ) -> None:
+        """Take over the names of features in these slots; there were none."""
+        self._name_text = np.empty(1 + len(text) + LENGTH_BYTES * len(slots), np.uint8)
+        self._name_bytes = _names_together(
+            lengths, read_only(text), slots.astype(np.int64), self._name_at, self._name_text
+        )
 
     def _name(self, slot: int) -> str:
         """The name of a feature; one without a name is called by its index."""
