@@ -145,7 +145,7 @@ def test_texts_that_are_the_same_number(labels):
         {"rule": FrComid(0.01, 0.002, Intensity(SumNorm()))},
         {"rule": FrComid(np.float64(0.01))},
     ],
-    ids=str,
+    ids=lambda parameters: re.sub(r" at 0x\w+", "", str(parameters)),
 )
 def test_regressors(parameters):
     estimator = SparseOnlineRegressor(**parameters).fit(NUMBERS.csr, NUMBERS.y)
