@@ -108,17 +108,70 @@ def pinball_slope(p: float, y: float, quantile: float) -> float:
     return -quantile if p < y else 1 - quantile
 
 
+# --- importance-aware updates (T2.4.3): where p is after the time T = hη x·x of dp/dT = −ℓ'(p) ---
+
+
+def hinge_aware(p: float, y: float, T: float) -> float:
+    return p + y * min(T, max(0.0, 1 - y * p))
+
+
+def squared_hinge_aware(p: float, y: float, T: float) -> float:
+    return p if y * p >= 1 else y + (p - y) * math.exp(-2 * T)
+
+
+def logistic_aware(p: float, y: float, T: float) -> float:
+    """e^{m'} + m' = T + m + e^m for m' = yp', by bisection."""
+    m = y * p
+    low, high = m, m + T
+    while low < (middle := (low + high) / 2) < high:
+        below = math.exp(middle) + middle < T + m + math.exp(m)
+        low, high = (middle, high) if below else (low, middle)
+    return y * low
+
+
+def modified_huber_aware(p: float, y: float, T: float) -> float:
+    m = y * p
+    if m + 4 * T <= -1:
+        return y * (m + 4 * T)
+    if m < -1:
+        return squared_hinge_aware(-y, y, T - (-1 - m) / 4)
+    return squared_hinge_aware(p, y, T)
+
+
+def squared_aware(p: float, y: float, T: float) -> float:
+    return y + (p - y) * math.exp(-2 * T)
+
+
+def huber_aware(p: float, y: float, T: float, epsilon: float) -> float:
+    sign, r = np.sign(p - y), abs(p - y)
+    if r - epsilon * T >= epsilon:
+        return y + sign * (r - epsilon * T)
+    if r > epsilon:
+        T, r = T - (r - epsilon) / epsilon, epsilon
+    return y + sign * r * math.exp(-T)
+
+
+def epsilon_insensitive_aware(p: float, y: float, T: float, epsilon: float) -> float:
+    sign, r = np.sign(p - y), abs(p - y)
+    return p if r <= epsilon else y + sign * max(epsilon, r - T)
+
+
+def pinball_aware(p: float, y: float, T: float, quantile: float) -> float:
+    return min(y, p + quantile * T) if p < y else max(y, p - (1 - quantile) * T)
+
+
 class Loss(NamedTuple):
     value: Callable[[float, float], float]
     slope: Callable[[float, float], float]
+    aware: Callable[[float, float, float], float] | None
 
 
 MARGIN_LOSSES = {
-    "hinge": Loss(hinge, hinge_slope),
-    "squared_hinge": Loss(squared_hinge, squared_hinge_slope),
-    "logistic": Loss(logistic, logistic_slope),
-    "modified_huber": Loss(modified_huber, modified_huber_slope),
-    "perceptron": Loss(perceptron, perceptron_slope),
+    "hinge": Loss(hinge, hinge_slope, hinge_aware),
+    "squared_hinge": Loss(squared_hinge, squared_hinge_slope, squared_hinge_aware),
+    "logistic": Loss(logistic, logistic_slope, logistic_aware),
+    "modified_huber": Loss(modified_huber, modified_huber_slope, modified_huber_aware),
+    "perceptron": Loss(perceptron, perceptron_slope, None),
 }
 REGRESSION_LOSSES = ("squared", "huber", "epsilon_insensitive", "quantile")
 
@@ -126,17 +179,16 @@ REGRESSION_LOSSES = ("squared", "huber", "epsilon_insensitive", "quantile")
 def make_loss(name: str, epsilon: float = 0.1, quantile: float = 0.5) -> Loss:
     if name in MARGIN_LOSSES:
         return MARGIN_LOSSES[name]
-    value, slope, level = {
-        "squared": (squared, squared_slope, {}),
-        "huber": (huber, huber_slope, {"epsilon": epsilon}),
+    functions, level = {
+        "squared": ((squared, squared_slope, squared_aware), {}),
+        "huber": ((huber, huber_slope, huber_aware), {"epsilon": epsilon}),
         "epsilon_insensitive": (
-            epsilon_insensitive,
-            epsilon_insensitive_slope,
+            (epsilon_insensitive, epsilon_insensitive_slope, epsilon_insensitive_aware),
             {"epsilon": epsilon},
         ),
-        "quantile": (pinball, pinball_slope, {"quantile": quantile}),
+        "quantile": ((pinball, pinball_slope, pinball_aware), {"quantile": quantile}),
     }[name]
-    return Loss(partial(value, **level), partial(slope, **level))
+    return Loss(*(partial(function, **level) for function in functions))
 
 
 # --- from C scores to one loss value and C slopes -------------------------------------------
@@ -183,6 +235,23 @@ OUTPUTS = {
 }
 
 
+def aware_slopes(loss: Loss, scores: Array, y: float, several: bool, h: float, reach: float):
+    """Slopes with which w − η s x takes each score p to p'; `reach` is η x·x.
+
+    Scores of several classes move as those of one class against the rest do.
+    """
+    if reach == 0:
+        return np.zeros(len(scores))
+    signs = [1.0 if z == y else -1.0 for z in range(len(scores))] if several else [y]
+    moved = [loss.aware(float(p), sign, h * reach) for p, sign in zip(scores, signs, strict=True)]
+    return (scores - np.array(moved)) / reach
+
+
+def is_right(scores: Array, y: float, several: bool) -> bool:
+    """sgn(p) = y with sgn(0) = 1 (T1.3), or the first of the highest scores is that of y."""
+    return int(np.argmax(scores)) == y if several else (1 if scores[0] >= 0 else -1) == y
+
+
 # --- one round, step sizes, intensity -------------------------------------------------------
 
 
@@ -194,7 +263,7 @@ class Round(NamedTuple):
     eta_before: float  # η_{t-1}; infinite before round 1, so that 1/η_0 = 0
     eta_sum: float  # S_t = η_1 + … + η_t
     x: Array  # (D,) the example, with x = 1 for the intercept
-    g: Array  # (C, D) the subgradient, times the example's importance
+    g: Array  # (C, D) the subgradient, with the example's importance in it
 
 
 SCHEDULES = {
@@ -222,14 +291,17 @@ class FeatureAwareIntensity:
     def __init__(self, shape: tuple[int, int], q: float, basis: str, cap: float):
         self.q, self.basis, self.cap = q, basis, cap
         self.gathered = np.zeros(shape)  # Σ |u|^q, or max |u|
+        self.r = np.zeros(shape)
 
     def __call__(self, now: Round) -> Array:
         u = np.abs(self.basis_of(now))
         if math.isinf(self.q):
             self.gathered = np.maximum(self.gathered, u)
-            return np.minimum(self.cap, self.gathered)
-        self.gathered = self.gathered + u**self.q
-        return np.minimum(self.cap, self.gathered ** (1 / self.q))
+            self.r = np.minimum(self.cap, self.gathered)
+        else:
+            self.gathered = self.gathered + u**self.q
+            self.r = np.minimum(self.cap, self.gathered ** (1 / self.q))
+        return self.r
 
     def basis_of(self, now: Round) -> Array:
         if self.basis == "gradient":
@@ -486,6 +558,7 @@ class Result:
     progressive_loss: float
     rounds: int
     coef_after: Array | None = None  # (rounds, C, d), when asked for
+    r: Array | None = None  # (C, d), of feature-aware rules
 
     @property
     def zero_after(self) -> Array:
@@ -521,17 +594,22 @@ def fit(
     multiclass: str | None = None,
     epsilon: float = 0.1,
     quantile: float = 0.5,
+    importance: str = "plain",
+    endowment: float = 0.0,
+    endowment_by: str = "prediction",
     history: bool = False,
 ) -> Result:
     """Run one rule over the rows of the dense X, `passes` times; t goes on between passes.
 
     y is ±1 for the margin losses, real for the regression losses, and 0 … C−1 with `multiclass`.
-    A row of weight 0 is no round at all.
+    A row of weight 0 is no round at all. With an endowment γ, a row that is predicted right counts
+    1 + γ times (T5.6), or the steps are those of the schedule times (1 + γ)^(−N_t), N_t being the
+    mistakes so far, this round's too (TA.1).
     """
     n, d = X.shape
     outputs = 1 if multiclass is None else int(np.max(y)) + 1
     rows = np.hstack([X, np.ones((n, 1))]) if fit_intercept else X
-    importance = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     learner = make_rule(
         rule,
         (outputs, rows.shape[1]),
@@ -544,24 +622,37 @@ def fit(
         truncate_every=truncate_every,
         cumulative=cumulative,
     )
-    objective = partial(OUTPUTS[multiclass], make_loss(loss, epsilon, quantile))
-    if multiclass is not None:
+    score_loss = make_loss(loss, epsilon, quantile)
+    objective = partial(OUTPUTS[multiclass], score_loss)
+    several = multiclass is not None
+    if several:
         y = np.asarray(y).astype(int)
 
-    t, eta, eta_sum = 0, math.inf, 0.0
+    t, eta, eta_sum, mistakes = 0, math.inf, 0.0, 0
     loss_sum = importance_sum = 0.0
     coef_after = []
     for i in list(range(n)) * passes:
-        x, h = rows[i], float(importance[i])
+        x, h = rows[i], float(weights[i])
         if h == 0:
             continue
-        value, slopes = objective(learner.w @ x, y[i])
+        scores = learner.w @ x
+        value, slopes = objective(scores, y[i])
         loss_sum += h * value
         importance_sum += h
         t += 1
         eta_before, eta = eta, SCHEDULES[schedule](eta0, t)
+        right = endowment > 0 and is_right(scores, y[i], several)
+        if endowment > 0 and endowment_by == "mistakes":
+            mistakes += not right
+            eta *= (1 + endowment) ** -mistakes
+        elif right:
+            h *= 1 + endowment
         eta_sum += eta
-        learner.update(Round(t, eta, eta_before, eta_sum, x, h * np.outer(slopes, x)))
+        if importance == "aware":
+            slopes = aware_slopes(score_loss, scores, y[i], several, h, eta * float(x @ x))
+        else:
+            slopes = h * slopes
+        learner.update(Round(t, eta, eta_before, eta_sum, x, np.outer(slopes, x)))
         if history:
             coef_after.append(learner.w[:, :d])
     return Result(
@@ -570,4 +661,5 @@ def fit(
         progressive_loss=loss_sum / importance_sum if importance_sum else 0.0,
         rounds=t,
         coef_after=np.array(coef_after) if history else None,
+        r=learner.intensity.r[:, :d] if rule in FEATURE_AWARE else None,
     )

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import threading
@@ -749,6 +750,15 @@ class TestErrors:
     def test_a_folder_for_a_model(self, folder):
         assert "directory" in error_of("predict", ".", "binary.svm")
 
+    def test_columns_of_a_file_without_columns(self, folder, sms):
+        for column in ("--text", "--categorical", "--numeric"):
+            message = error_of("train", "binary.svm", "-o", "other.model", column, "message")
+            assert message == (
+                "Error: binary.svm: svmlight has no columns, and so no column 'message'.\n"
+            )
+        run("train", "sms.tsv", "-o", "sms.model", "--label", "kind", "--text", "message")
+        assert "no columns" in error_of("predict", "sms.model", "binary.svm")
+
     def test_a_model_and_its_data_in_the_wrong_order(self, folder):
         train("binary.svm")
         message = error_of("predict", "binary.svm", "some.model")
@@ -760,7 +770,8 @@ class TestErrors:
         before = Path("some.model").read_bytes()
         for command in (("train", "some.model", "-o", "other.model"),
                         ("predict", "some.model", "some.model")):  # fmt: skip
-            assert error_of(*command, *options).startswith("Error: some.model: ")
+            message = error_of(*command, *options)
+            assert message == "Error: some.model is a rarefy model; data is expected.\n"
         assert Path("some.model").read_bytes() == before
         assert not Path("other.model").exists()
 
@@ -942,6 +953,8 @@ def test_the_examples_of_the_help_run(sms):
         assert examples
         for example in examples:
             outputs[example[0]] = run(*example).stdout
+        for name in ("old.model", "new.model"):
+            shutil.copy("reviews.model", name)
     assert len(outputs["predict"].splitlines()) == 200
     assert load_model("newer.model").examples == 400
     expected = ["1", "0", "0", "1"] * 20  # which only the cross can tell

@@ -26,6 +26,7 @@ from rarefy.proximal import passed_after, passed_before, penalise, proximal_deca
 from rarefy.rows import as_rows
 from rarefy.rules import CUMULATIVE, RULES
 from rarefy.schedules import SCHEDULES, Constant, InvSqrt
+from rarefy.weighting import PlainUpdate
 from tests import data
 
 PROBLEM = data.problem("binary", n=60, d=8)
@@ -421,6 +422,11 @@ def value_and_slope(loss, p, y):
     return loss.value(p, y), loss.slope(p, y)
 
 
+@numba.njit
+def drift_of(loss, p, y, time):
+    return loss.drift(p, y, time)
+
+
 @pytest.mark.parametrize("name", [*MARGIN_LOSSES, *REGRESSION_LOSSES])
 def test_a_loss_is_the_same_as_plain_python(name):
     loss = {**MARGIN_LOSSES, **REGRESSION_LOSSES}[name]()
@@ -428,12 +434,15 @@ def test_a_loss_is_the_same_as_plain_python(name):
         for y in (-1.0, 1.0):
             expected = loss.value(p, y), loss.slope(p, y)
             assert value_and_slope(loss, p, y) == pytest.approx(expected, rel=1e-14)
+            for time in (0.0, 0.3, 2.0, 900.0) if hasattr(loss, "drift") else ():
+                expected = loss.drift(p, y, time)
+                assert drift_of(loss, p, y, time) == pytest.approx(expected, rel=1e-14)
 
 
 @numba.njit
 def value_and_slopes(loss, p, y):
     out = np.empty(len(p))
-    loss.slopes(p, y, out)
+    loss.slopes(p, y, PlainUpdate(), 1.0, 0.0, out)
     return loss.value(p, y), out
 
 
@@ -447,7 +456,7 @@ def test_a_loss_of_many_classes_is_the_same_as_plain_python(loss):
         for y in range(3):
             value, slopes = value_and_slopes(loss, np.array(p), y)
             plain = np.empty(3)
-            loss.slopes(np.array(p), y, plain)
+            loss.slopes(np.array(p), y, PlainUpdate(), 1.0, 0.0, plain)
             assert value == pytest.approx(loss.value(np.array(p), y), rel=1e-14)
             np.testing.assert_allclose(slopes, plain, rtol=1e-14)
 

@@ -17,7 +17,8 @@ def blocks(page: Path) -> list[str]:
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name
 )
-def test_examples_run(page):
+def test_examples_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     namespace = {"__name__": f"example_of_{page.stem}"}
     for block in blocks(page):
         exec(compile(block, page.name, "exec"), namespace)

@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rarefy
+from rarefy.weighting import PLAIN
 from tests import data, naive
 
 MARGIN = tuple(naive.MARGIN_LOSSES)
@@ -352,6 +353,141 @@ def test_sample_weights_and_bases(rule, basis):
     chosen, expected = mixed(problem, setup(rule, "hinge", basis=basis), sample_weight=weights)
     fitted = estimator(chosen).fit(problem.csr, problem.y, sample_weight=weights)
     assert_same(fitted, expected)
+
+
+# --- importance-aware updates and the endowment ------------------------------------------------
+
+BY_PREDICTION = {"endowment": 0.8}
+BY_MISTAKES = {"endowment": 0.03, "endowment_by": "mistakes"}
+AWARE = {"importance": "aware", "eta0": 1.1}
+AWARE_LOSSES = tuple(loss for loss in LOSSES if loss != "perceptron")
+COMMON_STEPS = tuple(v for v in VARIANTS if v not in naive.ADAPTIVE)
+STEPS_MAY_SHRINK = tuple(
+    v for v in COMMON_STEPS if v not in ("truncated-gradient", "ftprl", "ftpfrl")
+)
+OFTEN = ("ogd", "fobos", "frda", "fr-comid+cumulative")
+
+
+def assert_same_with_and_without(variant, loss, problem, option, **more) -> None:
+    """With sample weights; and the option has to matter."""
+    weights = data.importances(len(problem.y))
+    chosen = setup(variant, loss, passes=2, fit_intercept=True, **more) | option
+    chosen, expected = mixed(problem, chosen, sample_weight=weights)
+    others = {name: value for name, value in chosen.items() if name not in option}
+    without = reference(problem, others | {"eta0": chosen["eta0"]}, sample_weight=weights)
+    if loss != "perceptron":  # which learns from mistakes only
+        assert not np.allclose(expected.coef, without.coef, rtol=1e-3)
+    fitted = estimator(chosen).fit(problem.csr, problem.y, sample_weight=weights)
+    assert_same(fitted, expected)
+
+
+@pytest.mark.parametrize(
+    ("variant", "loss"),
+    [
+        pytest.param(v, loss, marks=slow_where(loss != "logistic" or v not in (*OFTEN, "ftrl")))
+        for v in VARIANTS
+        for loss in MARGIN
+    ],
+)
+def test_endowment_by_prediction(variant, loss):
+    assert_same_with_and_without(variant, loss, problem_for(loss), BY_PREDICTION)
+
+
+@pytest.mark.parametrize(
+    ("variant", "loss"),
+    [
+        pytest.param(v, loss, marks=slow_where(loss != "hinge" or v not in OFTEN))
+        for v in STEPS_MAY_SHRINK
+        for loss in MARGIN
+    ],
+)
+def test_endowment_by_mistakes(variant, loss):
+    assert_same_with_and_without(variant, loss, problem_for(loss), BY_MISTAKES)
+
+
+@pytest.mark.parametrize(
+    ("variant", "loss"),
+    [
+        pytest.param(v, loss, marks=slow_where(v != "ogd" and (v, loss) != ("frda", "squared")))
+        for v in COMMON_STEPS
+        for loss in AWARE_LOSSES
+    ],
+)
+def test_importance_aware_updates(variant, loss):
+    assert_same_with_and_without(variant, loss, problem_for(loss), AWARE)
+
+
+@pytest.mark.parametrize("option", [BY_PREDICTION, BY_MISTAKES], ids=["prediction", "mistakes"])
+@pytest.mark.parametrize(
+    ("variant", "loss"),
+    [
+        pytest.param(v, loss, marks=slow_where(v != "ogd" or loss != "logistic"))
+        for v in STEPS_MAY_SHRINK
+        for loss in ("hinge", "logistic")
+    ],
+)
+def test_importance_aware_endowment(variant, loss, option):
+    assert_same_with_and_without(variant, loss, problem_for(loss), AWARE | option)
+
+
+@pytest.mark.parametrize("option", [BY_PREDICTION, BY_MISTAKES], ids=["prediction", "mistakes"])
+@pytest.mark.parametrize(
+    ("variant", "multiclass"),
+    [
+        pytest.param(v, multiclass, marks=slow_where(v != "ogd" or multiclass == "ovr"))
+        for v in STEPS_MAY_SHRINK
+        for multiclass in SEVERAL_CLASSES
+    ],
+)
+def test_endowment_with_several_classes(variant, multiclass, option):
+    problem, loss = data.problem("multiclass"), SEVERAL_CLASSES[multiclass]
+    option = option | ({"endowment": 0.005} if "endowment_by" in option else {})
+    assert_same_with_and_without(variant, loss, problem, option, multiclass=multiclass)
+
+
+@pytest.mark.parametrize(
+    ("variant", "loss"),
+    [
+        pytest.param(v, loss, marks=slow_where((v, loss) != ("ogd", "logistic")))
+        for v in COMMON_STEPS
+        for loss in MARGIN
+        if loss in AWARE_LOSSES
+    ],
+)
+def test_importance_aware_updates_of_several_classes(variant, loss):
+    option = AWARE | BY_PREDICTION
+    problem = data.problem("multiclass")
+    assert_same_with_and_without(variant, loss, problem, option, multiclass="ovr")
+
+
+def test_steps_that_shrink_with_l2():
+    problem = problem_for("logistic")
+    assert_same_with_and_without("fobos", "logistic", problem, BY_MISTAKES, l2=0.02)
+
+
+@pytest.mark.parametrize("by", ["prediction", "mistakes"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_an_endowment_of_zero_changes_nothing(variant, by):
+    problem = problem_for("logistic")
+    chosen, _ = mixed(problem, setup(variant, "logistic"))
+    plain, endowed = (
+        estimator(chosen | more).fit(problem.csr, problem.y)
+        for more in ({}, {"endowment": 0.0, "endowment_by": by})
+    )
+    assert_same_bits(plain, endowed)
+    assert endowed.learner_.weighting == PLAIN  # so that the very same loop has run
+
+
+@pytest.mark.parametrize("option", [BY_PREDICTION, BY_MISTAKES, AWARE], ids=str)
+def test_partial_fit_splits_with_options(option):
+    problem = problem_for("logistic")
+    weights = data.importances(len(problem.y))
+    chosen = setup("ogd", "logistic", fit_intercept=True) | option
+    whole = estimator(chosen).fit(problem.csr, problem.y, sample_weight=weights)
+    for seed in range(4):
+        cuts = random_cuts(len(problem.y), seed)
+        parts = fit_in_parts(chosen, problem, cuts, sample_weight=weights, look=True)
+        assert_same_bits(parts, whole)
 
 
 # --- several classes --------------------------------------------------------------------------

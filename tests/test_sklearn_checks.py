@@ -1,4 +1,10 @@
-"""The estimators pass scikit-learn's own checks, but for two that no online method can pass."""
+"""The estimators pass scikit-learn's own checks, but for two about weights and the order of rows.
+
+These two take rows in one order with weights, and repeated in another. Gradient descent with
+importance-aware updates, steps of one length and as many passes as it needs passes them in
+regression: there is one solution in the span of the rows that fits all of them. Classifiers end
+where the order of rows leads them; in the same order they pass too.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +15,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rarefy import SparseOnlineClassifier, SparseOnlineRegressor
+from rarefy.losses import REGRESSION_LOSSES
 from tests import data
 
 ESTIMATORS = [
@@ -22,10 +29,14 @@ ESTIMATORS = [
     SparseOnlineRegressor(),
     SparseOnlineRegressor(rule="frda", loss="huber"),
     SparseOnlineRegressor(refit=True),
+    SparseOnlineClassifier(rule="ogd", multiclass="ovr", importance="aware", endowment=0.5),
 ]
+WEIGHTS_AS_COUNTS = SparseOnlineRegressor(
+    rule="ogd", eta0=1.0, schedule="constant", importance="aware", passes=500
+)
 GROWING = [SparseOnlineClassifier(n_features="grow"), SparseOnlineRegressor(n_features="grow")]
 
-ONE_STEP = "weight 2 is one step of double length, not two steps, and the order of rows matters"
+ONE_STEP = "weight 2 is one step, not two, and the order of rows matters"
 ANY_WIDTH = "with n_features='grow' a row may have fewer or more columns than were seen before"
 WEIGHTS_ARE_COUNTS = (
     "check_sample_weight_equivalence_on_dense_data",
@@ -39,13 +50,17 @@ WIDTH_IS_FIXED = (
 
 
 def expected_failures(estimator) -> dict[str, str]:
-    failures = dict.fromkeys(WEIGHTS_ARE_COUNTS, ONE_STEP)
+    failures = {}
+    if estimator is not WEIGHTS_AS_COUNTS:
+        failures |= dict.fromkeys(WEIGHTS_ARE_COUNTS, ONE_STEP)
     if estimator.n_features == "grow":
         failures |= dict.fromkeys(WIDTH_IS_FIXED, ANY_WIDTH)
     return failures
 
 
-@parametrize_with_checks(ESTIMATORS + GROWING, expected_failed_checks=expected_failures)
+@parametrize_with_checks(
+    [*ESTIMATORS, WEIGHTS_AS_COUNTS, *GROWING], expected_failed_checks=expected_failures
+)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 
@@ -94,3 +109,24 @@ def test_weight_two_is_one_step_of_double_length():
     twice = clone(model).fit([[1.0], [1.0]], [1.0, 1.0])
     assert heavy.coef_ == pytest.approx([0.1 * 2.0])
     assert twice.coef_ == pytest.approx([0.1 * (1.0 + 0.9) / np.sqrt(2.0)])
+
+
+LOSSES_WITH_DRIFT = ["hinge", "squared_hinge", "logistic", "squared", "huber"]
+
+
+@pytest.mark.parametrize("as_matrix", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("loss", LOSSES_WITH_DRIFT)
+def test_aware_weights_are_counts(loss, as_matrix):
+    """The data of the two checks, in one order, for steps of one length."""
+    rng = np.random.RandomState(42)
+    X, y, weights = rng.rand(15, 30), rng.randint(0, 3, 15), rng.randint(0, 5, 15)
+    chosen = {"eta0": 3.0, "schedule": "constant", "importance": "aware", "passes": 4}
+    if loss in REGRESSION_LOSSES:
+        model = SparseOnlineRegressor("ogd", loss, **chosen)
+    else:
+        model = SparseOnlineClassifier("ogd", loss, multiclass="ovr", **chosen)
+    weighted = clone(model).fit(as_matrix(X), y, sample_weight=weights)
+    repeated = clone(model).fit(as_matrix(X.repeat(weights, axis=0)), y.repeat(weights))
+    assert weighted.t_ < repeated.t_
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(weighted.intercept_, repeated.intercept_, rtol=1e-9, atol=1e-12)

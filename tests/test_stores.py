@@ -358,6 +358,28 @@ class TestSameWeights:
         assert model.learner.intercept().tolist() == np.ravel(fitted.intercept_).tolist()
 
 
+@pytest.mark.parametrize("variant", [*naive.FEATURE_AWARE, "fr-comid+cumulative",
+                                     "fr-comid+cumulative with l2"])  # fmt: skip
+@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+def test_r_of_feature_aware_rules(kind, variant):
+    variant, _, l2 = variant.partition(" with ")
+    problem, chosen, more = problem_and_settings(kind, variant)
+    chosen = chosen | ({"l2": 0.01} if l2 else {})
+    expected = naive.fit(problem.dense, problem.y, **chosen, **more).r
+    learn = learned if kind == "binary" else learned_numbers
+    for store in STORES:
+        kept = learn(store, chosen | more, examples_in(problem), blocks=BLOCK_SIZES[store]).kept()
+        assert len(kept.r) == len(kept.weights) > 0
+        places = kept.outputs, kept.keys.astype(np.int64)
+        np.testing.assert_allclose(kept.r, expected[places], rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_other_rules_have_no_r(kind):
+    examples = examples_in(data.problem("binary", n=50, d=40))
+    assert learned(kind, {"rule": "rda"}, examples).kept().r is None
+
+
 @pytest.mark.parametrize("kind", STORES)
 def test_scores_are_sums_over_the_features_that_are_known(kind):
     problem = data.problem("multiclass", n=100, d=40)

@@ -29,13 +29,19 @@ class Clock(NamedTuple):
     decay_before: float
     total_lost: float  # what rounding has taken from the two sums so far
     decay_lost: float
+    mistakes: float = 0.0  # wrong predictions so far, counted where steps depend on them
 
 
 @helper
 def next_round(rule: Any, clock: Clock) -> Clock:
     """The clock of round t + 1."""
+    return round_with_step(rule, clock, clock.schedule.eta(clock.t + 1.0), clock.mistakes)
+
+
+@helper
+def round_with_step(rule: Any, clock: Clock, eta: float, mistakes: float) -> Clock:
+    """The clock of round t + 1, if that has some other step than the schedule's."""
     t = clock.t + 1.0
-    eta = clock.schedule.eta(t)
     total, total_lost = compensated_add(clock.total, clock.total_lost, eta)
     decay, decay_lost = compensated_add(clock.decay, clock.decay_lost, rule.log_decay(t, eta))
     return Clock(
@@ -49,6 +55,7 @@ def next_round(rule: Any, clock: Clock) -> Clock:
         clock.decay,
         total_lost,
         decay_lost,
+        mistakes,
     )
 
 

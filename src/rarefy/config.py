@@ -1,4 +1,4 @@
-"""From the parameters that users give to a rule and its schedule; nonsense is refused here."""
+"""From the parameters that users give to what they describe; nonsense is refused here."""
 
 import math
 import numbers
@@ -9,11 +9,20 @@ import numpy as np
 
 from rarefy.errors import ConfigError
 from rarefy.intensity import Basis, Intensity, norm_for
-from rarefy.losses import LOSSES
+from rarefy.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.rules import ALIASES, CUMULATIVE, RULES
 from rarefy.rules.base import no_penalty
+from rarefy.rules.leader import Ftpfrl, Ftprl
 from rarefy.rules.truncation import TruncatedGradient
 from rarefy.schedules import SCHEDULES, Constant
+from rarefy.weighting import (
+    ENDOWMENTS,
+    UPDATES,
+    AwareUpdate,
+    EndowmentByMistakes,
+    NoEndowment,
+    Weighting,
+)
 
 DEFAULT_STEP = 1.0  # the papers' c
 # Losses whose slope grows with the error need shorter steps.
@@ -34,8 +43,10 @@ RANGES = {
     "truncate_every": (1.0, True, False),
     "threshold": (0.0, False, True),
     "epsilon": (0.0, True, False),
+    "endowment": (0.0, True, False),
     "refit_l2": (0.0, False, False),
 }
+STEPS_BY_ROUND = (TruncatedGradient, Ftprl, Ftpfrl)  # they ask what the steps of past rounds were
 WHY_ABSENT = {
     "l1": "it has no L1 penalty",
     "l2": "it has no L2 penalty",
@@ -147,7 +158,7 @@ def make_rule(
         without, elastic = CUMULATIVE[cls]
         cls = elastic if l2 > 0.0 else without
         given.update({"l2": l2} if l2 > 0.0 else {})
-    own_steps = "eta0" in cls._fields
+    own_steps = _has_own_steps(cls)
     if own_steps and schedule is not None:
         raise _absent("schedule", schedule, name)
     if own_steps and eta0 is not None:
@@ -164,6 +175,65 @@ def make_rule(
         instance = _build(name, cls, given)
     default_eta0 = STEEP_LOSS_STEPS.get(loss, DEFAULT_STEP)
     return instance, _schedule(cls, schedule, eta0, default_eta0)
+
+
+def make_weighting(
+    rule: Any,
+    loss: str,
+    *,
+    importance: str = "plain",
+    endowment: float = 0.0,
+    endowment_by: str = "prediction",
+) -> Weighting:
+    """How much examples weigh, as a user wants it, for a rule that was made and a loss by name."""
+    update = choose("importance", importance, UPDATES)()
+    if isinstance(update, AwareUpdate):
+        _check_aware(rule, loss)
+    gamma = check_number("endowment", endowment)
+    kind = choose("endowment_by", endowment_by, ENDOWMENTS)
+    if gamma == 0.0:
+        return Weighting(update, NoEndowment())
+    if loss in REGRESSION_LOSSES:
+        raise ConfigError(
+            f"endowment={endowment!r} has no meaning for loss={loss!r}, which predicts numbers: "
+            f"an endowment is for examples whose class was predicted right."
+        )
+    if kind is EndowmentByMistakes:
+        _check_steps_may_shrink(rule)
+    return Weighting(update, kind(gamma))
+
+
+def _check_aware(rule: Any, loss: str) -> None:
+    if _has_own_steps(rule):
+        raise ConfigError(
+            f"importance='aware' has no meaning for the rule {type(rule).__name__}: each feature's "
+            f"step follows from its own gradients, and how far one leads is not known beforehand. "
+            f"Rules with it: {', '.join(_rules_with_common_steps())}."
+        )
+    if not hasattr(choose("loss", loss, LOSSES), "drift"):
+        having = [name for name, kind in LOSSES.items() if hasattr(kind, "drift")]
+        raise ConfigError(
+            f"importance='aware' has no meaning for loss={loss!r}, whose minimum is where learning "
+            f"begins: no weight would ever change. Losses with it: {', '.join(having)}."
+        )
+
+
+def _check_steps_may_shrink(rule: Any) -> None:
+    if _has_own_steps(rule) or isinstance(rule, STEPS_BY_ROUND):
+        having = [name for name in _rules_with_common_steps() if RULES[name] not in STEPS_BY_ROUND]
+        raise ConfigError(
+            f"endowment_by='mistakes' has no meaning for the rule {type(rule).__name__}, whose "
+            f"steps cannot depend on mistakes. Use endowment_by='prediction', or one of the rules "
+            f"{', '.join(having)}."
+        )
+
+
+def _has_own_steps(rule: Any) -> bool:
+    return "eta0" in rule._fields
+
+
+def _rules_with_common_steps() -> list[str]:
+    return [name for name, kind in RULES.items() if not _has_own_steps(kind)]
 
 
 def check_object(rule: Any) -> Any:
@@ -203,7 +273,7 @@ def parameters_of(cls: Any) -> tuple[str, ...]:
 
 def _absent(parameter: str, value: Any, name: str) -> ConfigError:
     if parameter == "schedule":
-        having = [other for other, kind in RULES.items() if "eta0" not in kind._fields]
+        having = _rules_with_common_steps()
     else:
         having = [other for other, kind in RULES.items() if parameter in parameters_of(kind)]
     return ConfigError(

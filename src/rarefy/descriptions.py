@@ -12,8 +12,10 @@ from rarefy.losses import LOSSES
 from rarefy.rules import CUMULATIVE, RULES
 from rarefy.rules.base import own_rules
 from rarefy.schedules import SCHEDULES
+from rarefy.weighting import ENDOWMENTS, UPDATES, NoEndowment, Weighting
 
 KIND = "is"
+CLASS = "class"  # the kind of a rule that is given as a class
 OURS = {
     cls.__name__: cls
     for cls in (
@@ -21,6 +23,9 @@ OURS = {
         *(cls for both in CUMULATIVE.values() for cls in both),
         *SCHEDULES.values(),
         *LOSSES.values(),
+        Weighting,
+        *UPDATES.values(),
+        *(NoEndowment, *ENDOWMENTS.values()),
         Intensity,
         *(MaximumNorm, EuclideanNorm, SumNorm, PowerNorm),
     )
@@ -35,6 +40,8 @@ def described(part: Any) -> Any:
         part = part.item()
     if isinstance(part, float) and not math.isfinite(part):
         return {KIND: "float", "text": repr(part)}
+    if isinstance(part, type) and hasattr(part, "state_fields"):
+        part = {KIND: CLASS, "name": _kind(part)}
     if isinstance(part, dict):
         return {name: described(value) for name, value in part.items()}
     if isinstance(part, list | tuple):
@@ -49,12 +56,14 @@ def described(part: Any) -> Any:
 def built(description: Any) -> Any:
     """The parameters that were described."""
     if isinstance(description, list):
-        return [built(value) for value in description]
+        return tuple(built(value) for value in description)
     if not isinstance(description, dict):
         return description
     kind = description.get(KIND)
     if kind == "float":
         return float(description["text"])
+    if kind == CLASS:
+        return _class(description["name"])
     fields = {name: built(value) for name, value in description.items() if name != KIND}
     return fields if kind is None else _object(kind, fields)
 
@@ -68,14 +77,17 @@ def _object(kind: str, fields: dict[str, Any]) -> Any:
         )
     if cls is Intensity:
         fields["basis"] = Basis[fields["basis"].upper()]
-    if not all(_is_parameter(value) for value in fields.values()):
+    if kind in OURS and any(isinstance(value, str | dict) for value in fields.values()):
         raise ValueError(f"{kind} has no such parameters")
     part = cls(**fields)
     return check_object(part) if hasattr(cls, "state_fields") else part
 
 
-def _is_parameter(value: Any) -> bool:
-    return value is None or isinstance(value, int | float | tuple)
+def name_of_rule(description: Any) -> Any:
+    """What a rule that was described is called, and may be unknown here."""
+    if not isinstance(description, dict):
+        return description
+    return description["name"] if description[KIND] == CLASS else description[KIND]
 
 
 def _kind(cls: type) -> str:
@@ -83,12 +95,15 @@ def _kind(cls: type) -> str:
     return cls.__name__ if ours else f"{cls.__module__}.{cls.__qualname__}"
 
 
+def is_known(description: Any) -> bool:
+    """Whether it is of one of our own classes, or of a rule of the user that has been imported."""
+    return isinstance(description, dict) and description.get(KIND) in {**OURS, **own_rules}
+
+
 def _class(kind: str) -> Any:
-    """One of our own classes, or a rule of the user that has been imported."""
-    if kind in OURS:
-        return OURS[kind]
-    if kind in own_rules:
-        return own_rules[kind]
+    classes = {**OURS, **own_rules}
+    if kind in classes:
+        return classes[kind]
     raise InputError(
         f"the model was learned with the rule {kind}; import the module that defines it first."
     )

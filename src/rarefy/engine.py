@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from rarefy.clock import Clock, next_round
 from rarefy.jit import compiled, compiled_uncached, load, prefetch, store
+from rarefy.losses import is_right
+from rarefy.multiclass import is_best
 
 Floats = NDArray[np.float64]
 
@@ -34,18 +36,21 @@ def _learn(
     rule: Any,
     intercept_rule: Any,
     loss: Any,
+    weighting: Any,
     rows: Rows,
     clock: Clock,
     state: Floats,
     intercept: Floats,
     progress: Floats,
+    predictions: Floats | None,
     far: bool,
 ) -> tuple[Clock, int]:
     """Learn the rows in order; the clock afterwards and how many rows went well.
 
     `intercept` has one row of state, or none; `progress` gathers the weighted sum of losses, the
-    sum of weights, and that of right answers; `far` says that the state does not fit the cache, so
-    that asking for the next row's coordinates ahead of time pays.
+    sum of weights, and that of right answers; `predictions`, if they are wanted, the score of each
+    row just before it was learned; `far` says that the state does not fit the cache, so that asking
+    for the next row's coordinates ahead of time pays.
     """
     n_rows = len(rows.y)
     for row in range(n_rows):
@@ -56,16 +61,23 @@ def _learn(
         if far and row + 1 < n_rows:
             for j in range(end, rows.indptr[row + 2]):
                 prefetch(rule, state, np.intp(rows.indices[j]))
-        clock = next_round(rule, clock)
+        before, clock = clock, next_round(rule, clock)
 
-        score = 0.0
+        score, squares = 0.0, 0.0
         if len(intercept) > 0:
             score = intercept_rule.weight(clock, load(intercept_rule, intercept, 0))
+            squares = 1.0
         for j in range(begin, end):
             slot = np.intp(rows.indices[j])
             score += rows.values[j] * rule.weight(clock, load(rule, state, slot))
+            squares += rows.values[j] * rows.values[j]
+        if predictions is not None:
+            predictions[row, 0] = score
 
-        slope = importance * loss.slope(score, rows.y[row])
+        right = is_right(score, rows.y[row])
+        clock = weighting.endowment.clock(rule, before, clock, right)
+        weight = weighting.endowment.importance(importance, right)
+        slope = weighting.update.slope(loss, score, rows.y[row], weight, clock.eta * squares)
         if not (abs(score) <= LARGEST_SCORE and abs(slope) <= LARGEST_SCORE):
             return clock, row
         progress[0] += importance * loss.value(score, rows.y[row])
@@ -92,11 +104,13 @@ def _learn_classes(
     rule: Any,
     intercept_rule: Any,
     loss: Any,
+    weighting: Any,
     rows: Rows,
     clock: Clock,
     state: Floats,
     intercept: Floats,
     progress: Floats,
+    predictions: Floats | None,
     far: bool,
     n_classes: int,
 ) -> tuple[Clock, int]:
@@ -111,8 +125,9 @@ def _learn_classes(
         if far and row + 1 < n_rows:
             for j in range(end, rows.indptr[row + 2]):
                 prefetch(rule, state, np.intp(rows.indices[j]) * n_classes)
-        clock = next_round(rule, clock)
+        before, clock = clock, next_round(rule, clock)
 
+        squares = 1.0 if len(intercept) > 0 else 0.0
         for z in range(n_classes):
             scores[z] = 0.0
             if len(intercept) > 0:
@@ -121,11 +136,17 @@ def _learn_classes(
             first = np.intp(rows.indices[j]) * n_classes
             for z in range(n_classes):
                 scores[z] += rows.values[j] * rule.weight(clock, load(rule, state, first + z))
+            squares += rows.values[j] * rows.values[j]
+        if predictions is not None:
+            for z in range(n_classes):
+                predictions[row, z] = scores[z]
 
         label = int(rows.y[row])
-        loss.slopes(scores, label, slopes)
+        right = is_best(scores, label)
+        clock = weighting.endowment.clock(rule, before, clock, right)
+        weight = weighting.endowment.importance(importance, right)
+        loss.slopes(scores, label, weighting.update, weight, clock.eta * squares, slopes)
         for z in range(n_classes):
-            slopes[z] *= importance
             if not (abs(scores[z]) <= LARGEST_SCORE and abs(slopes[z]) <= LARGEST_SCORE):
                 return clock, row
         progress[0] += importance * loss.value(scores, label)

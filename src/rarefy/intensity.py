@@ -62,6 +62,12 @@ def norm_for(q: float) -> Any:
     return {1.0: SumNorm(), 2.0: EuclideanNorm(), math.inf: MaximumNorm()}.get(q, PowerNorm(q))
 
 
+def q_of(norm: Any) -> float:
+    """The opposite."""
+    known = {SumNorm: 1.0, EuclideanNorm: 2.0, MaximumNorm: math.inf}
+    return known[type(norm)] if type(norm) in known else float(norm.q)
+
+
 @compile_methods
 class Intensity(NamedTuple):
     """How a feature's r follows from what it does."""

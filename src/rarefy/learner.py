@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 from rarefy.clock import clock_after, next_round
 from rarefy.engine import Floats, Rows, engine_for
 from rarefy.errors import ConfigError, DivergenceError
+from rarefy.multiclass import check_update
 from rarefy.rules import unpenalised
 from rarefy.rules.ogd import Ogd
 from rarefy.schedules import Constant
 from rarefy.state import grown_state, new_state
+from rarefy.weighting import PLAIN, Weighting
 
 CACHE_BYTES = 1 << 20  # a state larger than this is fetched ahead of time
 
@@ -32,10 +34,14 @@ class Learner:
         n_features: int,
         n_outputs: int = 1,
         fit_intercept: bool = True,
+        weighting: Weighting = PLAIN,
     ) -> None:
+        if n_outputs > 1:
+            check_update(weighting.update, loss)
         self.rule = rule
         self.intercept_rule = unpenalised(rule)
         self.loss = loss
+        self.weighting = weighting
         self.n_outputs = n_outputs
         self.n_features = n_features
         self.clock = clock_after(rule, schedule)
@@ -62,11 +68,20 @@ class Learner:
         self.state = grown_state(self.state, n_fields, n_features * self.n_outputs)
         self.n_features = max(self.n_features, n_features)
 
-    def learn(self, rows: Rows, n_features: int = 0, *, restorable: bool = True) -> None:
+    def learn(
+        self,
+        rows: Rows,
+        n_features: int = 0,
+        *,
+        restorable: bool = True,
+        predictions: Floats | None = None,
+    ) -> None:
         """Learn the rows, or, if the weights diverge, raise and be as before.
 
         `n_features` may announce more columns than there were so far. Without `restorable` nothing
         is kept to go back to, which is faster, and the learner is of no use after an error.
+        `predictions`, an array like that which `scores` gives, is filled with the scores just
+        before each row was learned; those of rows of weight zero are left.
         """
         n_features_before = self.n_features
         self.grow(n_features)
@@ -75,11 +90,13 @@ class Learner:
             self.rule,
             self.intercept_rule,
             self.loss,
+            self.weighting,
             rows,
             self.clock,
             self.state,
             self.intercept_state,
             self.progress,
+            predictions,
             self.state.nbytes > CACHE_BYTES,
         )
         engine = engine_for(self.rule, self.loss)
@@ -174,6 +191,11 @@ class Learner:
         by_feature = rows.reshape(self.n_features, self.n_outputs, rows.shape[1])
         fields = slice(len(self.rule.state_fields))
         return by_feature[:, :, fields]
+
+    def field(self, name: str, slots: NDArray[np.int64]) -> Floats | None:
+        """What the state of these slots has by that name; None if the rule has no such field."""
+        fields = self.rule.state_fields
+        return self.state[slots, fields.index(name)] if name in fields else None
 
     def usefulness(self, counts: NDArray[Any]) -> Floats:
         """How much each feature would be missed; -inf: not at all, the rule has forgotten it.

@@ -1,18 +1,29 @@
-"""Losses of one score p: the value, and the slope (a subgradient) with respect to p.
+"""Losses of one score p: the value, the slope (a subgradient) with respect to p, and the drift.
 
-Margin losses take labels y = -1 or +1, regression losses any finite y. Both methods are plain
-functions of two numbers, so that a loss can be read, tested and differentiated by itself.
+Margin losses take labels y = -1 or +1, regression losses any finite y. All methods are plain
+functions of numbers, so that a loss can be read, tested and differentiated by itself.
+
+`drift(p, y, time)` is how far p moves if it follows the loss downhill for that time: p' - p, where
+dp/dτ = -slope(p). Importance-aware updates (T2.4.3) are made of it. It never passes the minimum,
+and to drift for a + b is to drift for a and then for b.
 """
 
 import math
 from typing import Any, NamedTuple, Protocol
 
-from rarefy.jit import compile_methods
+from rarefy.drift import decayed, logistic_drift, run_down
+from rarefy.jit import compile_methods, helper
 
 
 class Loss(Protocol):
     def value(self, p: float, y: float) -> float: ...
     def slope(self, p: float, y: float) -> float: ...
+
+
+@helper
+def is_right(p: float, y: float) -> bool:
+    """Whether a score has the sign of the label; that of zero is +1 (T1.3)."""
+    return (p >= 0.0) == (y > 0.0)
 
 
 @compile_methods
@@ -25,6 +36,9 @@ class Hinge(NamedTuple):
     def slope(self, p: float, y: float) -> float:
         return -y if y * p < 1.0 else 0.0
 
+    def drift(self, p: float, y: float, time: float) -> float:
+        return y * min(time, max(0.0, 1.0 - y * p))
+
 
 @compile_methods
 class SquaredHinge(NamedTuple):
@@ -35,6 +49,9 @@ class SquaredHinge(NamedTuple):
 
     def slope(self, p: float, y: float) -> float:
         return -2.0 * y * max(0.0, 1.0 - y * p)
+
+    def drift(self, p: float, y: float, time: float) -> float:
+        return y * decayed(max(0.0, 1.0 - y * p), 2.0 * time)
 
 
 @compile_methods
@@ -51,6 +68,9 @@ class Logistic(NamedTuple):
             return -y * e / (1.0 + e)
         return -y / (1.0 + e)
 
+    def drift(self, p: float, y: float, time: float) -> float:
+        return y * logistic_drift(y * p, time)
+
 
 @compile_methods
 class ModifiedHuber(NamedTuple):
@@ -64,10 +84,16 @@ class ModifiedHuber(NamedTuple):
         m = y * p
         return -2.0 * y * max(0.0, 1.0 - m) if m >= -1.0 else -4.0 * y
 
+    def drift(self, p: float, y: float, time: float) -> float:
+        return y * run_down(max(0.0, 1.0 - y * p), time, 2.0, 2.0)
+
 
 @compile_methods
 class Perceptron(NamedTuple):
-    """[-yp]+; at p = 0 the example counts as a mistake, or learning would never start."""
+    """[-yp]+; at p = 0 the example counts as a mistake, or learning would never start.
+
+    It has no drift, which would lead to p = 0 and nowhere else.
+    """
 
     def value(self, p: float, y: float) -> float:
         return max(0.0, -y * p)
@@ -86,6 +112,9 @@ class Squared(NamedTuple):
     def slope(self, p: float, y: float) -> float:
         return 2.0 * (p - y)
 
+    def drift(self, p: float, y: float, time: float) -> float:
+        return decayed(y - p, 2.0 * time)
+
 
 @compile_methods
 class Huber(NamedTuple):
@@ -99,6 +128,9 @@ class Huber(NamedTuple):
 
     def slope(self, p: float, y: float) -> float:
         return min(max(p - y, -self.epsilon), self.epsilon)
+
+    def drift(self, p: float, y: float, time: float) -> float:
+        return math.copysign(run_down(abs(y - p), time, self.epsilon, 1.0), y - p)
 
 
 @compile_methods
@@ -115,6 +147,9 @@ class EpsilonInsensitive(NamedTuple):
             return 0.0
         return 1.0 if p > y else -1.0
 
+    def drift(self, p: float, y: float, time: float) -> float:
+        return math.copysign(min(time, max(0.0, abs(y - p) - self.epsilon)), y - p)
+
 
 @compile_methods
 class Quantile(NamedTuple):
@@ -129,6 +164,11 @@ class Quantile(NamedTuple):
         if p == y:
             return 0.0
         return -self.quantile if p < y else 1.0 - self.quantile
+
+    def drift(self, p: float, y: float, time: float) -> float:
+        if p < y:
+            return min(self.quantile * time, y - p)
+        return -min((1.0 - self.quantile) * time, p - y)
 
 
 MARGIN_LOSSES: dict[str, Any] = {

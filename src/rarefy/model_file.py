@@ -12,6 +12,7 @@ from which weights follow, and with which learning goes on as if it had never st
 
 import json
 import math
+import os
 import re
 import zlib
 from itertools import pairwise
@@ -19,9 +20,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rarefy.clock import Clock
-from rarefy.descriptions import built, described
+from rarefy.descriptions import built, described, is_known, name_of_rule
 from rarefy.errors import ConfigError, InputError
 from rarefy.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.multiclass import MULTICLASS
@@ -32,7 +34,9 @@ from rarefy.replacing import replacing
 from rarefy.rules.ogd import Ogd
 from rarefy.schedules import SCHEDULES, Constant
 from rarefy.stores import STATE_ARRAYS, Arrays, Kept, check_store, make_store
+from rarefy.stores.array import MOST_FEATURES
 from rarefy.stream import Reading, StreamModel, Task
+from rarefy.weighting import Weighting
 
 VERSION = 1
 MAGIC = b"rarefy model %d\n" % VERSION
@@ -41,10 +45,12 @@ KEPT_ARRAYS = {
     "outputs": "<i8",
     "weights": "<f8",
     "counts": "<i8",
-    "name_ends": "<i8",
+    "r": "<f8",
+    "name_lengths": "<i8",
     "name_text": "|u1",
 }
 ARRAYS = {**KEPT_ARRAYS, **STATE_ARRAYS, "intercept_state": "<f8"}
+LABEL_TYPES = ("int64", "uint64", "float64", "bool", "str", "object")  # of matrices' labels
 CLOCK_FIELDS = Clock._fields[1:]  # without the schedule
 NOTHING_KEPT = Kept(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0), None, None)
 
@@ -81,13 +87,13 @@ class Model(NamedTuple):
 
     def scorer(self) -> StreamModel:
         """A model to predict with; it cannot go on learning."""
-        task = self.task._replace(rule=Ogd(), schedule=Constant(1.0), fit_intercept=True)
+        task = Task(Ogd(), Constant(1.0), self.task.loss, self.multiclass)
         # a limit of features would only take room for all of them
         store = make_store(**{**self.store, "max_features": None})
         model = StreamModel(task, store, self.classes)
         model.reading = self.reading
         learner = model.learner
-        slots = store.slots_for(learner, self.kept.keys)
+        slots = store.slots_for(learner, self.kept)
         learner.state[slots * learner.n_outputs + self.kept.outputs, 0] = self.kept.weights
         learner.intercept_state[:, 0] = self.intercepts
         learner.clock = learner.clock._replace(t=float(self.examples))
@@ -151,12 +157,15 @@ def check_place(path: str | Path) -> None:
         raise InputError(f"{path!s} is a folder; name a file.")
     if not target.parent.is_dir():
         raise InputError(f"{path}: there is no folder {target.parent}.")
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise InputError(f"{path} cannot be written: permission is missing.")
 
 
 def save_model(path: str | Path, model: Model) -> None:
     """Write the file, so that it is never half there."""
     check_place(path)
     arrays = _arrays_of(model.kept) if model.state is None else model.state
+    packed = {name: _packed(array.astype(ARRAYS[name])) for name, array in arrays.items()}
     text = json.dumps(
         {
             "task": {name: described(part) for name, part in model.task._asdict().items()},
@@ -173,12 +182,12 @@ def save_model(path: str | Path, model: Model) -> None:
             "run": model.run,
             "matrix": model.matrix,
             "clock": dict(zip(CLOCK_FIELDS, model.clock, strict=False)),
-            "arrays": {name: array.size for name, array in arrays.items()},
+            "arrays": {name: [array.dtype.str, array.size] for name, array in packed.items()},
         },
         allow_nan=False,
     ).encode()
     parts = [MAGIC, len(text).to_bytes(8, "little"), text]
-    parts += [array.astype(ARRAYS[name]).tobytes() for name, array in arrays.items()]
+    parts += [array.tobytes() for array in packed.values()]
     checksum = 0
     for part in parts:
         checksum = zlib.crc32(part, checksum)
@@ -196,7 +205,7 @@ def load_model(path: str | Path) -> Model:
         data = Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}.") from error
-    found = re.match(rb"rarefy model (\d{1,9})\n", data)
+    found = re.match(rb"rarefy model ([1-9]\d{0,8})\n", data)
     if found is None:
         raise InputError(f"{path} is not a rarefy model.")
     if int(found[1]) > VERSION:
@@ -220,6 +229,8 @@ def load_model(path: str | Path) -> Model:
         ConfigError,
     ) as error:
         raise InputError(f"{path} is damaged: what it says makes no sense.") from error
+    except MemoryError as error:
+        raise InputError(f"{path}: there is not enough memory for this model.") from error
 
 
 def _parsed(data: bytes) -> Model:
@@ -227,17 +238,18 @@ def _parsed(data: bytes) -> Model:
     end = begin + int.from_bytes(data[len(MAGIC) : begin], "little")
     header = json.loads(data[begin:end])
     arrays = {}
-    for name, length in header.pop("arrays").items():
-        arrays[name] = np.frombuffer(data, ARRAYS[name], length, end)
-        end += arrays[name].nbytes
+    for name, (dtype, length) in header.pop("arrays").items():
+        packed = np.frombuffer(data, dtype, length, end)
+        arrays[name] = packed.astype(ARRAYS[name], casting="same_kind")
+        end += packed.nbytes
     if end + 4 != len(data):
         raise ValueError("the arrays do not fill the file")
     reading, clock = header.pop("reading"), header.pop("clock")
     columns = checked_columns(Columns(**reading["columns"]))
     is_slim = "weights" in arrays
     task = header.pop("task")
-    if is_slim:  # prediction has no need of a rule, which may be one of a user that is not at hand
-        task["rule"] = None
+    if is_slim and not is_known(task["rule"]):
+        task["rule"] = None  # prediction has no need of it
     model = Model(
         **{
             **header,
@@ -245,7 +257,7 @@ def _parsed(data: bytes) -> Model:
             "classes": checked_classes(texts(header["classes"])),
             "intercepts": tuple(header["intercepts"]),
             "progress": tuple(header["progress"]),
-            "parameters": built(header["parameters"]),
+            "parameters": _parameters(header["parameters"], is_slim),
             "reading": Reading(columns, checked_crosses(reading["cross"])),
         },
         kept=_kept_of(arrays) if is_slim else NOTHING_KEPT,
@@ -255,7 +267,17 @@ def _parsed(data: bytes) -> Model:
     _check(model)
     if not is_slim:
         model = model._replace(kept=model.learner().kept())
+    _check_kept(model)
     return model
+
+
+def _parameters(described_ones: dict[str, Any], is_slim: bool) -> Any:
+    try:
+        return built(described_ones)
+    except InputError:
+        if not is_slim:
+            raise
+        return built({**described_ones, "rule": name_of_rule(described_ones["rule"])})
 
 
 def texts(found: Any) -> list[str]:
@@ -272,10 +294,19 @@ def _checked_task(task: Task) -> Task:
         and type(task.loss) in LOSSES.values()
         and task.multiclass in MULTICLASS
         and isinstance(task.fit_intercept, bool)
+        and isinstance(task.weighting, Weighting)
     )
     if not right:
         raise ValueError("there is no such task")
     return task
+
+
+def _packed(array: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers; whole ones in as few bytes as all of them fit."""
+    if array.dtype.kind == "f" or array.size == 0:
+        return array
+    least, most = (np.min_scalar_type(int(end)) for end in (array.min(), array.max()))
+    return array.astype(np.result_type(least, most).newbyteorder("<"))
 
 
 def _arrays_of(kept: Kept) -> Arrays:
@@ -286,44 +317,73 @@ def _arrays_of(kept: Kept) -> Arrays:
     }
     if kept.counts is not None:
         arrays["counts"] = kept.counts
+    if kept.r is not None:
+        arrays["r"] = kept.r
     if kept.names is not None:
         texts = [name.encode() for name in kept.names]
-        arrays["name_ends"] = np.cumsum([len(text) for text in texts], dtype=np.int64)
+        arrays["name_lengths"] = np.array([len(text) for text in texts], dtype=np.int64)
         arrays["name_text"] = np.frombuffer(b"".join(texts), np.uint8)
     return arrays
 
 
 def _kept_of(arrays: Arrays) -> Kept:
     names = None
-    if "name_ends" in arrays:
-        text = arrays["name_text"].tobytes()
-        ends = [0, *arrays["name_ends"].tolist()]
-        if ends != sorted(ends) or ends[-1] != len(text):
+    if "name_lengths" in arrays:
+        text, lengths = arrays["name_text"].tobytes(), arrays["name_lengths"]
+        if lengths.min(initial=0) < 0 or lengths.sum() != len(text):
             raise ValueError("the names do not fill their text")
+        ends = [0, *np.cumsum(lengths).tolist()]
         names = [text[begin:end].decode() for begin, end in pairwise(ends)]
-    return Kept(arrays["keys"], arrays["outputs"], arrays["weights"], names, arrays.get("counts"))
+    return Kept(
+        arrays["keys"],
+        arrays["outputs"],
+        arrays["weights"],
+        names,
+        arrays.get("counts"),
+        arrays.get("r"),
+    )
 
 
 def _check(model: Model) -> None:
     """Refuse what no training can have written."""
     check_store(**model.store)
-    kept = model.kept
     n_classes = len(model.classes)
-    n_outputs = n_classes if n_classes > 2 else 1
-    n_weights = len(kept.weights)
-    beside = [kept.keys, kept.outputs, kept.names, kept.counts]
     numbers = (*model.intercepts, *model.progress, *model.clock)
     right = (
         (n_classes == 0) == (model.loss in REGRESSION_LOSSES)
-        and len(model.intercepts) == n_outputs
+        and len(model.intercepts) == (n_classes if n_classes > 2 else 1)
         and len(model.progress) == 3
         and all(isinstance(number, float) and math.isfinite(number) for number in numbers)
-        and isinstance(model.examples, int)
+        and type(model.examples) is int
+        and model.examples >= 0
+        and (not model.clock or model.clock[0] == model.examples)
         and isinstance(model.parameters, dict)
-        and np.isfinite(kept.weights).all()
-        and all(len(part) == n_weights for part in beside if part is not None)
-        and ((kept.outputs >= 0) & (kept.outputs < n_outputs)).all()
-        and (kept.keys < make_store(**model.store).most_keys).all()
+        and (model.run is None or isinstance(model.run, dict))
+        and (model.matrix is None or _is_matrix(**model.matrix))
     )
     if not right:
         raise ValueError("the parts of the model contradict each other")
+
+
+def _is_matrix(labels: Any, columns: Any, n_features: Any) -> bool:
+    return (
+        (labels is None or labels in LABEL_TYPES)
+        and (columns is None or len(texts(columns)) <= n_features)
+        and type(n_features) is int
+        and 0 <= n_features <= MOST_FEATURES
+    )
+
+
+def _check_kept(model: Model) -> None:
+    kept, n_outputs = model.kept, len(model.intercepts)
+    beside = [kept.keys, kept.outputs, kept.names, kept.counts, kept.r]
+    right = (
+        np.isfinite(kept.weights).all()
+        and (kept.r is None or np.isfinite(kept.r).all())
+        and all(len(part) == len(kept.weights) for part in beside if part is not None)
+        and ((kept.outputs >= 0) & (kept.outputs < n_outputs)).all()
+        and (kept.counts is None or kept.counts.min(initial=1) > 0)
+        and (kept.keys < make_store(**{**model.store, "max_features": None}).most_keys).all()
+    )
+    if not right:
+        raise ValueError("no training gives such weights")

@@ -1,7 +1,8 @@
 """Losses of one score per class: the value, and the slope with respect to every score.
 
 `y` is the number of the right class. Every (feature, class) pair has a weight of its own, and all
-share one clock.
+share one clock. How the importance of an example enters its slopes is up to the `update` (see
+`rarefy.weighting`).
 """
 
 import math
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 
 from rarefy.config import choose
 from rarefy.errors import ConfigError
-from rarefy.jit import compile_methods, helper
+from rarefy.jit import compile_methods, helper, inlined
 from rarefy.losses import REGRESSION_LOSSES, Hinge, Logistic, Loss
+from rarefy.weighting import AwareUpdate
 
 Scores = NDArray[np.float64]
 
@@ -28,6 +30,16 @@ def best_wrong(p: Scores, y: int) -> int:
     return best
 
 
+@inlined
+def is_best(p: Scores, y: int) -> bool:
+    """Whether the class has the highest score (on a tie it has to be the first)."""
+    best = 0
+    for z in range(1, len(p)):
+        if p[z] > p[best]:
+            best = z
+    return best == y
+
+
 @compile_methods
 class CrammerSinger(NamedTuple):
     """A margin loss of p_y - max_{z != y} p_z; with the hinge it is (S15)."""
@@ -37,9 +49,11 @@ class CrammerSinger(NamedTuple):
     def value(self, p: Scores, y: int) -> float:
         return self.loss.value(p[y] - p[best_wrong(p, y)], 1.0)  # type: ignore[no-any-return]
 
-    def slopes(self, p: Scores, y: int, out: Scores) -> None:
+    def slopes(
+        self, p: Scores, y: int, update: Any, importance: float, reach: float, out: Scores
+    ) -> None:
         rival = best_wrong(p, y)
-        slope = self.loss.slope(p[y] - p[rival], 1.0)
+        slope = update.slope(self.loss, p[y] - p[rival], 1.0, importance, reach)
         out[:] = 0.0
         out[y] = slope
         out[rival] = -slope
@@ -56,15 +70,16 @@ class Softmax(NamedTuple):
             total += math.exp(p[z] - highest)
         return math.log(total) + highest - p[y]  # type: ignore[no-any-return]
 
-    def slopes(self, p: Scores, y: int, out: Scores) -> None:
+    def slopes(
+        self, p: Scores, y: int, update: Any, importance: float, reach: float, out: Scores
+    ) -> None:
         highest = p.max()
         total = 0.0
         for z in range(len(p)):
             out[z] = math.exp(p[z] - highest)
             total += out[z]
         for z in range(len(p)):
-            out[z] /= total
-        out[y] -= 1.0
+            out[z] = importance * (out[z] / total - (1.0 if z == y else 0.0))
 
 
 @compile_methods
@@ -79,9 +94,12 @@ class OneVsRest(NamedTuple):
             total += self.loss.value(p[z], 1.0 if z == y else -1.0)
         return total
 
-    def slopes(self, p: Scores, y: int, out: Scores) -> None:
+    def slopes(
+        self, p: Scores, y: int, update: Any, importance: float, reach: float, out: Scores
+    ) -> None:
         for z in range(len(p)):
-            out[z] = self.loss.slope(p[z], 1.0 if z == y else -1.0)
+            sign = 1.0 if z == y else -1.0
+            out[z] = update.slope(self.loss, p[z], sign, importance, reach)
 
 
 MULTICLASS = ("auto", "crammer_singer", "softmax", "ovr")
@@ -98,6 +116,15 @@ def check_multiclass(scheme: str, loss: str) -> None:
         raise ConfigError(
             f"multiclass='softmax' has no meaning for loss={loss!r}: softmax is the "
             f"logistic loss of many classes. Use loss='logistic', or 'crammer_singer' or 'ovr'."
+        )
+
+
+def check_update(update: Any, loss: Any) -> None:
+    """Refuse importance-aware updates of scores that are not independent of each other."""
+    if isinstance(update, AwareUpdate) and not isinstance(loss, OneVsRest):
+        raise ConfigError(
+            "importance='aware' is there for two classes, and for more with multiclass='ovr': "
+            "where the loss of one score depends on the others, it has no closed form."
         )
 
 

@@ -1,6 +1,7 @@
 """Files that are never half there."""
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,7 +20,8 @@ def replacing(path: str | Path, mode: str = "wb", **options: Any) -> Iterator[IO
         with target.open(mode, **options) as file:
             yield file
         return
-    part = target.with_name(f"{target.name}.{os.getpid()}.part")
+    part = target.with_name(f"{target.name}.{os.getpid()}-{threading.get_native_id()}.part")
+    part.unlink(missing_ok=True)  # of a process of that number that was killed
     try:
         with part.open(mode.replace("w", "x"), **options) as file:
             yield file

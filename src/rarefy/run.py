@@ -59,7 +59,8 @@ class Run:
         self.model = model
         self.reader = reader
         self.passes = passes
-        self.place = place
+        self.place = place  # up to which rows have been learned
+        self._read = BEGINNING  # up to which they have been read, in this process
         self.held_out = held_out
         self.share = math.nan  # of the work that is done, where that is known
         self.is_waiting = False  # for the next batch, and so not in the middle of learning
@@ -75,15 +76,15 @@ class Run:
         return self._cache is not None
 
     def steps(self, pause: Callable[[], int] = lambda: NEVER) -> Iterator[None]:
-        """Learn; a step ends with a batch, or earlier, after as many rows as `pause` says."""
+        """Learn, or pass over; a step ends with a batch, or after as many rows as `pause` says."""
         while not self.is_over:
-            start, self.place = self.place, Place(self.place.pass_number)
+            self._read = Place(self.place.pass_number)
             batches = self._batches()
             while (prepared := self._next(batches)) is not None:
                 if len(prepared.batch.labels):
-                    yield from self._learn_batch(prepared, start, pause)
-            if self.place.rows < start.rows:
-                raise _other_data(start)
+                    yield from self._learn_batch(prepared, pause)
+            if self._read.rows < self.place.rows:
+                raise _other_data(self.place)
             self.place = Place(self.place.pass_number + 1)
 
     def again(self) -> Iterator[tuple[Prepared, NDArray[np.bool_]]]:
@@ -109,24 +110,22 @@ class Run:
         finally:
             self.is_waiting = False
 
-    def _learn_batch(
-        self, prepared: Prepared, start: Place, pause: Callable[[], int]
-    ) -> Iterator[None]:
+    def _learn_batch(self, prepared: Prepared, pause: Callable[[], int]) -> Iterator[None]:
         self.model.begin(prepared.batch, self.reader)
         rest: Prepared | None = prepared
         if prepared.y is None:
             rest = self.model.with_targets(prepared)
         while rest is not None:
-            to_skip = start.rows - self.place.rows
+            to_skip = self.place.rows - self._read.rows
             part, rest = rest.cut(to_skip if to_skip > 0 else max(pause(), 1))
+            self._read = self._read.behind(part)
             if to_skip <= 0:
                 self._learn(part)
-            self.place = self.place.behind(part)
-            if self.place.rows == start.rows and self.place != start:
-                raise _other_data(start)
+                self.place = self._read
+            elif self._read.rows == self.place.rows and self._read != self.place:
+                raise _other_data(self.place)
             self.share = (self.place.pass_number - 1 + prepared.batch.share) / self.passes
-            if to_skip <= 0:
-                yield
+            yield
 
     def _learn(self, part: Prepared) -> None:
         if self.held_out is not None:

@@ -20,6 +20,7 @@ from rarefy.readers.columns import Columns
 from rarefy.row_cache import prepared_ahead
 from rarefy.run import Run
 from rarefy.stores import Kept, Prepared, Store
+from rarefy.weighting import PLAIN, Weighting
 
 Floats = NDArray[np.float64]
 MOST_CLASSES = 1000  # more labels than this in the first batch are taken for numbers to predict
@@ -40,6 +41,7 @@ class Task(NamedTuple):
     loss: Any
     multiclass: str = "auto"
     fit_intercept: bool = True
+    weighting: Weighting = PLAIN
 
     @property
     def loss_name(self) -> str:
@@ -94,7 +96,7 @@ class StreamModel:
 
     def _new_learner(self) -> None:
         """The learner, now that it is known how many classes there are."""
-        rule, schedule, loss, multiclass, fit_intercept = self.task
+        rule, schedule, loss, multiclass, fit_intercept, weighting = self.task
         n_outputs = len(self.classes) if len(self.classes) > 2 else 1
         self._learner = Learner(
             rule,
@@ -103,6 +105,7 @@ class StreamModel:
             n_features=self.store.n_slots,
             n_outputs=n_outputs,
             fit_intercept=fit_intercept,
+            weighting=weighting,
         )
 
     def begin(self, batch: Batch, reader: Reader) -> None:

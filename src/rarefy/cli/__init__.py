@@ -11,7 +11,8 @@ import click
 from rarefy import quick_start  # noqa: F401
 from rarefy.errors import RarefyError
 
-COMMANDS = ("train", "predict")
+PROGRAM = "rarefy"
+COMMANDS = ("train", "predict", "evaluate", "inspect", "diff", "export", "completion")
 NO_MEMORY = "there is not enough memory; try fewer --bits, or a smaller --max-features."
 
 
@@ -45,14 +46,15 @@ class Commands(click.Group):
 def main() -> None:
     """Sparse online learning that keeps the rare features that matter.
 
-    Exit codes: 0 done; 1 the data or the parameters are wrong; 2 the command is wrong.
+    Exit codes: 0 done; 1 the data or the parameters are wrong; 2 the command is wrong; 130
+    interrupted, what was learned is saved.
     """
 
 
 def run() -> None:
     """The command as a process, which ends at once: tidying up would take an eighth of a second."""
     try:
-        main()
+        main(prog_name=PROGRAM)
     except SystemExit as end:
         with suppress(OSError):
             sys.stdout.flush()

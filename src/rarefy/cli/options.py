@@ -10,6 +10,7 @@ from rarefy.readers import BAD_LINES, Reader
 from rarefy.readers.formats import FORMATS
 from rarefy.rules import ALIASES, RULES
 from rarefy.schedules import SCHEDULES
+from rarefy.weighting import ENDOWMENTS, UPDATES
 
 
 class Names(click.ParamType):  # type: ignore[type-arg]
@@ -36,11 +37,23 @@ def names_option(*flags: str, help: str) -> Callable[[Any], Any]:
     return click.option(*flags, type=Names(), default=(), help=help)
 
 
+FILE = click.Path(readable=False)  # not checked, but a shell completes it; may be a glob, or -
+
 format_options = options(
     click.option("--format", type=click.Choice(FORMATS), help="Told from the data."),
     click.option("--bad-lines", type=click.Choice(BAD_LINES), default="stop", show_default=True),
 )
-data_options = options(click.argument("data", nargs=-1, required=True), format_options)
+data_options = options(
+    click.argument("data", nargs=-1, required=True, type=FILE),
+    format_options,
+)
+top_option = click.option(
+    "--top",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    help="How many features to show.",
+)
 column_options = options(
     click.option("--label", default="label", show_default=True, help="Column of the labels."),
     click.option("--weight", help="Column of the importance of a row."),
@@ -79,6 +92,29 @@ rule_options = options(
     click.option("--truncate-every", type=int),
     click.option("--threshold", type=float),
     click.option("--cumulative", is_flag=True, help="Cumulative penalty (fobos, fr-comid)."),
+)
+weight_options = options(
+    click.option(
+        "--importance",
+        type=click.Choice(list(UPDATES)),
+        default="plain",
+        show_default=True,
+        help="A weight of 2 as one step twice as long, or as where two steps would lead.",
+    ),
+    click.option(
+        "--endowment",
+        type=float,
+        default=0.0,
+        show_default=True,
+        metavar="GAMMA",
+        help="Examples that the model has right count 1 + GAMMA times.",
+    ),
+    click.option(
+        "--endowment-by",
+        type=click.Choice(list(ENDOWMENTS)),
+        default="prediction",
+        show_default=True,
+    ),
 )
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import click
 
 from rarefy.cli.options import READING
-from rarefy.config import make_loss, make_rule, number_or_none
+from rarefy.config import make_loss, make_rule, make_weighting, number_or_none
 from rarefy.errors import InputError
 from rarefy.holdout import HeldOutFiles, HeldOutShare
 from rarefy.losses import LOSSES, REGRESSION_LOSSES
@@ -30,6 +30,7 @@ OF_RULE = (
     *("l1", "l2", "q", "basis", "cap", "eta0", "beta", "schedule", "truncate_every", "threshold"),
     "cumulative",
 )
+OF_WEIGHTING = ("importance", "endowment", "endowment_by")
 # What may be given to go on with a run, and with a finished model; all else is in the file.
 WITH_RUN = ("data", "model_path", "resume", "slim", "json", "quiet")
 WITH_FINISHED = (*WITH_RUN, *OF_RUN, "format", "bad_lines")
@@ -95,8 +96,17 @@ def new_plan(
         raise click.UsageError("--refit-l2 has no meaning without --refit.")
     check_refit(refit, refit_l2, loss)
     of_loss = _given_to_loss(loss, epsilon=epsilon, quantile=quantile)
+    weights = {name: others[name] for name in OF_WEIGHTING}
+    task = Task(
+        made_rule,
+        schedule,
+        make_loss(loss, **of_loss),
+        multiclass,
+        not no_intercept,
+        make_weighting(made_rule, loss, **weights),
+    )
     model = StreamModel(
-        Task(made_rule, schedule, make_loss(loss, **of_loss), multiclass, not no_intercept),
+        task,
         make_store(
             store or ("table" if bits is None else "hashed"),
             bits=bits,
@@ -108,8 +118,9 @@ def new_plan(
     parameters = {
         "rule": rule,
         "loss": loss,
-        **{name: value for name, value in of_rule.items() if value},
+        **{name: value for name, value in of_rule.items() if value is not None},
         **of_loss,
+        **weights,
         "multiclass": multiclass,
         "fit_intercept": not no_intercept,
         "passes": others["passes"],

@@ -1,25 +1,22 @@
 """`rarefy predict`."""
 
-from contextlib import AbstractContextManager
-from typing import IO, Any
+from typing import Any
 
 import click
 
-from rarefy.cli.options import data_options, report_bad_lines
+from rarefy.cli.options import FILE, data_options, report_bad_lines
+from rarefy.cli.output import STDOUT, output_file
 from rarefy.model_file import check_place, load_model
 from rarefy.probabilities import LOSSES_WITH_PROBABILITIES
 from rarefy.probabilities import probabilities as probabilities_of
 from rarefy.readers import read
-from rarefy.replacing import replacing
 from rarefy.stream import predicted_labels
-
-STDOUT = "-"
 
 
 @click.command()
-@click.argument("model_path", metavar="MODEL")
+@click.argument("model_path", metavar="MODEL", type=FILE)
 @data_options
-@click.option("-o", "--output", default=STDOUT, help="Where to write the predictions.")
+@click.option("-o", "--output", type=FILE, default=STDOUT, help="Where to write the predictions.")
 @click.option("--scores", is_flag=True, help="Scores instead of labels, one a class.")
 @click.option(
     "--probabilities", is_flag=True, help="Probabilities instead (logistic, modified_huber)."
@@ -51,7 +48,7 @@ def predict(
         raise click.UsageError(f"the model has the {saved.loss} loss, which has no probabilities.")
     reader = read(*data, format=format, bad_lines=bad_lines, classes=saved.classes)
     model = saved.scorer()
-    with predictions_file(output) as file:
+    with output_file(output) as file:
         for batch in model.scores(reader):
             if probabilities:
                 lines = table_lines(probabilities_of(saved.loss, model.learner.loss, batch))
@@ -61,11 +58,6 @@ def predict(
                 lines = predicted_labels(model, batch)
             file.write("\n".join(lines) + "\n" if lines else "")
     report_bad_lines(reader)
-
-
-def predictions_file(path: str) -> AbstractContextManager[IO[str]]:
-    """Where predictions go; an older file stays as it is until all of them are there."""
-    return click.open_file(path, "w") if path == STDOUT else replacing(path, "w", encoding="utf-8")
 
 
 def table_lines(numbers: Any) -> list[str]:

@@ -9,7 +9,14 @@ from click.core import ParameterSource
 from rarefy.cli.display import Display, make_display
 from rarefy.cli.interrupts import EXIT_CODE
 from rarefy.cli.loop import Loop
-from rarefy.cli.options import column_options, format_options, report_bad_lines, rule_options
+from rarefy.cli.options import (
+    FILE,
+    column_options,
+    format_options,
+    report_bad_lines,
+    rule_options,
+    weight_options,
+)
 from rarefy.cli.plan import Plan, new_plan, resumed_plan
 from rarefy.errors import InputError
 from rarefy.losses import LOSSES
@@ -22,15 +29,16 @@ ENOUGH_TO_DOUBT = 100  # examples
 
 
 @click.command()
-@click.argument("data", nargs=-1)
+@click.argument("data", nargs=-1, type=FILE)
 @format_options
-@click.option("-o", "--output", "model_path", help="Where to write the model.")
+@click.option("-o", "--output", "model_path", type=FILE, help="Where to write the model.")
 @column_options
 @click.option("--loss", type=click.Choice(list(LOSSES)), default="logistic", show_default=True)
 @click.option("--epsilon", type=float, help="Of huber and epsilon_insensitive.")
 @click.option("--quantile", type=float, help="Of the quantile loss.")
 @click.option("--multiclass", type=click.Choice(MULTICLASS), default="auto", show_default=True)
 @rule_options
+@weight_options
 @click.option("--no-intercept", is_flag=True)
 @click.option("--passes", type=click.IntRange(1), default=1, show_default=True)
 @click.option(

@@ -13,7 +13,7 @@ from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from rarefy.checks import as_csr, check_structure
-from rarefy.config import check_flag, make_rule
+from rarefy.config import check_flag, make_rule, make_weighting
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.saving import Saving
 from rarefy.estimators.streams import FromStreams
@@ -21,7 +21,9 @@ from rarefy.learner import Learner
 from rarefy.readers import Reader
 from rarefy.refit import check_refit, refitted
 from rarefy.rows import as_rows
+from rarefy.weighting import Weighting
 
+WEIGHTING_PARAMETERS = ("importance", "endowment", "endowment_by")
 RULE_PARAMETERS = ("l1", "l2", "q", "basis", "cap", "beta", "truncate_every", "threshold")
 
 
@@ -39,8 +41,8 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "learner_")
 
-    def _check_parameters(self) -> tuple[Any, Any]:
-        """The rule and schedule that the parameters describe; all parameters are checked."""
+    def _check_parameters(self) -> tuple[Any, Any, Weighting]:
+        """Rule, schedule and weighting that the parameters describe; all of them are checked."""
         if self.n_features not in (None, "grow"):
             raise ConfigError(f"n_features={self.n_features!r}: None or 'grow' is expected.")
         for flag in ("cumulative", "fit_intercept", "shuffle"):
@@ -53,7 +55,7 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
             check_random_state(self.random_state)
         except ValueError as error:
             raise ConfigError(f"random_state={self.random_state!r}: {error}") from error
-        return make_rule(
+        rule, schedule = make_rule(
             self.rule,
             cumulative=self.cumulative,
             schedule=self.schedule,
@@ -61,9 +63,11 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
             loss=self.loss,
             **{name: getattr(self, name) for name in RULE_PARAMETERS},
         )
+        given = {name: getattr(self, name) for name in WEIGHTING_PARAMETERS if hasattr(self, name)}
+        return rule, schedule, make_weighting(rule, self.loss, **given)
 
     def _new_learner(self, loss: Any, n_outputs: int = 1) -> Learner:
-        rule, schedule = self._check_parameters()
+        rule, schedule, weighting = self._check_parameters()
         return Learner(
             rule,
             schedule,
@@ -71,6 +75,7 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
             n_features=self.n_features_in_,
             n_outputs=n_outputs,
             fit_intercept=self.fit_intercept,
+            weighting=weighting,
         )
 
     @contextmanager
@@ -152,12 +157,13 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
                 "the model was refitted or saved slim: it can predict, but not go on learning. "
                 "Begin anew with fit."
             )
-        rule, schedule = self._check_parameters()
-        if (rule, schedule) != (self.learner_.rule, self.learner_.clock.schedule):
+        asked = self._check_parameters()
+        begun = (self.learner_.rule, self.learner_.clock.schedule, self.learner_.weighting)
+        if asked != begun:
             raise ConfigError(
-                f"The parameters describe {rule} with {schedule}, but learning began with "
-                f"{self.learner_.rule} and {self.learner_.clock.schedule}. Go on with those, or "
-                f"begin anew with fit."
+                f"The parameters describe {asked[0]} with {asked[1]} and {asked[2]}, but learning "
+                f"began with {begun[0]}, {begun[1]} and {begun[2]}. Go on with those, or begin "
+                f"anew with fit."
             )
         self.learner_.learn(as_rows(X, y, importance), self.n_features_in_)
 

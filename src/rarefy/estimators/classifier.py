@@ -17,6 +17,7 @@ from rarefy.losses import MARGIN_LOSSES
 from rarefy.multiclass import check_multiclass, multiclass_loss
 from rarefy.probabilities import LOSSES_WITH_PROBABILITIES, probabilities
 from rarefy.stream import StreamModel
+from rarefy.weighting import Weighting
 
 
 def _has_probabilities(estimator: "SparseOnlineClassifier") -> bool:
@@ -57,6 +58,16 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         Truncated gradient and rounding act every so many rounds, on weights up to the threshold.
     cumulative : bool, default=False
         Use the cumulative penalty (fobos, fr-comid).
+    endowment : float >= 0, default=0
+        By how much more an example counts if the model has it right when it comes, so that later
+        ones do not take back what was right.
+    endowment_by : {"prediction", "mistakes"}, default="prediction"
+        Whether right examples count 1 + endowment times, or every mistake divides all further
+        steps by 1 + endowment.
+    importance : {"plain", "aware"}, default="plain"
+        What a sample weight does: multiply the subgradient, or, with "aware", lead to where as many
+        small steps would, which never goes past the label. For rules with a common schedule, all
+        losses but perceptron, and one score or `multiclass="ovr"`.
     multiclass : {"auto", "crammer_singer", "softmax", "ovr"}
         With three classes or more, every class has weights of its own. "auto" is softmax for
         logistic, crammer_singer for hinge, and one-vs-rest otherwise.
@@ -112,6 +123,9 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         truncate_every: int | None = None,
         threshold: float | None = None,
         cumulative: bool = False,
+        endowment: float = 0.0,
+        endowment_by: str = "prediction",
+        importance: str = "plain",
         multiclass: str = "auto",
         fit_intercept: bool = True,
         passes: int = 1,
@@ -134,6 +148,9 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         self.truncate_every = truncate_every
         self.threshold = threshold
         self.cumulative = cumulative
+        self.endowment = endowment
+        self.endowment_by = endowment_by
+        self.importance = importance
         self.multiclass = multiclass
         self.fit_intercept = fit_intercept
         self.passes = passes
@@ -207,15 +224,16 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         return make_loss(self.loss)
 
     def _adopt(self, model: StreamModel) -> None:
-        """Classes are numbers if all of them look like it."""
+        """Classes are numbers if all of them look like it; whole ones as far as floats count."""
         values = [number_or_none(name) for name in model.classes]
         if None in values:
             self.classes_ = np.array(model.classes)
         else:
-            whole = all(value == int(value) for value in values if value is not None)
-            self.classes_ = np.array(values, dtype=np.int64 if whole else np.float64)
+            numbers = np.array(values, dtype=np.float64)
+            whole = ((numbers % 1.0 == 0.0) & (np.abs(numbers) < 2.0**53)).all()
+            self.classes_ = numbers.astype(np.int64) if whole else numbers
 
-    def _check_parameters(self) -> tuple[Any, Any]:
+    def _check_parameters(self) -> tuple[Any, Any, Weighting]:
         choose("loss", self.loss, MARGIN_LOSSES)
         check_multiclass(self.multiclass, self.loss)
         return super()._check_parameters()

@@ -59,6 +59,7 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
         truncate_every: int | None = None,
         threshold: float | None = None,
         cumulative: bool = False,
+        importance: str = "plain",
         fit_intercept: bool = True,
         passes: int = 1,
         shuffle: bool = False,
@@ -82,6 +83,7 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
         self.truncate_every = truncate_every
         self.threshold = threshold
         self.cumulative = cumulative
+        self.importance = importance
         self.fit_intercept = fit_intercept
         self.passes = passes
         self.shuffle = shuffle

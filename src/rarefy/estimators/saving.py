@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rarefy.errors import InputError
 from rarefy.losses import REGRESSION_LOSSES
-from rarefy.model_file import Model, load_model, model_of, save_model
+from rarefy.model_file import LABEL_TYPES, Model, load_model, model_of, save_model
 from rarefy.readers.labels import checked_classes
 from rarefy.stores import make_store
 from rarefy.stream import StreamModel, Task
@@ -18,7 +18,7 @@ from rarefy.stream import StreamModel, Task
 if TYPE_CHECKING:
     from rarefy.estimators.base import SparseOnline
 
-LABEL_KINDS = {"i": "int64", "u": "int64", "f": "float64", "b": "bool", "U": "str", "O": "object"}
+LABEL_KINDS = dict(zip("iufbUO", LABEL_TYPES, strict=True))  # by NumPy's letters
 
 
 class Saving:
@@ -67,6 +67,7 @@ class Saving:
             estimator._make_loss(),
             getattr(self, "multiclass", "auto"),
             bool(estimator.fit_intercept),
+            learner.weighting,
         )
         model = StreamModel(task, make_store("array"), checked_classes(classes))
         model.adopt(learner)
@@ -86,7 +87,10 @@ def load(path: str | Path) -> Any:
     cls: Any = SparseOnlineRegressor if is_regressor else SparseOnlineClassifier
     known = inspect.signature(cls).parameters
     estimator = cls(**{name: saved.parameters[name] for name in known if name in saved.parameters})
-    _fill(estimator, saved)
+    try:
+        _fill(estimator, saved)
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{path} is damaged: its labels make no sense.") from error
     return estimator
 
 
@@ -98,9 +102,9 @@ def _fill(estimator: Any, saved: Model) -> None:
     estimator.is_slim_ = saved.state is None
     estimator.learner_ = model.learner
     estimator.n_features_in_ = model.learner.n_features
-    estimator._adopt(model)
     if saved.matrix is None:
         estimator.stream_ = model
+        estimator._adopt(model)
         return
     if model.classes:
         kind = saved.matrix["labels"]

@@ -69,13 +69,20 @@ class FromStreams:
                 f"a reader is expected, as from rarefy.read, not a {type(reader).__name__}."
             )
         with estimator._all_or_nothing():
-            rule, schedule = estimator._check_parameters()
+            rule, schedule, weighting = estimator._check_parameters()
             if estimator.shuffle:
                 raise ConfigError(
                     "shuffle=True: a stream is learned in the order in which it comes."
                 )
             multiclass = getattr(estimator, "multiclass", "auto")
-            task = Task(rule, schedule, estimator._make_loss(), multiclass, estimator.fit_intercept)
+            task = Task(
+                rule,
+                schedule,
+                estimator._make_loss(),
+                multiclass,
+                estimator.fit_intercept,
+                weighting,
+            )
             stored = make_store(store, bits=bits, max_features=max_features, names=names)
             model = StreamModel(task, stored, reader.labels.classes)
             run = Run(model, reader, passes=estimator.passes, cache=cache)

@@ -27,6 +27,7 @@ from rarefy.readers.scan import n_lines
 from rarefy.readers.source import STDIN, Block, blocks, expand, is_pipe, n_bytes
 
 BAD_LINES = ("stop", "skip")
+NAMED_KINDS = ("text", "categorical", "numeric")
 
 Job = tuple[Callable[[], Batch], int]  # what makes a batch, and the position in the file behind it
 
@@ -215,10 +216,8 @@ class Reader:
         holds for all files, and for all passes.
         """
         format = self.format or recognise(file, block)
-        if self.cross and format == "svmlight":
-            raise InputError(
-                f"{file}: svmlight has no namespaces or columns that could be crossed."
-            )
+        if format == "svmlight":
+            self._refuse_names(file)
         opening = TEXT_FORMATS[format]
         opened = opening(file, block, self.columns, self.labels)
         if opened is None:
@@ -227,6 +226,16 @@ class Reader:
         for _ in range(opened.n_header_lines):
             block.begin = line_end(block, block.begin) + 1
         return opened
+
+    def _refuse_names(self, file: str) -> None:
+        """svmlight has no columns; who asks for some has another file, or model, in mind."""
+        if self.cross:
+            raise InputError(
+                f"{file}: svmlight has no namespaces or columns that could be crossed."
+            )
+        named = [name for kind in NAMED_KINDS for name in getattr(self.columns, kind)]
+        if named:
+            raise InputError(f"{file}: svmlight has no columns, and so no column {named[0]!r}.")
 
     def _parse(
         self,

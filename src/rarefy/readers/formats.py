@@ -72,6 +72,7 @@ TEXT_FORMATS: dict[str, Callable[[str, Block, Columns, Labels], Opened | None]] 
     "json": open_json,
 }
 BINARY_FORMATS = ("parquet", "arrow")
+MODEL_BEGINNING = b"rarefy model "
 FORMATS = (*TEXT_FORMATS, *BINARY_FORMATS)
 ENDINGS = {
     ".svm": "svmlight",
@@ -127,6 +128,8 @@ def recognise(file: str, block: Block) -> str:
             f"{file}: a Parquet or Arrow file cannot be compressed from outside or come from "
             "standard input; name a file that is not compressed."
         )
+    if start.startswith(MODEL_BEGINNING):
+        raise InputError(f"{file} is a rarefy model; data is expected.")
     lines = start.splitlines()
     if not start.endswith(b"\n"):
         lines[-1] = lines[-1].rpartition(b" ")[0]  # the window may have cut a feature in two

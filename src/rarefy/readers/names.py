@@ -3,6 +3,7 @@
 A feature is called `namespace=name`, or only by the one of the two that is not empty.
 """
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,6 +134,16 @@ def texts_of(names: Names) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     n = int(names.used[0])
     n_bytes = int(names.ends[n - 1]) if n else 0
     return names.keys[:n], names.ends[:n], names.text[:n_bytes]
+
+
+def texts_by_key(names: Names, wanted: Iterable[int]) -> dict[int, str]:
+    """What these keys stand for; one without a name is an index, and called by it."""
+    found = {key: str(key) for key in wanted}
+    keys, ends, text = texts_of(names)
+    for number in np.flatnonzero(np.isin(keys, np.array([*found], np.uint64))).tolist():
+        part = text[begin_of(names, number) : ends[number]]
+        found[int(keys[number])] = part.tobytes().decode()
+    return found
 
 
 def names_of(keys: NDArray[Any], ends: NDArray[Any], text: NDArray[Any]) -> Names:

@@ -53,11 +53,12 @@ class ArrayStore:
     def kept(self, learner: Learner) -> Kept:
         places, weights = learner.nonzero()
         slots, outputs = np.divmod(places, learner.n_outputs)
-        return Kept(slots.astype(np.uint64), outputs, weights, None, None)
+        r = learner.field("r", places)
+        return Kept(slots.astype(np.uint64), outputs, weights, None, None, r)
 
-    def slots_for(self, learner: Learner, keys: NDArray[np.uint64]) -> NDArray[Any]:
-        learner.grow(int(keys.max(initial=0)) + 1)
-        return keys.astype(np.int64)
+    def slots_for(self, learner: Learner, kept: Kept) -> NDArray[Any]:
+        learner.grow(int(kept.keys.max(initial=0)) + 1)
+        return kept.keys.astype(np.int64)
 
     def n_seen(self, learner: Learner) -> int:
         return learner.n_features
@@ -66,6 +67,8 @@ class ArrayStore:
         return slots_snapshot(learner)
 
     def restore(self, learner: Learner, arrays: Arrays) -> None:
+        if not 0 <= arrays["size"][0] <= MOST_FEATURES:
+            raise ValueError("no array is that large")
         restore_slots(learner, arrays)
 
     def findings(self) -> dict[str, int]:

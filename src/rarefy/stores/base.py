@@ -77,6 +77,7 @@ class Kept(NamedTuple):
     weights: Floats
     names: Sequence[str] | None  # by key; None: the keys are all there is
     counts: NDArray[np.int64] | None  # in how many examples the feature occurred
+    r: Floats | None = None  # the norm that scales its penalty, where the rule is feature-aware
 
 
 class Store(Protocol):
@@ -102,8 +103,8 @@ class Store(Protocol):
 
     def kept(self, learner: Learner) -> Kept: ...
 
-    def slots_for(self, learner: Learner, keys: NDArray[np.uint64]) -> NDArray[Any]:
-        """Slots for the keys of a model that was read; the store, and the learner, are empty."""
+    def slots_for(self, learner: Learner, kept: Kept) -> NDArray[Any]:
+        """Slots for the weights of a model that was read; the store and the learner are empty."""
 
     def n_seen(self, learner: Learner) -> int:
         """How many features there are weights for, zero or not."""
@@ -135,10 +136,16 @@ def slots_snapshot(learner: Learner) -> Arrays:
 
 def restore_slots(learner: Learner, arrays: Arrays) -> None:
     slots, n_features = arrays["slots"], int(arrays["size"][0])
+    check_slots(slots, n_features)
     learner.grow(n_features)
-    if len(slots) and not 0 <= slots.min() <= slots.max() < learner.n_features:
-        raise ValueError("a slot is outside of the store")
     learner.set_state_of(slots, arrays["state"])
+
+
+def check_slots(slots: NDArray[np.int64], n_slots: int) -> None:
+    """Refuse slots that are outside of a store of that size, or not in order."""
+    inside = len(slots) == 0 or (slots[0] >= 0 and slots[-1] < n_slots)
+    if not inside or not (slots[1:] > slots[:-1]).all():
+        raise ValueError("no store has such slots")
 
 
 def merged(batch: Batch, places: NDArray[Any], mask: int) -> Prepared:

@@ -1,8 +1,9 @@
 """2^bits places; a key takes the one that its lowest bits name, shared or not.
 
 Whole numbers below 2^bits, as in svmlight files, thus have a place each. To tell the user how many
-places are shared, each has a byte: the upper bits of the first key that came (0: none did), and
-whether another one came. Of the places that are shared, one in 127 goes unnoticed.
+places are shared, each has a byte: a mark of the key that came, the least one of several (0: none
+did), and whether there were several, in whatever order. Of the places that are shared, one in 127
+goes unnoticed.
 """
 
 import threading
@@ -19,6 +20,7 @@ from rarefy.stores.base import (
     Arrays,
     Kept,
     Prepared,
+    check_slots,
     merged,
     restore_slots,
     slots_snapshot,
@@ -56,10 +58,11 @@ class HashedStore:
     def kept(self, learner: Learner) -> Kept:
         places, weights = learner.nonzero()
         slots, outputs = np.divmod(places, learner.n_outputs)
-        return Kept(slots.astype(np.uint64), outputs, weights, None, None)
+        r = learner.field("r", places)
+        return Kept(slots.astype(np.uint64), outputs, weights, None, None, r)
 
-    def slots_for(self, learner: Learner, keys: NDArray[np.uint64]) -> NDArray[Any]:
-        return keys.astype(np.int64)
+    def slots_for(self, learner: Learner, kept: Kept) -> NDArray[Any]:
+        return kept.keys.astype(np.int64)
 
     def n_seen(self, learner: Learner) -> int:
         return self.findings()["n_used"]
@@ -73,8 +76,12 @@ class HashedStore:
         }
 
     def restore(self, learner: Learner, arrays: Arrays) -> None:
+        slots, owners = arrays["owner_slots"], arrays["owners"]
+        if arrays["size"][0] != self.n_slots or len(slots) != len(owners):
+            raise ValueError("no store is like that")
+        check_slots(slots, self.n_slots)
         restore_slots(learner, arrays)
-        self._owners[arrays["owner_slots"]] = arrays["owners"]
+        self._owners[slots] = owners
 
     def findings(self) -> dict[str, int]:
         if not self._recalled:
@@ -106,8 +113,8 @@ def _note_owners(keys: Any, owners: Any) -> None:
     for j in range(len(keys)):
         slot = keys[j] & mask
         mark = max(np.uint8(keys[j] * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(57)), np.uint8(1))
-        owner = owners[slot]
+        owner = owners[slot] & np.uint8(SHARED - 1)
         if owner == 0:
             owners[slot] = mark
-        elif owner != mark and owner < SHARED:
-            owners[slot] = owner | np.uint8(SHARED)
+        elif owner != mark:
+            owners[slot] = min(owner, mark) | np.uint8(SHARED)

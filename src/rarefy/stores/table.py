@@ -20,10 +20,11 @@ from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
 from rarefy.readers.names import ABSENT, Names, begin_of, find_name
 from rarefy.rows import read_only, without
-from rarefy.stores.base import Arrays, Kept, Prepared, merged
+from rarefy.stores.base import Arrays, Kept, Prepared, check_slots, merged
 
 FEWEST_PLACES = 1 << 12
 LENGTH_BYTES = 4  # of a name, before its text
+NO_NAME = 0  # no name is at the first byte of the text
 EVERY_BIT = (1 << 64) - 1
 AHEAD = 12  # a place is asked for so many keys before it is needed
 MOST_FEATURES = 3 << 29  # that 2^31 places, the most that slots can count, hold
@@ -43,11 +44,11 @@ class TableStore:
         n_places = FEWEST_PLACES if max_features is None else _places_for(max_features, 0.75)
         self._new_table(n_places)
         self._name_text = np.empty(1 << 12, np.uint8)
-        self._name_bytes = 0
+        self._name_bytes = NO_NAME + 1
 
     def _new_table(self, n_places: int) -> None:
         self._entries = np.zeros((n_places, 2), np.uint64)  # key, and how often it occurred
-        self._name_at = np.full(n_places if self.names_wanted else 0, ABSENT, np.int64)
+        self._name_at = np.zeros(n_places if self.names_wanted else 0, np.int64)
 
     @property
     def n_slots(self) -> int:
@@ -99,13 +100,18 @@ class TableStore:
         rows = prepared._replace(places=slots).rows()
         return learner.scores(without(rows, slots == ABSENT))
 
-    def slots_for(self, learner: Learner, keys: NDArray[np.uint64]) -> NDArray[Any]:
-        different, which = np.unique(keys, return_inverse=True)
-        self._new_table(_places_for(len(different), 0.5))
-        self.n_features = len(different)
+    def slots_for(self, learner: Learner, kept: Kept) -> NDArray[Any]:
+        keys, first, which = np.unique(kept.keys, return_index=True, return_inverse=True)
+        counts = np.ones(len(keys)) if kept.counts is None else kept.counts[first]
+        self._new_table(_places_for(len(keys), 0.5))
+        self.n_features = len(keys)
         learner.grow(self.n_slots)
-        places = np.empty(len(different), np.int32)
-        _insert_all(different, np.ones(len(different), np.uint64), self._entries, places)
+        places = np.empty(len(keys), np.int32)
+        _insert_all(keys, counts.astype(np.uint64), self._entries, places)
+        if self.names_wanted and kept.names is not None:
+            names = [kept.names[n].encode() for n in first.tolist()]
+            lengths = np.array([len(name) for name in names], np.int64)
+            self._put_names(lengths, np.frombuffer(b"".join(names), np.uint8), places)
         return places[which].astype(np.int64)
 
     def kept(self, learner: Learner) -> Kept:
@@ -115,7 +121,9 @@ class TableStore:
         names = None
         if self.names_wanted:
             names = [self._name(slot) for slot in slots.tolist()]
-        return Kept(entries[:, 0].copy(), outputs, weights, names, entries[:, 1].astype(np.int64))
+        counts = entries[:, 1].astype(np.int64)
+        r = learner.field("r", places)
+        return Kept(entries[:, 0].copy(), outputs, weights, names, counts, r)
 
     def n_seen(self, learner: Learner) -> int:
         return self.n_features
@@ -140,13 +148,13 @@ class TableStore:
         n_places, slots, keys = int(arrays["size"][0]), arrays["slots"], arrays["state_keys"]
         counts = arrays["state_counts"]
         right = (
-            n_places == 1 << (n_places.bit_length() - 1)
-            and len(slots) == len(keys) == len(counts) <= n_places * 3 // 4
-            and 0 <= slots.min(initial=0) <= slots.max(initial=0) < n_places
+            self._can_have(n_places, len(slots))
+            and len(slots) == len(keys) == len(counts)
             and counts.min(initial=1) > 0
         )
         if not right:
             raise ValueError("no table is like that")
+        check_slots(slots, n_places)
         self._new_table(n_places)
         self._entries[slots, 0], self._entries[slots, 1] = keys, counts
         found = np.empty(len(keys), np.int32)
@@ -159,14 +167,19 @@ class TableStore:
         learner.set_state_of(slots, arrays["state"])
         if self.names_wanted:
             lengths, text = arrays["state_name_lengths"], arrays["state_name_text"]
-            n_bytes = lengths[lengths != ABSENT].sum()
-            wrong = len(lengths) != len(slots) or lengths.min(initial=0) < ABSENT
-            if wrong or n_bytes != len(text):
-                raise ValueError("the names do not fill their text")
-            self._name_text = np.empty(len(text) + LENGTH_BYTES * len(slots), np.uint8)
-            self._name_bytes = _names_together(
-                lengths, read_only(text), slots, self._name_at, self._name_text
-            )
+            if len(lengths) != len(slots):
+                raise ValueError("the names are not those of the features")
+            _check_names(lengths, text)
+            self._put_names(lengths, text, slots)
+
+    def _can_have(self, n_places: int, n_features: int) -> bool:
+        """Whether the table can have so many places, and so many of them taken, between rows."""
+        if self.max_features is not None:
+            return n_places == self.n_slots and n_features <= self.max_features
+        # a table is made for the features that stay and those of a row, half full or less
+        most_places = max(FEWEST_PLACES, 8 * n_features)
+        is_power = n_places > 0 and n_places & (n_places - 1) == 0
+        return is_power and n_features <= n_places * 3 // 4 and n_places <= most_places
 
     def findings(self) -> dict[str, int]:
         return {}
@@ -236,14 +249,37 @@ class TableStore:
             larger[: self._name_bytes] = self._name_text[: self._name_bytes]
             self._name_text = larger
 
+    def _put_names(
+        self, lengths: NDArray[np.int64], text: NDArray[np.uint8], slots: NDArray[Any]
+    ) -> None:
+        """Take over the names of features in these slots; there were none."""
+        self._name_text = np.empty(1 + len(text) + LENGTH_BYTES * len(slots), np.uint8)
+        self._name_bytes = _names_together(
+            lengths, read_only(text), slots.astype(np.int64), self._name_at, self._name_text
+        )
+
     def _name(self, slot: int) -> str:
         """The name of a feature; one without a name is called by its index."""
         at = int(self._name_at[slot])
-        if at == ABSENT:
+        if at == NO_NAME:
             return str(self._entries[slot, 0])
         begin = at + LENGTH_BYTES
         length = int.from_bytes(self._name_text[at:begin].tobytes(), "little")
         return self._name_text[begin : begin + length].tobytes().decode()
+
+
+def _check_names(lengths: NDArray[np.int64], text: NDArray[np.uint8]) -> None:
+    """Refuse names that do not fill their text, or are not UTF-8."""
+    lengths = lengths[lengths != ABSENT]
+    if lengths.min(initial=0) < 0 or lengths.max(initial=0) > len(text):
+        raise ValueError("a name has no such length")
+    ends = np.cumsum(lengths)
+    if ends.max(initial=0) != len(text):
+        raise ValueError("the names do not fill their text")
+    text.tobytes().decode()
+    begins = (ends - lengths)[lengths > 0]
+    if ((text[begins] & 0xC0) == 0x80).any():
+        raise ValueError("a name begins in the middle of a character")
 
 
 def _places_for(n_features: int, load: float) -> int:
@@ -364,10 +400,10 @@ def _insert_all(keys: Any, counts: Any, entries: Any, places: Any) -> None:
 @compiled_in_place
 def _copy_names(name_at: Any, text: Any, places: Any, new_name_at: Any, new_text: Any) -> int:
     """Copy the names at these positions of the text for features in these new places."""
-    to = 0
+    to = NO_NAME + 1
     for j in range(len(places)):
         at = name_at[j]
-        if at == ABSENT:
+        if at == NO_NAME:
             continue
         begin = at + LENGTH_BYTES
         new_name_at[places[j]] = to
@@ -382,7 +418,7 @@ def _names_apart(name_at: Any, text: Any, lengths: Any, to_text: Any) -> int:
     for j in range(len(name_at)):
         at = name_at[j]
         lengths[j] = ABSENT
-        if at != ABSENT:
+        if at != NO_NAME:
             lengths[j] = _length(text, at)
             for i in range(at + LENGTH_BYTES, at + LENGTH_BYTES + lengths[j]):
                 to_text[to] = text[i]
@@ -393,7 +429,7 @@ def _names_apart(name_at: Any, text: Any, lengths: Any, to_text: Any) -> int:
 @compiled_in_place
 def _names_together(lengths: Any, text: Any, places: Any, name_at: Any, to_text: Any) -> int:
     """The opposite, for features in these places."""
-    to = begin = 0
+    to, begin = NO_NAME + 1, 0
     for j in range(len(places)):
         if lengths[j] != ABSENT:
             name_at[places[j]] = to

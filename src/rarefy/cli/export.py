@@ -1,0 +1,63 @@
+"""`rarefy export`."""
+
+from pathlib import Path
+
+import click
+
+from rarefy.cli.output import STDOUT, output_file
+from rarefy.errors import InputError
+from rarefy.export import TEXT_EXPORTS
+from rarefy.model_file import Model, check_place, load_model
+from rarefy.replacing import replacing
+
+ENDINGS = {
+    ".json": "json",
+    ".csv": "csv",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".vw": "vw",
+    ".onnx": "onnx",
+}
+
+
+@click.command()
+@click.argument("model_path", metavar="MODEL")
+@click.option(
+    "--to",
+    "format",
+    type=click.Choice([*TEXT_EXPORTS, "onnx"]),
+    help="Told from the ending of FILE, if it is not given.",
+)
+@click.option("-o", "--output", metavar="FILE", default=STDOUT, help="Where to write it.")
+def export(model_path: str, format: str | None, output: str) -> None:
+    """Write what MODEL has learned in a format that other programs read.
+
+    \b
+    Examples:
+      rarefy export reviews.model -o weights.csv
+      rarefy export reviews.model --to json
+    """
+    format = format or ENDINGS.get(Path(output).suffix.lower())
+    if format is None:
+        raise click.UsageError("say in which format, with --to.")
+    if format == "onnx" and output == STDOUT:
+        raise click.UsageError("an ONNX file is not text; say where to write it, with -o.")
+    if output != STDOUT:
+        check_place(output)
+    model = load_model(model_path)
+    if format == "onnx":
+        write_onnx(model, output)
+    else:
+        with output_file(output) as file:
+            file.writelines(TEXT_EXPORTS[format](model))
+
+
+def write_onnx(model: Model, path: str) -> None:
+    try:
+        from rarefy.onnx_export import onnx_bytes
+    except ImportError as error:
+        raise InputError("writing ONNX files needs `pip install rarefy[onnx]`.") from error
+    data = onnx_bytes(model)
+    with replacing(path) as file:
+        file.write(data)
