@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from rarefy.engine import Floats, Rows
 from rarefy.rows import read_only
-from rarefy.sweep.block import NO_FOLD, Block, Lane
-from rarefy.sweep.lane_jit import WIDTH
-from rarefy.sweep.loops import N_TALLIES
+from rarefy.sweeping.block import NO_FOLD, Block, Lane
+from rarefy.sweeping.lane_jit import WIDTH
 
 
 class Tallies(NamedTuple):
@@ -24,7 +23,7 @@ class Tallies(NamedTuple):
     squared_error: Floats
     weights: Floats  # that are not zero
     features: Floats  # that have such a weight
-    diverged: NDArray[np.bool_]
+    diverged: Floats  # 1 where the lane stopped learning because its weights diverged
 
 
 def blocks_of(lanes: Sequence[Lane]) -> Iterator[list[int]]:
@@ -113,12 +112,10 @@ class Lanes:
 
     def tallies(self) -> Tallies:
         """What was tallied so far, and what is kept now, by lane."""
-        tallies = np.empty((N_TALLIES, len(self._seats)))
-        diverged = np.empty(len(self._seats), dtype=np.bool_)
+        tallies = np.empty((len(Tallies._fields), len(self._seats)))
         for numbers, block in zip(self._numbers, self._blocks, strict=True):
             tallies[:, numbers] = block.tallies()
-            diverged[numbers] = block.diverged()
-        return Tallies(*tallies, diverged)
+        return Tallies(*tallies)
 
     def weights(self, lane: int) -> Floats:
         """All weights of a lane, (output, feature)."""

@@ -1,12 +1,12 @@
 """The compiler's part of models side by side: the loop over lanes, and where a lane's numbers lie.
 
-A lane is one of WIDTH models. Whatever they have in common (classes, switches) is compiled in; their
+A lane is one of WIDTH models. What they have in common, such as their class, is compiled in; their
 floats lie in arrays whose last axis is the lane. A function that `each_lane` calls for every lane
 reads and writes its own lane only, and becomes vector instructions that do all lanes at once, as
 far as it has no calls or loops of its own. Every lane's arithmetic is that of a model by itself.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -161,8 +161,10 @@ def set_clock(
 
 
 def _state_pointers(
-    context: Any, builder: Any, array_type: Any, array: Any, slot: Any, lane: Any, n_fields: int
+    context: Any, builder: Any, array_type: Any, place: Sequence[Any], n_fields: int
 ) -> Iterator[Any]:
+    """Where the fields of a place, (array, slot, lane), lie."""
+    array, slot, lane = place
     first = builder.mul(slot, context.get_constant(types.intp, n_fields))
     for field in range(n_fields):
         row = builder.add(first, context.get_constant(types.intp, field))
@@ -175,7 +177,7 @@ def load(typing_context: Any, rule: Any, state: Any, slot: Any, lane: Any) -> An
     n_fields = len(rule.instance_class.state_fields)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointers = _state_pointers(context, builder, signature.args[1], *args[1:], n_fields)
+        pointers = _state_pointers(context, builder, signature.args[1], args[1:], n_fields)
         fields = [_in_role(builder, STATE, builder.load(pointer)) for pointer in pointers]
         return cgutils.pack_array(builder, fields)
 
@@ -194,7 +196,7 @@ def store(
     n_fields = len(rule.instance_class.state_fields)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointers = _state_pointers(context, builder, signature.args[1], *args[1:4], n_fields)
+        pointers = _state_pointers(context, builder, signature.args[1], args[1:4], n_fields)
         holds = _is(builder, args[4])
         for field, pointer in enumerate(pointers):
             value = builder.extract_value(args[5], field)
@@ -216,7 +218,7 @@ def prefetch(typing_context: Any, rule: Any, state: Any, slot: Any) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         lane = context.get_constant(types.intp, 0)
-        pointers = _state_pointers(context, builder, signature.args[1], *args[1:], lane, n_fields)
+        pointers = _state_pointers(context, builder, signature.args[1], [*args[1:], lane], n_fields)
         for pointer in pointers:
             fetch(builder, pointer, SECOND_LEVEL)
         return context.get_dummy_value()

@@ -4,6 +4,7 @@ A lane does what `engine` does with the model by itself, operation by operation.
 does not see is played by it, too, for the sake of the others, but leaves nothing behind.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from rarefy.clock import next_round
 from rarefy.engine import LARGEST_SCORE, Floats, Rows, all_ours
 from rarefy.jit import compiled, compiled_uncached, inlined, inlined_in_place
-from rarefy.sweep.lane_jit import (
+from rarefy.sweeping.lane_jit import (
     WIDTH,
     clock_of,
     each_lane,
@@ -61,7 +62,7 @@ def _see(lane: int, seats: Seats, fold: float) -> None:
 
 @inlined_in_place
 def _be_judged(lane: int, seats: Seats, fold: float) -> None:
-    own = get(seats.work, OWN_FOLD, lane) == fold or fold != fold
+    own = get(seats.work, OWN_FOLD, lane) == fold or math.isnan(fold)
     put(seats.work, SEES, lane, get(seats.work, ALIVE, lane) if own else 0.0)
 
 

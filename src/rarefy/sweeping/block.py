@@ -14,8 +14,18 @@ from rarefy.errors import ConfigError
 from rarefy.learner import CACHE_BYTES
 from rarefy.rules import unpenalised
 from rarefy.state import aligned_zeros
-from rarefy.sweep.lane_jit import WIDTH
-from rarefy.sweep.loops import ALIVE, N_TALLIES, OWN_FOLD, PER_OUTPUT, SCORE, Seats, loops_for
+from rarefy.sweeping.lane_jit import WIDTH
+from rarefy.sweeping.loops import (
+    ALIVE,
+    FEATURES,
+    N_TALLIES,
+    OWN_FOLD,
+    PER_OUTPUT,
+    SCORE,
+    WEIGHTS,
+    Seats,
+    loops_for,
+)
 
 NO_FOLD = math.nan
 
@@ -115,13 +125,11 @@ class Block:
         return out[:, :, : len(self.lanes)]
 
     def tallies(self) -> Floats:
-        """What was tallied so far, (tally, lane), the weights that are kept now included."""
+        """What was tallied so far, (tally, lane), and what is kept now; last, who diverged."""
+        self._seats.tallies[[WEIGHTS, FEATURES]] = 0.0
         self._loops.count_kept(self._seats, self.n_features, self.n_outputs)
-        return self._seats.tallies[:, : len(self.lanes)].copy()
-
-    def diverged(self) -> NDArray[np.bool_]:
-        """Which lanes stopped learning, because their weights diverged."""
-        return np.asarray(self._seats.work[ALIVE, : len(self.lanes)] == 0.0)
+        diverged = 1.0 - self._seats.work[ALIVE]
+        return np.vstack([self._seats.tallies, diverged])[:, : len(self.lanes)]
 
     def weights(self, lane: int) -> Floats:
         """(output, feature)."""
