@@ -97,8 +97,8 @@ class Contest:
 
     def _measures(self, tallies: Tallies) -> dict[str, Floats]:
         shape = len(self._models), self._n_folds
-        loss, examples, right, squared_error, weights, features, diverged = (
-            tally.reshape(shape) for tally in tallies
+        loss, examples, right, squared_error, weights, features = (
+            np.where(tallies.diverged, np.nan, tally).reshape(shape) for tally in tallies[:-1]
         )
         measures = {"loss": loss / examples}
         if self._is_regression:
@@ -107,9 +107,7 @@ class Contest:
         else:
             measures["accuracy"] = right / examples
         measures["zeros"] = 1.0 - weights / (self._n_columns * self._n_outputs)
-        measures["weights"] = weights
-        measures["features"] = features
-        return {name: np.where(diverged > 0.0, np.nan, found) for name, found in measures.items()}
+        return measures | {"weights": weights, "features": features}
 
     @property
     def _is_regression(self) -> bool:

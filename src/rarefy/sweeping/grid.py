@@ -1,7 +1,6 @@
 """The points of a grid: every combination of parameters of which several values are given."""
 
 import inspect
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -90,8 +89,3 @@ def _default_l1(rule: Any, n_l1: int) -> dict[str, list[float]]:
     if default is None or isinstance(rule, tuple):
         return {}
     return {"l1": (default * np.logspace(*L1_DECADES, n_l1)).tolist()}
-
-
-def swept(points: list[Point]) -> Iterator[str]:
-    """The parameters that any point has, in order."""
-    yield from dict.fromkeys(name for point in points for name in point)
