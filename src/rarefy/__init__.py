@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rarefy.jit import helper
     from rarefy.readers import read
     from rarefy.rules import rule
+    from rarefy.sweeping.run import sweep
     from rarefy.training import train
 
 __version__ = "0.1.0"
@@ -26,6 +27,7 @@ __all__ = [
     "load",
     "read",
     "rule",
+    "sweep",
     "train",
 ]
 
@@ -37,6 +39,7 @@ _LATE = {
     "load": "rarefy.estimators.saving",
     "read": "rarefy.readers",
     "rule": "rarefy.rules",
+    "sweep": "rarefy.sweeping.run",
     "train": "rarefy.training",
 }
 

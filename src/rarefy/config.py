@@ -147,7 +147,7 @@ def make_rule(
     The default of eta0 depends on the loss, given by name.
     """
     given = {name: value for name, value in parameters.items() if value is not None}
-    name, cls = _resolve(rule)
+    name, cls = resolve(rule)
     if cumulative:
         if cls not in CUMULATIVE:
             raise ConfigError(
@@ -246,7 +246,7 @@ def check_object(rule: Any) -> Any:
     return rule
 
 
-def _resolve(rule: Any) -> tuple[str, Any]:
+def resolve(rule: Any) -> tuple[str, Any]:
     """The name and class of a rule given by name, as a class, or as an object."""
     if isinstance(rule, str):
         canonical = ALIASES.get(rule, rule)
@@ -269,6 +269,15 @@ def parameters_of(cls: Any) -> tuple[str, ...]:
         for field in cls._fields
         for name in (INTENSITY_PARAMETERS if field == "intensity" else (field,))
     )
+
+
+def has_meaning(parameter: str, cls: Any) -> bool:
+    """Whether rules of that class, given by name or as a class, can have a parameter."""
+    if parameter == "cumulative":
+        return cls in CUMULATIVE
+    if parameter == "schedule":
+        return "eta0" not in cls._fields and cls is not TruncatedGradient
+    return parameter == "eta0" or parameter in parameters_of(cls)
 
 
 def _absent(parameter: str, value: Any, name: str) -> ConfigError:

@@ -252,5 +252,9 @@ _UNCACHED = Engine(*(compiled_uncached(loop) for loop in _LOOPS))
 
 def engine_for(*parts: Any) -> Engine:
     """Our own rules and losses are cached on disk; of others we would not notice an edit."""
-    ours = all(type(part).__module__.startswith("rarefy.") for part in parts)
-    return _CACHED if ours else _UNCACHED
+    return _CACHED if all_ours(*parts) else _UNCACHED
+
+
+def all_ours(*parts: Any) -> bool:
+    """Whether rules and losses are of this package."""
+    return all(type(part).__module__.startswith("rarefy.") for part in parts)

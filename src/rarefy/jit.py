@@ -43,6 +43,15 @@ def inlined(function: F) -> F:
     return register_jitable(**OPTIONS, forceinline=True)(function)  # type: ignore[no-any-return]
 
 
+def inlined_in_place(function: F) -> F:
+    """The same for a function that makes no arrays, nor does any that it calls.
+
+    References to those it is given are not counted, and it is compiled in two thirds of the time.
+    """
+    options = {**OPTIONS, "_nrt": False, "no_cfunc_wrapper": True}
+    return register_jitable(**options, forceinline=True)(function)  # type: ignore[no-any-return]
+
+
 def compiled(function: F) -> F:
     """Compile a loop, with a disk cache that is dropped when any source of the package changes."""
     return _cached(function, OPTIONS)
@@ -202,15 +211,19 @@ def store(typing_context: Any, rule: Any, state: Any, slot: Any, new: Any) -> An
     return types.void(rule, state, slot, new), codegen
 
 
-def _fetch(builder: Any, pointer: Any) -> None:
+FIRST_LEVEL, SECOND_LEVEL = 3, 2  # of the cache, in LLVM's numbers
+
+
+def fetch(builder: Any, pointer: Any, level: int = FIRST_LEVEL) -> None:
+    """Ask for a cache line that will be needed soon."""
     byte_pointer, i32 = ir.IntType(8).as_pointer(), ir.IntType(32)
     function = builder.module.declare_intrinsic(
         "llvm.prefetch",
         [byte_pointer],
         ir.FunctionType(ir.VoidType(), [byte_pointer, i32, i32, i32]),
     )
-    read, keep, data = i32(0), i32(3), i32(1)
-    builder.call(function, [builder.bitcast(pointer, byte_pointer), read, keep, data])
+    read, data = i32(0), i32(1)
+    builder.call(function, [builder.bitcast(pointer, byte_pointer), read, i32(level), data])
 
 
 @intrinsic
@@ -220,7 +233,7 @@ def prefetch(typing_context: Any, rule: Any, state: Any, slot: Any) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointers = _row_pointers(context, builder, signature.args[1], args[1], args[2], n_fields)
-        _fetch(builder, next(pointers))
+        fetch(builder, next(pointers))
         return context.get_dummy_value()
 
     return types.void(rule, state, slot), codegen
@@ -244,7 +257,7 @@ def prefetch_pair(typing_context: Any, pairs: Any, row: Any) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointers = _row_pointers(context, builder, signature.args[0], args[0], args[1], 2)
-        _fetch(builder, next(pointers))
+        fetch(builder, next(pointers))
         return context.get_dummy_value()
 
     return types.void(pairs, types.intp), codegen

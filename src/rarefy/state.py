@@ -1,5 +1,7 @@
 """Where the state of all coordinates lives: an array, one row per coordinate."""
 
+import math
+
 import numpy as np
 
 from rarefy.engine import Floats
@@ -10,11 +12,15 @@ CACHE_LINE = 64
 
 def new_state(n_fields: int, n_slots: int) -> Floats:
     """Rows of zeros, aligned with the cache lines."""
-    width = row_width(n_fields)
-    n_bytes = n_slots * width * 8
+    return aligned_zeros(n_slots, row_width(n_fields))
+
+
+def aligned_zeros(*shape: int) -> Floats:
+    """An array of zeros that begins with a cache line."""
+    n_bytes = math.prod(shape) * 8
     raw = np.zeros(n_bytes + CACHE_LINE, dtype=np.uint8)
     start = -raw.ctypes.data % CACHE_LINE
-    return raw[start : start + n_bytes].view(np.float64).reshape(n_slots, width)
+    return raw[start : start + n_bytes].view(np.float64).reshape(shape)
 
 
 def grown_state(state: Floats, n_fields: int, n_slots: int) -> Floats:

@@ -164,12 +164,8 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         """Learn from scratch: `passes` times over the rows of X."""
         with self._all_or_nothing():
             self._check_parameters()
-            X = self._check_rows(X, reset=True)
-            y = self._check_labels(X, y)
-            importance = check_importance(sample_weight, len(y))
-            self.classes_ = sorted_labels("y", y)
-            learner = self._classes_learner()
-            self._learn_passes(learner, X, self._encode(y), importance)
+            X, y, importance = self._prepare(X, y, sample_weight)
+            self._learn_passes(self._classes_learner(), X, y, importance)
         return self
 
     @available_if(has_partial_fit)
@@ -238,7 +234,18 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         check_multiclass(self.multiclass, self.loss)
         return super()._check_parameters()
 
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        """Rows, targets and importance as the engine takes them; the classes are those of y."""
+        X = self._check_rows(X, reset=True)
+        y = self._check_labels(X, y)
+        self.classes_ = sorted_labels("y", y)
+        return X, self._encode(y), check_importance(sample_weight, len(y))
+
     def _classes_learner(self) -> Learner:
+        return self._new_learner(*self._loss_and_outputs())
+
+    def _loss_and_outputs(self) -> tuple[Any, int]:
+        """The loss over all classes, and how many scores it takes."""
         n_classes = len(self.classes_)
         if n_classes < 2:
             raise InputError(
@@ -246,8 +253,8 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
             )
         loss = self._make_loss()
         if n_classes == 2:
-            return self._new_learner(loss)
-        return self._new_learner(multiclass_loss(self.multiclass, loss), n_classes)
+            return loss, 1
+        return multiclass_loss(self.multiclass, loss), n_classes
 
     def _check_labels(self, X: Any, y: Any) -> NDArray[Any]:
         y = self._check_y(X, y)

@@ -97,9 +97,7 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
         with self._all_or_nothing():
             loss = self._make_loss()
             self._check_parameters()
-            X = self._check_rows(X, reset=True)
-            y = self._check_targets(X, y)
-            importance = check_importance(sample_weight, len(y))
+            X, y, importance = self._prepare(X, y, sample_weight)
             self._learn_passes(self._new_learner(loss), X, y, importance)
         return self
 
@@ -124,6 +122,15 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
     def coef_(self) -> NDArray[np.float64]:
         """All weights, (n_features,)."""
         return self.sparse_coef_.toarray().ravel()  # type: ignore[no-any-return]
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        """Rows, targets and importance as the engine takes them."""
+        X = self._check_rows(X, reset=True)
+        y = self._check_targets(X, y)
+        return X, y, check_importance(sample_weight, len(y))
+
+    def _loss_and_outputs(self) -> tuple[Any, int]:
+        return self._make_loss(), 1
 
     def _make_loss(self) -> Any:
         choose("loss", self.loss, REGRESSION_LOSSES)

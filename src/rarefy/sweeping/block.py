@@ -1,0 +1,144 @@
+"""Up to eight models of one kind, side by side in memory."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.core.errors import NumbaError
+from numpy.typing import NDArray
+
+from rarefy.clock import clock_after, next_round
+from rarefy.engine import Floats, Rows
+from rarefy.errors import ConfigError
+from rarefy.learner import CACHE_BYTES
+from rarefy.rules import unpenalised
+from rarefy.state import aligned_zeros
+from rarefy.sweeping.lane_jit import WIDTH
+from rarefy.sweeping.loops import (
+    ALIVE,
+    FEATURES,
+    N_TALLIES,
+    OWN_FOLD,
+    PER_OUTPUT,
+    SCORE,
+    WEIGHTS,
+    Seats,
+    loops_for,
+)
+
+NO_FOLD = math.nan
+
+
+class Lane(NamedTuple):
+    """One model: it learns all rows but those of its own fold, by which it can be judged."""
+
+    rule: Any
+    schedule: Any
+    loss: Any
+    fold: float = NO_FOLD
+
+    def kind(self) -> Any:
+        """What lanes of one block have in common."""
+        return _kind(self[:3])
+
+
+def _kind(part: Any) -> Any:
+    """What of a rule, schedule or loss is compiled in: all but the values of its floats."""
+    if isinstance(part, tuple):
+        return (type(part), *map(_kind, part))
+    return float if isinstance(part, float) else part
+
+
+def _floats(part: Any) -> list[float]:
+    """The floats of a rule, loss or clock, in order."""
+    if isinstance(part, tuple):
+        return [number for inner in part for number in _floats(inner)]
+    return [part] if isinstance(part, float) else []
+
+
+def _columns(parts: Sequence[Any]) -> Floats:
+    """Their floats, (number, lane); empty seats get those of the first."""
+    taken = [*parts, *[parts[0]] * (WIDTH - len(parts))]
+    numbers = np.array([_floats(part) for part in taken], dtype=np.float64).T
+    columns = aligned_zeros(*numbers.shape)
+    columns[:] = numbers
+    return columns
+
+
+class Block:
+    """Lanes of one kind."""
+
+    def __init__(
+        self, lanes: Sequence[Lane], *, n_features: int, n_outputs: int, fit_intercept: bool
+    ) -> None:
+        self.lanes = lanes
+        self.n_features = n_features
+        self.n_outputs = n_outputs
+        rules = [lane.rule for lane in lanes]
+        intercept_rules = [unpenalised(rule) for rule in rules]
+        clocks = [next_round(lane.rule, clock_after(lane.rule, lane.schedule)) for lane in lanes]
+        n_fields, n_intercept_fields = (
+            len(some[0].state_fields) for some in (rules, intercept_rules)
+        )
+        work = aligned_zeros(SCORE + PER_OUTPUT * n_outputs, WIDTH)
+        work[OWN_FOLD, : len(lanes)] = [lane.fold for lane in lanes]
+        work[ALIVE, : len(lanes)] = 1.0
+        self._seats = Seats(
+            rules[0],
+            intercept_rules[0],
+            lanes[0].loss,
+            clocks[0],
+            _columns(rules),
+            _columns(intercept_rules),
+            _columns([lane.loss for lane in lanes]),
+            _columns(clocks),
+            aligned_zeros(n_features * n_outputs, n_fields, WIDTH),
+            aligned_zeros(n_outputs if fit_intercept else 0, n_intercept_fields, WIDTH),
+            work,
+            np.zeros((N_TALLIES, WIDTH)),
+        )
+        self._loops = loops_for(rules[0], lanes[0].loss)
+
+    @staticmethod
+    def n_bytes(lane: Lane, n_features: int, n_outputs: int) -> int:
+        """How much memory a block of such lanes takes."""
+        return n_features * n_outputs * len(lane.rule.state_fields) * WIDTH * 8
+
+    def learn(self, rows: Rows, folds: Floats, order: NDArray[np.int64], judged: bool) -> None:
+        learn = self._loops.learn if self.n_outputs == 1 else self._loops.learn_classes
+        far = self._seats.state.nbytes > CACHE_BYTES
+        try:
+            learn(self._seats, rows, folds, order, judged, far, self.n_outputs)
+        except NumbaError as error:
+            name = type(self._seats.rule).__name__
+            raise ConfigError(f"the rule {name} cannot be compiled: {error}") from error
+
+    def judge(self, rows: Rows, folds: Floats) -> None:
+        judge = self._loops.judge if self.n_outputs == 1 else self._loops.judge_classes
+        judge(self._seats, rows, folds, self.n_outputs)
+
+    def scores(self, rows: Rows) -> Floats:
+        """(row, output, lane)."""
+        out = np.empty((len(rows.indptr) - 1, self.n_outputs, WIDTH))
+        self._loops.scores(self._seats, rows, out)
+        return out[:, :, : len(self.lanes)]
+
+    def tallies(self) -> Floats:
+        """What was tallied so far, (tally, lane), and what is kept now; last, who diverged."""
+        self._seats.tallies[[WEIGHTS, FEATURES]] = 0.0
+        self._loops.count_kept(self._seats, self.n_features, self.n_outputs)
+        diverged = 1.0 - self._seats.work[ALIVE]
+        return np.vstack([self._seats.tallies, diverged])[:, : len(self.lanes)]
+
+    def weights(self, lane: int) -> Floats:
+        """(output, feature)."""
+        out = np.empty(self.n_features * self.n_outputs)
+        self._loops.weights(self._seats, lane, out)
+        return out.reshape(self.n_features, self.n_outputs).T
+
+    def intercepts(self, lane: int) -> Floats:
+        """One per output, zero where none is fitted."""
+        out = np.zeros(self.n_outputs)
+        self._loops.intercepts(self._seats, lane, out)
+        return out

@@ -1,0 +1,146 @@
+"""All models of a grid learn the same rows, and are judged by those that they did not learn."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.engine import Floats, Rows
+from rarefy.errors import ConfigError, InputError
+from rarefy.estimators import SparseOnlineRegressor
+from rarefy.rows import read_only
+from rarefy.sweeping.block import NO_FOLD, Block, Lane
+from rarefy.sweeping.lanes import Lanes, Tallies, blocks_of
+from rarefy.weighting import PLAIN
+
+
+class Contest:
+    """A lane for each model and fold; without folds, for each model.
+
+    `models` are estimators that have not learned, `folds` the number of every row's fold.
+    """
+
+    def __init__(
+        self, models: Sequence[Any], rows: Rows, folds: NDArray[np.int64] | None, n_columns: int
+    ) -> None:
+        self._models = models
+        self._rows, self._n_features = compacted(rows, n_columns)
+        self._n_columns = n_columns
+        self._folds = None if folds is None else folds.astype(np.float64)
+        self._n_folds = 1 if folds is None else int(folds.max()) + 1
+        self._spread = self._checked_spread()
+        self._lanes: list[Lane] = []
+        for model in models:
+            rule, schedule, weighting = model._check_parameters()
+            if weighting != PLAIN:
+                raise ConfigError("endowment and importance='aware' have no meaning for sweeps.")
+            loss, self._n_outputs = model._loss_and_outputs()
+            numbers = [NO_FOLD] if folds is None else range(self._n_folds)
+            self._lanes += [Lane(rule, schedule, loss, float(fold)) for fold in numbers]
+
+    def run(
+        self, memory: int, n_threads: int | None, on_progress: Callable[[float], None]
+    ) -> dict[str, Floats]:
+        """Learn, and judge; every measure by model and fold, NaN where weights diverged."""
+        tallies = np.empty((len(Tallies._fields), len(self._lanes)))
+        total, done = len(self._lanes) * self._models[0].passes, 0
+
+        def count(n_lanes: int) -> None:
+            nonlocal done
+            done += n_lanes
+            on_progress(done / total)
+
+        for numbers in self._parts(memory):
+            lanes = Lanes(
+                [self._lanes[number] for number in numbers],
+                n_features=self._n_features,
+                n_outputs=self._n_outputs,
+                fit_intercept=self._models[0].fit_intercept,
+                n_threads=n_threads,
+            )
+            self._learn(lanes, self._model_of(numbers[0]), count)
+            tallies[:, numbers] = lanes.tallies()
+        return self._measures(Tallies(*tallies))
+
+    def _model_of(self, lane: int) -> Any:
+        return self._models[lane // self._n_folds]
+
+    def _parts(self, memory: int) -> Iterator[list[int]]:
+        """Lanes that take their rows in the same order, and fit the memory together."""
+        by_seed: dict[int, list[int]] = {}
+        for lane in range(len(self._lanes)):
+            by_seed.setdefault(self._model_of(lane).random_state, []).append(lane)
+        for of_seed in by_seed.values():
+            part: list[int] = []
+            free = memory
+            for block in blocks_of([self._lanes[lane] for lane in of_seed]):
+                first = self._lanes[of_seed[block[0]]]
+                n_bytes = Block.n_bytes(first, self._n_features, self._n_outputs)
+                if n_bytes > memory:
+                    raise ConfigError(
+                        f"memory={memory}: eight models of {type(first.rule).__name__} with "
+                        f"{self._n_features:,} features take {n_bytes}. Give at least that."
+                    )
+                if n_bytes > free:
+                    yield part
+                    part, free = [], memory
+                part += [of_seed[number] for number in block]
+                free -= n_bytes
+            yield part
+
+    def _learn(self, lanes: Lanes, model: Any, count: Callable[[int], None]) -> None:
+        random = np.random.RandomState(model.random_state)
+        for number in range(model.passes):
+            order = random.permutation(len(self._rows.y)) if model.shuffle else None
+            judged = self._folds is None and number == model.passes - 1
+            lanes.learn(self._rows, self._folds, order, judged=judged, on_progress=count)
+        if self._folds is not None:
+            lanes.judge(self._rows, self._folds)
+
+    def _measures(self, tallies: Tallies) -> dict[str, Floats]:
+        shape = len(self._models), self._n_folds
+        loss, examples, right, squared_error, weights, features = (
+            np.where(tallies.diverged, np.nan, tally).reshape(shape) for tally in tallies[:-1]
+        )
+        measures = {"loss": loss / examples}
+        if self._is_regression:
+            measures["r2"] = 1.0 - squared_error / self._spread
+            measures["rmse"] = np.sqrt(squared_error / examples)
+        else:
+            measures["accuracy"] = right / examples
+        measures["zeros"] = 1.0 - weights / (self._n_columns * self._n_outputs)
+        return measures | {"weights": weights, "features": features}
+
+    @property
+    def _is_regression(self) -> bool:
+        return isinstance(self._models[0], SparseOnlineRegressor)
+
+    def _checked_spread(self) -> Floats:
+        """The weighted sum of squared distances of the targets from their mean, for every fold."""
+        spread = np.empty(self._n_folds)
+        for fold in range(self._n_folds):
+            chosen = slice(None) if self._folds is None else self._folds == fold
+            y, importance = self._rows.y[chosen], self._rows.importance[chosen]
+            if not importance.any():
+                raise InputError(f"fold {fold} has no row whose sample_weight is not zero.")
+            spread[fold] = importance @ (y - np.average(y, weights=importance)) ** 2
+            if self._is_regression and spread[fold] == 0.0:
+                raise InputError(
+                    f"y is the same in all rows of fold {fold}, which leaves R² undefined there; "
+                    f"take fewer folds."
+                )
+        return spread
+
+
+def compacted(rows: Rows, n_columns: int) -> tuple[Rows, int]:
+    """The rows with only the columns that occur, those that occur often first, and their number.
+
+    What is needed often then lies side by side in memory. The order within the rows, in which
+    scores are summed, stays as it is.
+    """
+    counts = np.bincount(rows.indices, minlength=n_columns)
+    places = np.empty(n_columns, dtype=np.int32)
+    places[np.argsort(-counts, kind="stable")] = np.arange(n_columns, dtype=np.int32)
+    indices = read_only(places[rows.indices])
+    return rows._replace(indices=indices), int(np.count_nonzero(counts))

@@ -1,0 +1,134 @@
+"""Many models that learn side by side from one reading of the rows."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.engine import Floats, Rows
+from rarefy.rows import read_only
+from rarefy.sweeping.block import NO_FOLD, Block, Lane
+from rarefy.sweeping.lane_jit import WIDTH
+
+
+class Tallies(NamedTuple):
+    """What is known of every lane; the first four are weighted sums over rows."""
+
+    loss: Floats
+    examples: Floats
+    right: Floats
+    squared_error: Floats
+    weights: Floats  # that are not zero
+    features: Floats  # that have such a weight
+    diverged: Floats  # 1 where the lane stopped learning because its weights diverged
+
+
+def blocks_of(lanes: Sequence[Lane]) -> Iterator[list[int]]:
+    """The numbers of the lanes that share a block: those of one kind, one fold after the other."""
+    by_kind: dict[Any, list[int]] = {}
+    for number, lane in enumerate(lanes):
+        by_kind.setdefault(lane.kind(), []).append(number)
+    for numbers in by_kind.values():
+        in_order = sorted(numbers, key=lambda number: lanes[number].fold)
+        for first in range(0, len(in_order), WIDTH):
+            yield in_order[first : first + WIDTH]
+
+
+class Lanes:
+    """Models by number, each of which is what it would be by itself.
+
+    They lie in blocks, which are spread over threads. What a model becomes depends neither on the
+    number of threads nor on the models that it shares a block with.
+    """
+
+    def __init__(
+        self,
+        lanes: Sequence[Lane],
+        *,
+        n_features: int,
+        n_outputs: int = 1,
+        fit_intercept: bool = True,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_outputs = n_outputs
+        self._numbers = list(blocks_of(lanes))
+        self._blocks = [
+            Block(
+                [lanes[number] for number in numbers],
+                n_features=n_features,
+                n_outputs=n_outputs,
+                fit_intercept=fit_intercept,
+            )
+            for numbers in self._numbers
+        ]
+        self._seats = {
+            number: (block, seat)
+            for numbers, block in zip(self._numbers, self._blocks, strict=True)
+            for seat, number in enumerate(numbers)
+        }
+        self._n_threads = n_threads or os.cpu_count() or 1
+
+    def learn(
+        self,
+        rows: Rows,
+        folds: Floats | None = None,
+        order: NDArray[np.int64] | None = None,
+        *,
+        judged: bool = False,
+        on_progress: Callable[[int], None] = lambda n_lanes: None,
+    ) -> None:
+        """Every lane learns the rows whose fold is not its own, in the given order.
+
+        With `judged` a lane's predictions are tallied before it learns. `on_progress` is told how
+        many lanes are ready, some after the other.
+        """
+        folds = _checked(folds, rows)
+        order = read_only(np.arange(len(rows.y)) if order is None else order)
+        self._on_all(lambda block: block.learn(rows, folds, order, judged), on_progress)
+
+    def judge(self, rows: Rows, folds: Floats | None = None) -> None:
+        """Tally every lane's predictions of the rows of its own fold; of all rows without folds."""
+        folds = _checked(folds, rows)
+        self._on_all(lambda block: block.judge(rows, folds))
+
+    def _on_all(
+        self,
+        work: Callable[[Block], Any],
+        on_progress: Callable[[int], None] = lambda n_lanes: None,
+    ) -> None:
+        with ThreadPoolExecutor(min(self._n_threads, len(self._blocks))) as threads:
+            for numbers, _ in zip(self._numbers, threads.map(work, self._blocks), strict=True):
+                on_progress(len(numbers))
+
+    def scores(self, rows: Rows) -> Floats:
+        """(lane, row, output)."""
+        out = np.empty((len(self._seats), len(rows.indptr) - 1, self.n_outputs))
+        for numbers, block in zip(self._numbers, self._blocks, strict=True):
+            out[numbers] = np.moveaxis(block.scores(rows), 2, 0)
+        return out
+
+    def tallies(self) -> Tallies:
+        """What was tallied so far, and what is kept now, by lane."""
+        tallies = np.empty((len(Tallies._fields), len(self._seats)))
+        for numbers, block in zip(self._numbers, self._blocks, strict=True):
+            tallies[:, numbers] = block.tallies()
+        return Tallies(*tallies)
+
+    def weights(self, lane: int) -> Floats:
+        """All weights of a lane, (output, feature)."""
+        block, seat = self._seats[lane]
+        return block.weights(seat)
+
+    def intercepts(self, lane: int) -> Floats:
+        """The intercepts of a lane, one per output."""
+        block, seat = self._seats[lane]
+        return block.intercepts(seat)
+
+
+def _checked(folds: Floats | None, rows: Rows) -> Floats:
+    if folds is None:
+        folds = np.full(len(rows.y), NO_FOLD)
+    return read_only(np.asarray(folds, dtype=np.float64))

@@ -1,0 +1,392 @@
+"""The loops of engine.py for models side by side: every lane of a block takes every row at once.
+
+A lane does what `engine` does with the model by itself, operation by operation. A row that a lane
+does not see is played by it, too, for the sake of the others, but leaves nothing behind.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rarefy.clock import next_round
+from rarefy.engine import LARGEST_SCORE, Floats, Rows, all_ours
+from rarefy.jit import compiled, compiled_uncached, inlined, inlined_in_place
+from rarefy.sweeping.lane_jit import (
+    WIDTH,
+    clock_of,
+    each_lane,
+    get,
+    load,
+    parameters_of,
+    prefetch,
+    put,
+    set_clock,
+    store,
+)
+from rarefy.weighting import PlainUpdate
+
+# Rows of the lanes' work; the last three are there for every output.
+OWN_FOLD, ALIVE, SEES, FOUND, SCORE, SLOPE, STEPS = range(7)
+PER_OUTPUT = 3
+
+# Rows of the tallies: weighted sums over the rows that a lane was judged by, and what it keeps.
+N_TALLIES = 6
+LOSS, EXAMPLES, RIGHT, SQUARED_ERROR, WEIGHTS, FEATURES = range(N_TALLIES)
+
+
+class Seats(NamedTuple):
+    """What the models of a block have in common, and where the numbers of each one lie.
+
+    The last axis of every array is the lane.
+    """
+
+    rule: Any
+    intercept_rule: Any
+    loss: Any
+    clock: Any
+    rules: Floats  # (parameter, lane)
+    intercept_rules: Floats
+    losses: Floats
+    clocks: Floats  # of the round to come
+    state: Floats  # (slot, field, lane)
+    intercepts: Floats  # (output, field, lane), or nothing
+    work: Floats
+    tallies: Floats
+
+
+@inlined_in_place
+def _see(lane: int, seats: Seats, fold: float) -> None:
+    others = get(seats.work, OWN_FOLD, lane) != fold
+    put(seats.work, SEES, lane, get(seats.work, ALIVE, lane) if others else 0.0)
+
+
+@inlined_in_place
+def _be_judged(lane: int, seats: Seats, fold: float) -> None:
+    own = get(seats.work, OWN_FOLD, lane) == fold or math.isnan(fold)
+    put(seats.work, SEES, lane, get(seats.work, ALIVE, lane) if own else 0.0)
+
+
+@inlined_in_place
+def _begin_score(lane: int, seats: Seats, output: int) -> None:
+    rule = parameters_of(seats.intercept_rule, seats.intercept_rules, lane)
+    clock = clock_of(seats.clock, seats.clocks, lane)
+    weight = rule.weight(clock, load(seats.intercept_rule, seats.intercepts, output, lane))
+    put(seats.work, SCORE + PER_OUTPUT * output, lane, weight)
+
+
+@inlined_in_place
+def _zero_score(lane: int, seats: Seats, output: int) -> None:
+    put(seats.work, SCORE + PER_OUTPUT * output, lane, 0.0)
+
+
+@inlined_in_place
+def _add_to_score(lane: int, seats: Seats, output: int, slot: int, x: float) -> None:
+    rule = parameters_of(seats.rule, seats.rules, lane)
+    clock = clock_of(seats.clock, seats.clocks, lane)
+    row = SCORE + PER_OUTPUT * output
+    weight = rule.weight(clock, load(seats.rule, seats.state, slot, lane))
+    put(seats.work, row, lane, get(seats.work, row, lane) + x * weight)
+
+
+@inlined_in_place
+def _take_slope(lane: int, seats: Seats, y: float, importance: float) -> None:
+    loss = parameters_of(seats.loss, seats.losses, lane)
+    score = get(seats.work, SCORE, lane)
+    slope = importance * loss.slope(score, y)
+    put(seats.work, SLOPE, lane, slope)
+    _stop_if_diverged(lane, seats, score, slope)
+
+
+@inlined_in_place
+def _stop_if_diverged(lane: int, seats: Seats, score: float, slope: float) -> None:
+    fine = abs(score) <= LARGEST_SCORE and abs(slope) <= LARGEST_SCORE
+    sees = get(seats.work, SEES, lane)
+    if sees != 0.0 and not fine:
+        put(seats.work, ALIVE, lane, 0.0)
+        put(seats.work, SEES, lane, 0.0)
+
+
+@inlined_in_place
+def _choose_steps(lane: int, seats: Seats, output: int) -> None:
+    rule = parameters_of(seats.rule, seats.rules, lane)
+    slope = get(seats.work, SLOPE + PER_OUTPUT * output, lane)
+    idle = slope == 0.0 and not rule.steps_without_gradient()
+    sees = get(seats.work, SEES, lane)
+    put(seats.work, STEPS + PER_OUTPUT * output, lane, 0.0 if idle else sees)
+
+
+@inlined_in_place
+def _step_intercept(lane: int, seats: Seats, output: int) -> None:
+    rule = parameters_of(seats.intercept_rule, seats.intercept_rules, lane)
+    clock = clock_of(seats.clock, seats.clocks, lane)
+    slope = get(seats.work, SLOPE + PER_OUTPUT * output, lane)
+    old = load(seats.intercept_rule, seats.intercepts, output, lane)
+    new = rule.step(clock, old, slope, 1.0)
+    steps = get(seats.work, STEPS + PER_OUTPUT * output, lane)
+    store(seats.intercept_rule, seats.intercepts, output, lane, steps, new)
+
+
+@inlined_in_place
+def _step(lane: int, seats: Seats, output: int, slot: int, x: float) -> None:
+    rule = parameters_of(seats.rule, seats.rules, lane)
+    clock = clock_of(seats.clock, seats.clocks, lane)
+    slope = get(seats.work, SLOPE + PER_OUTPUT * output, lane)
+    new = rule.step(clock, load(seats.rule, seats.state, slot, lane), slope * x, x)
+    steps = get(seats.work, STEPS + PER_OUTPUT * output, lane)
+    store(seats.rule, seats.state, slot, lane, steps, new)
+
+
+@inlined_in_place
+def _tick(lane: int, seats: Seats) -> None:
+    clock = clock_of(seats.clock, seats.clocks, lane)
+    later = next_round(parameters_of(seats.rule, seats.rules, lane), clock)
+    set_clock(clock, get(seats.work, SEES, lane), later, seats.clocks, lane)
+
+
+@inlined_in_place
+def _tally(lane: int, seats: Seats, y: float, importance: float) -> None:
+    """Count a prediction, where the lane sees the row."""
+    if get(seats.work, SEES, lane) == 0.0:
+        return
+    loss = parameters_of(seats.loss, seats.losses, lane)
+    score = get(seats.work, SCORE, lane)
+    seats.tallies[LOSS, lane] += importance * loss.value(score, y)
+    seats.tallies[EXAMPLES, lane] += importance
+    seats.tallies[RIGHT, lane] += importance * ((score > 0.0) == (y > 0.0))
+    seats.tallies[SQUARED_ERROR, lane] += importance * (score - y) * (score - y)
+
+
+@inlined
+def _tally_classes(lane: int, seats: Seats, label: int, importance: float, scores: Floats) -> None:
+    """The same with one score for every class."""
+    if get(seats.work, SEES, lane) == 0.0:
+        return
+    _copy_scores(lane, seats, scores)
+    loss = parameters_of(seats.loss, seats.losses, lane)
+    seats.tallies[LOSS, lane] += importance * loss.value(scores, label)
+    seats.tallies[EXAMPLES, lane] += importance
+    seats.tallies[RIGHT, lane] += importance * (scores.argmax() == label)
+
+
+@inlined_in_place
+def _copy_scores(lane: int, seats: Seats, scores: Floats) -> None:
+    for output in range(len(scores)):
+        scores[output] = get(seats.work, SCORE + PER_OUTPUT * output, lane)
+
+
+@inlined
+def _take_slopes(
+    lane: int, seats: Seats, label: int, importance: float, scores: Floats, slopes: Floats
+) -> None:
+    _copy_scores(lane, seats, scores)
+    loss = parameters_of(seats.loss, seats.losses, lane)
+    loss.slopes(scores, label, PlainUpdate(), importance, 0.0, slopes)
+    for output in range(len(slopes)):
+        slope = slopes[output]
+        put(seats.work, SLOPE + PER_OUTPUT * output, lane, slope)
+        _stop_if_diverged(lane, seats, scores[output], slope)
+
+
+@inlined_in_place
+def _count_weight(lane: int, seats: Seats, slot: int) -> None:
+    rule = parameters_of(seats.rule, seats.rules, lane)
+    clock = clock_of(seats.clock, seats.clocks, lane)
+    weight = rule.weight(clock, load(seats.rule, seats.state, slot, lane))
+    if weight != 0.0:
+        seats.tallies[WEIGHTS, lane] += 1.0
+        put(seats.work, FOUND, lane, 1.0)
+
+
+@inlined_in_place
+def _count_feature(lane: int, seats: Seats) -> None:
+    seats.tallies[FEATURES, lane] += get(seats.work, FOUND, lane)
+    put(seats.work, FOUND, lane, 0.0)
+
+
+@inlined_in_place
+def _any(work: Floats, row: int) -> bool:
+    total = 0.0
+    for lane in range(WIDTH):
+        total += work[row, lane]
+    return total > 0.0
+
+
+@inlined_in_place
+def _score_row(seats: Seats, rows: Rows, row: int, n_outputs: int) -> None:
+    """Every lane's scores of a row."""
+    for output in range(n_outputs):
+        if len(seats.intercepts) > 0:
+            each_lane(_begin_score, (seats, output))
+        else:
+            each_lane(_zero_score, (seats, output))
+    begin, end = rows.indptr[row], rows.indptr[row + 1]
+    if n_outputs == 1:
+        for j in range(begin, end):
+            each_lane(_add_to_score, (seats, 0, np.intp(rows.indices[j]), rows.values[j]))
+        return
+    for j in range(begin, end):
+        first = np.intp(rows.indices[j]) * n_outputs
+        for output in range(n_outputs):
+            each_lane(_add_to_score, (seats, output, first + output, rows.values[j]))
+
+
+@inlined_in_place
+def _step_row(seats: Seats, rows: Rows, row: int, output: int, n_outputs: int) -> None:
+    """Every lane's step, for one output."""
+    each_lane(_choose_steps, (seats, output))
+    if not _any(seats.work, STEPS + PER_OUTPUT * output):
+        return
+    if len(seats.intercepts) > 0:
+        each_lane(_step_intercept, (seats, output))
+    for j in range(rows.indptr[row], rows.indptr[row + 1]):
+        slot = np.intp(rows.indices[j]) * n_outputs + output
+        each_lane(_step, (seats, output, slot, rows.values[j]))
+
+
+@inlined_in_place
+def _fetch_row(seats: Seats, rows: Rows, row: int, n_outputs: int) -> None:
+    for j in range(rows.indptr[row], rows.indptr[row + 1]):
+        prefetch(seats.rule, seats.state, np.intp(rows.indices[j]) * n_outputs)
+
+
+def _learn(
+    seats: Seats, rows: Rows, folds: Floats, order: Any, judged: bool, far: bool, n_outputs: int
+) -> None:
+    """Each lane learns the rows whose fold is not its own, in the given order.
+
+    With `judged` a lane's predictions are tallied before it learns; `far` says that the state does
+    not fit the cache, so that it has to be asked for ahead of time.
+    """
+    for place in range(len(order)):
+        row = order[place]
+        importance = rows.importance[row]
+        if importance == 0.0:
+            continue
+        each_lane(_see, (seats, folds[row]))
+        if not _any(seats.work, SEES):
+            continue
+        if far and place + 1 < len(order):
+            _fetch_row(seats, rows, order[place + 1], 1)
+        _score_row(seats, rows, row, 1)
+        each_lane(_take_slope, (seats, rows.y[row], importance))
+        if judged:
+            each_lane(_tally, (seats, rows.y[row], importance))
+        _step_row(seats, rows, row, 0, 1)
+        each_lane(_tick, (seats,))
+
+
+def _learn_classes(
+    seats: Seats, rows: Rows, folds: Floats, order: Any, judged: bool, far: bool, n_outputs: int
+) -> None:
+    """The same with one score, and one weight per feature, for every class."""
+    scores, slopes = np.empty(n_outputs), np.empty(n_outputs)
+    for place in range(len(order)):
+        row = order[place]
+        importance = rows.importance[row]
+        if importance == 0.0:
+            continue
+        each_lane(_see, (seats, folds[row]))
+        if not _any(seats.work, SEES):
+            continue
+        if far and place + 1 < len(order):
+            _fetch_row(seats, rows, order[place + 1], n_outputs)
+        _score_row(seats, rows, row, n_outputs)
+        label = int(rows.y[row])
+        each_lane(_take_slopes, (seats, label, importance, scores, slopes))
+        if judged:
+            each_lane(_tally_classes, (seats, label, importance, scores))
+        for output in range(n_outputs):
+            _step_row(seats, rows, row, output, n_outputs)
+        each_lane(_tick, (seats,))
+
+
+def _judge(seats: Seats, rows: Rows, folds: Floats, n_outputs: int) -> None:
+    """Tally each lane's predictions of the rows of its own fold, and of those of no fold."""
+    for row in range(len(rows.y)):
+        if rows.importance[row] == 0.0:
+            continue
+        each_lane(_be_judged, (seats, folds[row]))
+        if _any(seats.work, SEES):
+            _score_row(seats, rows, row, 1)
+            each_lane(_tally, (seats, rows.y[row], rows.importance[row]))
+
+
+def _judge_classes(seats: Seats, rows: Rows, folds: Floats, n_outputs: int) -> None:
+    """The same with one score for every class."""
+    scores = np.empty(n_outputs)
+    for row in range(len(rows.y)):
+        if rows.importance[row] == 0.0:
+            continue
+        each_lane(_be_judged, (seats, folds[row]))
+        if _any(seats.work, SEES):
+            _score_row(seats, rows, row, n_outputs)
+            label = int(rows.y[row])
+            each_lane(_tally_classes, (seats, label, rows.importance[row], scores))
+
+
+def _scores(seats: Seats, rows: Rows, out: Floats) -> None:
+    """Write every row's scores, (row, output, lane)."""
+    n_rows, n_outputs, _ = out.shape
+    for row in range(n_rows):
+        _score_row(seats, rows, row, n_outputs)
+        for output in range(n_outputs):
+            for lane in range(WIDTH):
+                out[row, output, lane] = seats.work[SCORE + PER_OUTPUT * output, lane]
+
+
+def _count_kept(seats: Seats, n_features: int, n_outputs: int) -> None:
+    """Tally the weights that are not zero, and the features that have one."""
+    for feature in range(n_features):
+        for output in range(n_outputs):
+            each_lane(_count_weight, (seats, feature * n_outputs + output))
+        each_lane(_count_feature, (seats,))
+
+
+def _weights(seats: Seats, lane: int, out: Floats) -> None:
+    """Write the weights of one lane, zeros included."""
+    rule = parameters_of(seats.rule, seats.rules, lane)
+    clock = clock_of(seats.clock, seats.clocks, lane)
+    for slot in range(len(out)):
+        out[slot] = rule.weight(clock, load(seats.rule, seats.state, slot, lane))
+
+
+def _intercepts(seats: Seats, lane: int, out: Floats) -> None:
+    """Write the intercepts of one lane."""
+    rule = parameters_of(seats.intercept_rule, seats.intercept_rules, lane)
+    clock = clock_of(seats.clock, seats.clocks, lane)
+    for output in range(len(seats.intercepts)):
+        old = load(seats.intercept_rule, seats.intercepts, output, lane)
+        out[output] = rule.weight(clock, old)
+
+
+class Loops(NamedTuple):
+    """The compiled loops, which are all generic over rule and loss."""
+
+    learn: Any
+    learn_classes: Any
+    judge: Any
+    judge_classes: Any
+    scores: Any
+    count_kept: Any
+    weights: Any
+    intercepts: Any
+
+
+_LOOPS = (
+    _learn,
+    _learn_classes,
+    _judge,
+    _judge_classes,
+    _scores,
+    _count_kept,
+    _weights,
+    _intercepts,
+)
+_CACHED = Loops(*(compiled(loop) for loop in _LOOPS))
+_UNCACHED = Loops(*(compiled_uncached(loop) for loop in _LOOPS))
+
+
+def loops_for(*parts: Any) -> Loops:
+    """Our own rules and losses are cached on disk; of others we would not notice an edit."""
+    return _CACHED if all_ours(*parts) else _UNCACHED

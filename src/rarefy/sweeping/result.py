@@ -1,0 +1,159 @@
+"""What a sweep found: a table with a row for each point of the grid, and ways to choose from it."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rarefy.engine import Floats
+from rarefy.errors import ConfigError, DivergenceError
+from rarefy.estimators import SparseOnlineRegressor
+from rarefy.sweeping.grid import Point
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The estimator, and the parameters that all points have in common."""
+
+    estimator_class: Any
+    parameters: dict[str, Any]
+
+    @property
+    def is_regression(self) -> bool:
+        return self.estimator_class is SparseOnlineRegressor
+
+    def estimator(self, point: Point) -> Any:
+        return self.estimator_class(**{**self.parameters, **point})
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A point of the grid: its parameters, and what was measured of it, averaged over the folds."""
+
+    parameters: Point
+    measures: dict[str, float]
+
+
+class Sweep:
+    """The points of a grid and how they fared.
+
+    `by_fold` has an array for every measure, (point, fold); `table` a column for every parameter
+    and for the mean of every measure, with the standard error of the score. The score is accuracy,
+    or R² in regression. A point whose weights diverged has NaN.
+    """
+
+    def __init__(self, setting: Setting, points: list[Point], by_fold: dict[str, Floats]) -> None:
+        self.points = points
+        self.by_fold = by_fold
+        self.score = "accuracy" if "accuracy" in by_fold else "r2"
+        self._setting = setting
+        self._means = {name: values.mean(axis=1) for name, values in by_fold.items()}
+        self._means["standard_error"] = _standard_error(by_fold[self.score])
+
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """The columns by name; None where a parameter has no meaning for the rule."""
+        names = dict.fromkeys(name for point in self.points for name in point)
+        columns = {name: [point.get(name) for point in self.points] for name in names}
+        return columns | {name: values.tolist() for name, values in self._means.items()}
+
+    def to_pandas(self) -> Any:
+        """The table as a data frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.table)
+
+    def to_arrow(self) -> Any:
+        """The table as an Arrow table; rules that are objects are named."""
+        import pyarrow as pa
+
+        columns = self.table
+        columns["rule"] = [rule if isinstance(rule, str) else str(rule) for rule in columns["rule"]]
+        return pa.table(columns)
+
+    def best(self, *, by: str | None = None, max_features: float = math.inf) -> Choice:
+        """The point with the best score, or the best of another measure, with so many features."""
+        by = self.score if by is None else by
+        if by not in HIGHER_IS_BETTER or by not in self.by_fold:
+            known = ", ".join(name for name in HIGHER_IS_BETTER if name in self.by_fold)
+            raise ConfigError(f"by={by!r}: one of {known} is expected.")
+        sign = 1.0 if HIGHER_IS_BETTER[by] else -1.0
+        allowed = self._valid()[self._means["features"][self._valid()] <= max_features]
+        if len(allowed) == 0:
+            raise ConfigError(
+                f"max_features={max_features}: no point of the grid keeps so few; the fewest are "
+                f"{np.nanmin(self._means['features']):g}. Sweep over larger l1."
+            )
+        return self._choice(allowed[np.argmax(sign * self._means[by][allowed])])
+
+    def one_standard_error(self) -> Choice:
+        """The point with the fewest weights among those within a standard error of the best."""
+        best = self.best().measures
+        if math.isnan(best["standard_error"]):
+            raise ConfigError("one_standard_error needs folds: give sweep a number of folds.")
+        valid = self._valid()
+        least = best[self.score] - best["standard_error"]
+        close = valid[self._means[self.score][valid] >= least]
+        order = np.lexsort((-self._means[self.score][close], self._means["weights"][close]))
+        return self._choice(close[order[0]])
+
+    def frontier(self, rule: Any = None) -> list[Choice]:
+        """The points, of all rules or of one, that none beats in both score and weights kept.
+
+        They come in order of the weights that they keep, the fewest first.
+        """
+        valid = self._valid()
+        if rule is not None:
+            valid = np.array([i for i in valid if self.points[i]["rule"] == rule], dtype=int)
+        score, weights = self._means[self.score][valid], self._means["weights"][valid]
+        chosen, highest = [], -math.inf
+        for i in np.lexsort((-score, weights)):
+            if score[i] > highest:
+                highest = score[i]
+                chosen.append(self._choice(valid[i]))
+        return chosen
+
+    def estimator(self, choice: Choice | None = None) -> Any:
+        """An estimator with the parameters of a choice, the best if none is given."""
+        return self._setting.estimator((choice or self.best()).parameters)
+
+    def refit(self, X: Any, y: Any, choice: Choice | None = None, sample_weight: Any = None) -> Any:
+        """The same, fitted to all rows."""
+        return self.estimator(choice).fit(X, y, sample_weight=sample_weight)
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw score against weights kept, with the frontier of every rule; needs Matplotlib."""
+        from rarefy.sweeping.picture import draw
+
+        return draw(self, axes)
+
+    def _valid(self) -> Any:
+        """The points that did not diverge."""
+        valid = np.flatnonzero(~np.isnan(self._means[self.score]))
+        if len(valid) == 0:
+            raise DivergenceError(
+                "The weights of all points diverged: the steps are too large for these features. "
+                "Try smaller eta0, or scale the features."
+            )
+        return valid
+
+    def _choice(self, point: int) -> Choice:
+        measures = {name: float(values[point]) for name, values in self._means.items()}
+        return Choice(self.points[point], measures)
+
+    def __repr__(self) -> str:
+        n_points, n_folds = self.by_fold["loss"].shape
+        return f"<Sweep of {n_points} points, {n_folds} fold{'s' if n_folds > 1 else ''}>"
+
+
+# The measures to choose by.
+HIGHER_IS_BETTER = {"accuracy": True, "r2": True, "rmse": False, "loss": False}
+
+
+def _standard_error(by_fold: Floats) -> Floats:
+    """Of the mean over the folds; NaN if there is but one."""
+    n_folds = by_fold.shape[1]
+    if n_folds == 1:
+        return np.full(len(by_fold), np.nan)
+    return np.asarray(by_fold.std(axis=1, ddof=1) / math.sqrt(n_folds))

@@ -1,0 +1,127 @@
+"""`rarefy.sweep`: learn a whole grid of models, and judge them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from rarefy.config import check_flag, check_whole
+from rarefy.errors import ConfigError, InputError
+from rarefy.rows import as_rows
+from rarefy.sweeping.contest import Contest
+from rarefy.sweeping.folds import fold_numbers
+from rarefy.sweeping.grid import estimator_class, grid, values
+from rarefy.sweeping.result import Setting, Sweep
+
+DEFAULT_PASSES = 20
+DEFAULT_MEMORY = 1 << 30
+LARGEST_MEMORY = 1 << 62
+LARGEST_SEED = (1 << 32) - 1
+MOST_PASSES = 1 << 31
+MOST_THREADS = 1 << 10
+
+
+def sweep(
+    X: Any,
+    y: Any,
+    *,
+    rule: Any = "frda",
+    loss: Any = "logistic",
+    n_l1: int = 30,
+    folds: Any = 10,
+    passes: int | None = None,
+    shuffle: bool = False,
+    random_state: Any = 0,
+    fit_intercept: bool = True,
+    sample_weight: Any = None,
+    memory: int = DEFAULT_MEMORY,
+    n_jobs: int | None = None,
+    progress: Callable[[float], None] | None = None,
+    **parameters: Any,
+) -> Sweep:
+    """Learn and judge a model for every combination of parameters, all from one reading of X.
+
+    Each model is the one that the estimator with its parameters would learn from the same rows.
+
+    Parameters
+    ----------
+    X, y : what the estimators take
+    rule, loss, and the other parameters of the estimators : a value, or a list or array of values
+        Those of `SparseOnlineClassifier`, or of `SparseOnlineRegressor` for losses of regression.
+        With several rules or losses, one is left out where it has no meaning.
+    n_l1 : int, default=30
+        How many values of l1 are tried if none is given: from a thousandth of the rule's own
+        default to a hundred times that.
+    folds : int, array of the number of every row's fold, or None
+        Each point of the grid is learned once without each fold, and judged by that. Folds are
+        drawn, with the classes in equal shares. With None it is learned once, and judged by its
+        predictions for the rows of the last pass just before it learns them.
+    passes : int, default: 20, or 1 without folds
+        With more than one pass and no folds, rows are judged that have been learned before.
+    shuffle : bool, default=False
+        Whether the rows of each pass are taken in random order, the same for all folds.
+    random_state : int or list of int
+        Seed of the folds (the first) and of the shuffling.
+    fit_intercept, sample_weight : as in the estimators
+    memory : int
+        How many bytes the models may take; if all together take more, they are learned in parts.
+    n_jobs : int, default: the number of cores
+        How many threads are used. The results do not depend on it.
+    progress : function
+        Called now and then with the share of the work that is done.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarefy import sweep
+    >>> X = np.random.default_rng(0).normal(size=(200, 30))
+    >>> result = sweep(X, X[:, 0] > 0.0, l1=[1e-4, 1e-3, 1e-2, 1e-1], folds=5, passes=2)
+    >>> len(result.table["l1"])
+    4
+    >>> result.one_standard_error().measures["weights"] < 30
+    True
+    """
+    passes = _checked_passes(passes, folds)
+    seeds = _checked_seeds(random_state, shuffle)
+    check_flag("fit_intercept", fit_intercept)
+    check_whole("memory", memory, 1, LARGEST_MEMORY)
+    if n_jobs is not None:
+        check_whole("n_jobs", n_jobs, 1, MOST_THREADS)
+    if len(seeds) > 1:
+        parameters["random_state"] = seeds
+    setting = Setting(
+        estimator_class(loss),
+        {"passes": passes, "shuffle": shuffle, "random_state": seeds[0],
+         "fit_intercept": fit_intercept},
+    )  # fmt: skip
+    points = grid(rule, loss, n_l1, parameters)
+    models = [setting.estimator(point) for point in points]
+    for model in models:
+        model._check_parameters()
+    X, y, importance = models[0]._prepare(X, y, sample_weight)
+    if not importance.any():
+        raise InputError("sample_weight is zero for all rows, which leaves nothing to learn.")
+    numbers = fold_numbers(folds, y, is_regression=setting.is_regression, seed=seeds[0])
+    if not setting.is_regression:
+        for model in models:
+            model.classes_ = models[0].classes_
+    contest = Contest(models, as_rows(X, y, importance), numbers, X.shape[1])
+    measures = contest.run(memory, n_jobs, progress or (lambda share: None))
+    return Sweep(setting, points, measures)
+
+
+def _checked_passes(passes: int | None, folds: Any) -> int:
+    if passes is None:
+        return 1 if folds is None else DEFAULT_PASSES
+    check_whole("passes", passes, 1, MOST_PASSES)
+    return int(passes)
+
+
+def _checked_seeds(random_state: Any, shuffle: bool) -> list[int]:
+    check_flag("shuffle", shuffle)
+    seeds = values(random_state)
+    for seed in seeds:
+        check_whole("random_state", seed, 0, LARGEST_SEED)
+    if len(seeds) > 1 and not shuffle:
+        raise ConfigError(
+            f"random_state={seeds}: several seeds have no meaning without shuffle=True."
+        )
+    return [int(seed) for seed in seeds]
