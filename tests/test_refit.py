@@ -376,6 +376,7 @@ def test_it_comes_back_from_a_file(kind, tmp_path):
         np.testing.assert_array_equal(copy.coef_, model.coef_)
         assert copy.get_params() == model.get_params()
         assert copy.t_ == model.t_
+    assert load_model(tmp_path / "a.model").task.rule == online(kind).fit(X, y).learner_.rule
     again = saved_and_loaded(saved_and_loaded(model, tmp_path / "a.model"), tmp_path / "b.model")
     np.testing.assert_array_equal(again.coef_, model.coef_)
 
@@ -479,6 +480,7 @@ def test_the_command_refits_as_the_estimator(folder):
     np.testing.assert_array_equal(predicted_by_the_command("a.model"), scores)
     saved = load_model("a.model")
     assert (saved.parameters["refit"], saved.parameters["refit_l2"]) == (True, L2)
+    assert "refit" in run("inspect", "a.model").stdout
     loaded = rarefy.load("a.model")
     assert loaded.refit
     assert loaded.weights_.keys() == expected.weights_.keys()

@@ -22,6 +22,7 @@ from rarefy.jit import compiled
 from rarefy.learner import Learner
 from rarefy.losses import Hinge, SquaredHinge
 from rarefy.multiclass import CrammerSinger, OneVsRest, Softmax
+from rarefy.weighting import PlainUpdate
 
 NOT_REFITTED = ("perceptron", "epsilon_insensitive", "quantile")
 STRENGTHS = (1e3, 3e2, 1e2, 3e1, 1e1, 3.0, 1.0, 0.3, 0.1, 0.03)  # l2 times the number of examples
@@ -154,7 +155,7 @@ class Objective:
         scores = examples.X @ dense + intercepts
         losses, slopes = np.empty(len(scores)), np.empty_like(scores)
         measure = _measure if n_outputs == 1 else _measure_classes
-        measure(loss, scores, examples.y, losses, slopes)
+        measure(loss, PlainUpdate(), scores, examples.y, losses, slopes)
         return losses, slopes
 
     def value_and_gradient(self, variables: Floats) -> tuple[float, Floats]:
@@ -201,14 +202,14 @@ def minimum(
 
 
 @compiled
-def _measure(loss: Any, scores: Any, y: Any, losses: Any, slopes: Any) -> None:
+def _measure(loss: Any, update: Any, scores: Any, y: Any, losses: Any, slopes: Any) -> None:
     for row in range(len(y)):
         losses[row] = loss.value(scores[row, 0], y[row])
-        slopes[row, 0] = loss.slope(scores[row, 0], y[row])
+        slopes[row, 0] = update.slope(loss, scores[row, 0], y[row], 1.0, 0.0)
 
 
 @compiled
-def _measure_classes(loss: Any, scores: Any, y: Any, losses: Any, slopes: Any) -> None:
+def _measure_classes(loss: Any, update: Any, scores: Any, y: Any, losses: Any, slopes: Any) -> None:
     for row in range(len(y)):
         losses[row] = loss.value(scores[row], int(y[row]))
-        loss.slopes(scores[row], int(y[row]), slopes[row])
+        loss.slopes(scores[row], int(y[row]), update, 1.0, 0.0, slopes[row])

@@ -58,6 +58,7 @@ def _how_it_was_trained(model: Model) -> dict[str, Any]:
         "schedule": _schedule(model),
         **{name: asked[name] for name in ALWAYS_SHOWN if name in asked},
         **({name: asked[name] for name in OF_ENDOWMENT} if asked.get("endowment") else {}),
+        "refit": asked.get("refit") or None,
         "data": run["reader"]["files"] if "reader" in run else None,
         "holdout": run.get("holdout"),
         "can_go_on": _how_to_go_on(model),

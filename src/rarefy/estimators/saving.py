@@ -60,14 +60,17 @@ class Saving:
         """What was learned from matrices, as if their columns had come from a reader."""
         estimator: SparseOnline = self
         learner = estimator.learner_
+        rule, schedule, weighting = learner.rule, learner.clock.schedule, learner.weighting
+        if self.is_slim_ and self.refit:  # those of a refitted learner are not what was learned by
+            rule, schedule, weighting = estimator._check_parameters()
         classes = tuple(str(label) for label in getattr(self, "classes_", np.empty(0)).tolist())
         task = Task(
-            learner.rule,
-            learner.clock.schedule,
+            rule,
+            schedule,
             estimator._make_loss(),
             getattr(self, "multiclass", "auto"),
             bool(estimator.fit_intercept),
-            learner.weighting,
+            weighting,
         )
         model = StreamModel(task, make_store("array"), checked_classes(classes))
         model.adopt(learner)
