@@ -512,7 +512,7 @@ FULL = {
     "hashed": {"kind": "hashed", "bits": 5},
     "array": {"kind": "array"},
 }
-DTYPES = {"state": "<f8", "intercept_state": "<f8", "state_keys": "<u8", "owners": "u1",
+DTYPES = {"state": "<f8", "intercept_state": "<f8", "state_keys": "<u8",
           "state_name_text": "u1"}  # fmt: skip
 SOME_OR_ALL = [pytest.param(1, marks=pytest.mark.slow), 23]  # bytes
 NUMBERED = "1 0:1 3:-2.5\n-1 1:1 9:0.5\n1 3:1 40:2\n"
@@ -627,21 +627,17 @@ class TestFull:
     @pytest.mark.parametrize("position", [0, -1])
     def test_slots_elsewhere(self, path, full, position, wrong):
         header, arrays = arrays_of(full)
-        for name in ("slots", "owner_slots"):
-            if name in arrays:
-                slots = arrays[name].copy()
-                slots[position] = wrong
-                refused(path, with_arrays(header, {**arrays, name: slots}), "damaged")
+        slots = arrays["slots"].copy()
+        slots[position] = wrong
+        refused(path, with_arrays(header, {**arrays, "slots": slots}), "damaged")
 
     def test_slots_twice_or_in_disorder(self, path, full):
         header, arrays = arrays_of(full)
-        for name in ("slots", "owner_slots"):
-            if name in arrays:
-                twice = arrays[name].copy()
-                twice[1] = twice[0]
-                refused(path, with_arrays(header, {**arrays, name: twice}), "damaged")
-                backwards = arrays[name][::-1].copy()
-                refused(path, with_arrays(header, {**arrays, name: backwards}), "damaged")
+        twice = arrays["slots"].copy()
+        twice[1] = twice[0]
+        refused(path, with_arrays(header, {**arrays, "slots": twice}), "damaged")
+        backwards = arrays["slots"][::-1].copy()
+        refused(path, with_arrays(header, {**arrays, "slots": backwards}), "damaged")
 
     def test_a_feature_twice(self, path, full):
         """All that belongs to the first feature, again."""

@@ -21,8 +21,6 @@ STATE_ARRAYS = {
     "slots": "<i8",  # of the features that carry state
     "state": "<f8",
     "size": "<i8",  # how many features, or places, there is room for
-    "owner_slots": "<i8",
-    "owners": "|u1",
     "state_keys": "<u8",
     "state_counts": "<i8",
     "state_name_lengths": "<i8",  # ABSENT: no name

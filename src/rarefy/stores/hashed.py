@@ -20,7 +20,6 @@ from rarefy.stores.base import (
     Arrays,
     Kept,
     Prepared,
-    check_slots,
     merged,
     restore_slots,
     slots_snapshot,
@@ -65,23 +64,15 @@ class HashedStore:
         return kept.keys.astype(np.int64)
 
     def n_seen(self, learner: Learner) -> int:
-        return self.findings()["n_used"]
+        return len(learner.used())
 
     def snapshot(self, learner: Learner) -> Arrays:
-        slots = np.flatnonzero(self._owners)
-        return {
-            **slots_snapshot(learner),
-            "owner_slots": slots,
-            "owners": self._owners[slots],
-        }
+        return slots_snapshot(learner)
 
     def restore(self, learner: Learner, arrays: Arrays) -> None:
-        slots, owners = arrays["owner_slots"], arrays["owners"]
-        if arrays["size"][0] != self.n_slots or len(slots) != len(owners):
+        if arrays["size"][0] != self.n_slots:
             raise ValueError("no store is like that")
-        check_slots(slots, self.n_slots)
         restore_slots(learner, arrays)
-        self._owners[slots] = owners
 
     def findings(self) -> dict[str, int]:
         if not self._recalled:
