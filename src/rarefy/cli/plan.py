@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import click
 
 from rarefy.cli.options import READING
-from rarefy.config import make_loss, make_rule, make_weighting, number_or_none
+from rarefy.config import check_whole, make_loss, make_rule, make_weighting, number_or_none
 from rarefy.errors import InputError
 from rarefy.holdout import HeldOutFiles, HeldOutShare
 from rarefy.losses import LOSSES, REGRESSION_LOSSES
-from rarefy.model_file import Model, load_model, model_of, save_model
+from rarefy.model_file import Model, load_model, model_of, save_model, texts
 from rarefy.multiclass import check_multiclass
 from rarefy.readers import Reader, read
 from rarefy.readers.columns import Columns, checked_columns
@@ -20,7 +20,7 @@ from rarefy.readers.labels import checked_classes
 from rarefy.readers.source import STDIN, expand
 from rarefy.refit import check_refit
 from rarefy.refit_run import check_readable_again, refit_run
-from rarefy.run import BEGINNING, Place, Run
+from rarefy.run import BEGINNING, NEVER, Place, Run
 from rarefy.stores import make_store
 from rarefy.stream import StreamModel, Task
 
@@ -59,8 +59,11 @@ class Plan(NamedTuple):
 
     def command_to_go_on(self) -> str:
         """What to type after an interruption."""
-        again = f"rarefy train --resume {shlex.quote(self.path)}"
-        return f"... | {again} -" if STDIN in self.run.reader.files else again
+        files = self.run.reader.files
+        again = ["rarefy", "train", "--resume", self.path, *(["--slim"] if self.slim else [])]
+        if STDIN in files:
+            return f"... | {shlex.join([*again, *files])}"
+        return shlex.join(again)
 
 
 def new_plan(
@@ -141,8 +144,8 @@ def resumed_plan(
 ) -> Plan:
     """Go on with a run that was interrupted, or learn new DATA with a model that is finished."""
     saved = load_model(resume)
-    about = saved.run or {}
-    is_over = "place" not in about or about["place"]["pass_number"] > about["passes"]
+    about = _checked_run(saved, resume)
+    is_over = about is None or about["place"].pass_number > about["passes"]
     if saved.parameters.get("refit") and saved.state is not None:
         is_over = False
     for name, option in given.items():
@@ -155,7 +158,7 @@ def resumed_plan(
     except InputError as error:
         raise InputError(f"{resume}: {error}") from error
     path = model_path or resume
-    if is_over:
+    if about is None or is_over:
         if not data:
             raise click.UsageError(f"{resume} is finished; name new DATA to learn.")
         reader = _reader_like(saved, data, others)
@@ -163,8 +166,26 @@ def resumed_plan(
         return _plan(model, reader, path, saved.parameters, settings, slim)
     reader = _same_reader(about["reader"], data, resume)
     settings = {name: about[name] for name in OF_RUN}
-    place = Place(**about["place"])
-    return _plan(model, reader, path, saved.parameters, settings, slim, place)
+    return _plan(model, reader, path, saved.parameters, settings, slim, about["place"])
+
+
+def _checked_run(saved: Model, resume: str) -> dict[str, Any] | None:
+    """What a model says of the run that it comes from, if it does; nonsense is refused."""
+    if saved.run is None:
+        return None
+    try:
+        about = {**saved.run, "place": Place(**saved.run["place"])}
+        for name, value in (*about["place"]._asdict().items(), ("passes", about["passes"])):
+            check_whole(name, value, 0, NEVER)
+        if about["save_every"] is not None:
+            check_whole("save_every", about["save_every"], 1, NEVER)
+        texts([value for value in (about["cache"], about["holdout"]) if value is not None])
+        texts(about["reader"]["files"])
+        reader_of(about["reader"])
+    except (LookupError, TypeError, ValueError) as error:
+        message = f"{resume} is damaged: what it says of its run makes no sense."
+        raise InputError(message) from error
+    return about
 
 
 def _plan(
@@ -218,9 +239,10 @@ def _reader_like(saved: Model, data: tuple[str, ...], others: dict[str, Any]) ->
 def _same_reader(settings: dict[str, Any], data: tuple[str, ...], resume: str) -> Reader:
     """The reader of a run; DATA says where its files are now, if that is elsewhere."""
     files = list(data) or settings["files"]
-    if files == [STDIN] and not data:
+    if STDIN in files and not data:
         raise click.UsageError(
-            f"{resume} was learned from standard input; give the same data again, with - as DATA."
+            f"{resume} was learned from standard input; give the same data again, with "
+            f"{shlex.join(files)} as DATA."
         )
     return reader_of({**settings, "files": expand(files)})
 
