@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from rarefy import quick_start  # noqa: F401
 from rarefy.errors import RarefyError
 
 PROGRAM = "rarefy"
@@ -25,6 +24,7 @@ class Commands(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
+        import_module("rarefy.quick_start")
         command: click.Command = getattr(import_module(f"rarefy.cli.{name}"), name)
         return command
 
