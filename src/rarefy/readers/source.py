@@ -35,6 +35,11 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 PADDING = b"\n" * 32  # what a parser may look at behind the end
 
 
+def can_be_read_again(file: str) -> bool:
+    """Whether it is a file, and not standard input or a pipe."""
+    return file != STDIN and (os.path.isfile(file) or not os.path.exists(file))
+
+
 class Block:
     """Whole lines of one file: data[begin:end], with at least 32 bytes behind the end.
 
