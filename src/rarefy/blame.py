@@ -112,8 +112,8 @@ class Blame:
         ):
             row = np.repeat(np.arange(len(wrong)), np.diff(indptr))
             weights = side.towards(wrong[row], truth[row], keys)
-            moved = weights != 0.0
             amounts = sign * importance[row] * values * weights
+            moved = amounts != 0.0
             self._add_up(keys[moved], amounts[moved])
             self._intercept += sign * float(importance @ side.towards(wrong, truth))
             if names is not None:
@@ -140,7 +140,8 @@ class Blame:
     def findings(self, top: int) -> dict[str, Any]:
         """The features that moved the most towards wrong answers, and what the intercept did."""
         self._sum_up()
-        order = np.argsort(-self._sums, kind="stable")[:top]
+        order = np.argsort(-self._sums, kind="stable")
+        order = order[self._sums[order] != 0.0][:top]
         found = zip(self._keys[order].tolist(), self._sums[order].tolist(), strict=True)
         names = self._names
         for side in self._sides:
