@@ -30,19 +30,16 @@ class Part(NamedTuple):
 
     def split(self, n_rows: int) -> "tuple[Part, Part | None]":
         """The first so many rows, and the others, if there are any."""
-        return self._cut(slice(n_rows)), None if n_rows == len(self.lines) else self._cut(
-            slice(n_rows, None)
-        )
+        rest = self._rows(n_rows, len(self.lines)) if n_rows < len(self.lines) else None
+        return self._rows(0, n_rows), rest
 
-    def _cut(self, rows: slice) -> "Part":
-        entries = self.entries
-        ends = slice(rows.start, None if rows.stop is None else rows.stop + 1)
+    def _rows(self, begin: int, end: int) -> "Part":
         return self._replace(
-            lines=self.lines[rows],
-            truth=self.truth[rows],
-            answers=self.answers[rows],
-            importance=self.importance[rows],
-            entries=entries._replace(indptr=entries.indptr[ends]),
+            lines=self.lines[begin:end],
+            truth=self.truth[begin:end],
+            answers=self.answers[begin:end],
+            importance=self.importance[begin:end],
+            entries=self.entries._replace(indptr=self.entries.indptr[begin : end + 1]),
         )
 
 
