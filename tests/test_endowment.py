@@ -63,7 +63,7 @@ def test_the_record_is_that_of_a_set(calls):
 def test_a_bit_for_each_example():
     answers = Answers()
     answers.note(0, np.ones(8_000, dtype=bool))
-    assert answers.bits.nbytes == 1_000
+    assert answers.bits.bytes.nbytes == 1_000
 
 
 @pytest.mark.parametrize("kind", ["binary", "multiclass"])

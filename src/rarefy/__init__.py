@@ -8,6 +8,7 @@ from rarefy.errors import ConfigError, DivergenceError, InputError, RarefyError
 if TYPE_CHECKING:
     from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
     from rarefy.estimators.saving import load
+    from rarefy.flipping import flips
     from rarefy.jit import helper
     from rarefy.readers import read
     from rarefy.rules import rule
@@ -23,6 +24,7 @@ __all__ = [
     "RarefyError",
     "SparseOnlineClassifier",
     "SparseOnlineRegressor",
+    "flips",
     "helper",
     "load",
     "read",
@@ -35,6 +37,7 @@ __all__ = [
 _LATE = {
     "SparseOnlineClassifier": "rarefy.estimators",
     "SparseOnlineRegressor": "rarefy.estimators",
+    "flips": "rarefy.flipping",
     "helper": "rarefy.jit",
     "load": "rarefy.estimators.saving",
     "read": "rarefy.readers",

@@ -1,6 +1,7 @@
 """What became of the weights of a model in another one."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +46,8 @@ def check_comparable(old: Model, new: Model) -> None:
     """Refuse models whose weights are not those of the same features and classes."""
     if old.classes != new.classes:
         raise InputError(
-            f"the old model predicts {_predicted(old)} and the new one {_predicted(new)}: their "
-            "weights cannot be compared."
+            f"the old model predicts {predicted(old.classes)} and the new one "
+            f"{predicted(new.classes)}: their weights cannot be compared."
         )
     if old.store.get("bits") != new.store.get("bits"):
         raise InputError(
@@ -55,9 +56,10 @@ def check_comparable(old: Model, new: Model) -> None:
         )
 
 
-def _predicted(model: Model) -> str:
-    shown = ", ".join(map(repr, model.classes[:20])) + (", ..." if len(model.classes) > 20 else "")
-    return f"the classes {shown}" if model.classes else "numbers"
+def predicted(classes: Sequence[Any]) -> str:
+    """What a model with these classes predicts."""
+    shown = ", ".join(map(repr, classes[:20])) + (", ..." if len(classes) > 20 else "")
+    return f"the classes {shown}" if classes else "numbers"
 
 
 def _places(model: Model) -> str:

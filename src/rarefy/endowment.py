@@ -6,15 +6,12 @@ Examples are known by their number: the row in which they came, the same in ever
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rarefy.bits import Bits, Flags, Numbers
 from rarefy.engine import Floats, Rows
 from rarefy.errors import InputError
 from rarefy.jit import compiled
 from rarefy.learner import Learner
-
-Flags = NDArray[np.bool_]
-Numbers = NDArray[np.int64]
 
 
 class Answers:
@@ -28,24 +25,16 @@ class Answers:
     """
 
     def __init__(self) -> None:
-        self.bits = np.zeros(1, dtype=np.uint8)
+        self.bits = Bits()
 
     def note(self, first: int, right: Flags) -> None:
         """Whether the examples from `first` on were predicted right this time."""
-        n_bytes = (first + len(right) + 7) // 8
-        if n_bytes > len(self.bits):
-            grown = np.zeros(max(n_bytes, len(self.bits) * 3 // 2), dtype=np.uint8)
-            grown[: len(self.bits)] = self.bits
-            self.bits = grown
-        place, bit = np.divmod(first + np.flatnonzero(right), 8)
-        np.bitwise_or.at(self.bits, place, (1 << bit).astype(np.uint8))
+        examples = first + np.flatnonzero(right)
+        self.bits.set(examples, np.ones(len(examples), dtype=bool))
 
     def once_right(self, examples: Numbers) -> Flags:
         """Whether each example was predicted right at least once; unknown ones were not."""
-        known = examples < 8 * len(self.bits)
-        place, bit = np.divmod(np.where(known, examples, 0), 8)
-        found: Flags = (self.bits[place] >> bit) & 1 == 1
-        return known & found
+        return self.bits.get(examples)
 
 
 def learn_and_note(learner: Learner, rows: Rows, answers: Answers, first: int = 0) -> Floats:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rarefy.engine import Floats, engine_for
 from rarefy.probabilities import LOSSES_WITH_PROBABILITIES, probabilities
 from rarefy.rows import read_only
-from rarefy.stream import StreamModel, predicted_classes
+from rarefy.stream import StreamModel, predicted_classes, true_classes
 
 MEASURES = ("loss", "accuracy", "log_loss", "auc", "rmse", "mae", "r2")
 LEAST_PROBABILITY = float(np.finfo(np.float64).eps)  # for a finite log-loss; scikit-learn's too
@@ -111,7 +111,7 @@ class _OfClasses:
         self._log_loss = 0.0 if self._loss_name in LOSSES_WITH_PROBABILITIES else math.nan
 
     def add(self, scores: Floats, y: Floats, importance: Floats) -> None:
-        truth = (y > 0.0 if self._ranking else y).astype(np.int64)
+        truth = true_classes(scores, y)
         np.add.at(self._confusion, (truth, predicted_classes(scores)), importance)
         if self._ranking:
             self._ranking.add(scores[:, 0], y > 0.0, importance)

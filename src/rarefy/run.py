@@ -130,7 +130,8 @@ class Run:
     def _learn(self, part: Prepared) -> None:
         if self.held_out is not None:
             held = self.held_out.chosen(self.place.rows, len(part.batch.labels))
-            self.held_out.score(self.model, part.only(held))
+            rows = self.place.rows + np.flatnonzero(held)
+            self.held_out.score(self.model, part.only(held), rows)
             part = part.only(~held)
         self.model.store.learn(self.model.learner, part)
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -138,12 +139,20 @@ class StreamModel:
         self, reader: Reader, finish: Callable[[Prepared], Prepared], *, label_needed: bool
     ) -> Iterator[Prepared]:
         """The batches of a reader that reads as the one did from which the model has learned."""
+        with self.reading_again(reader, label_needed=label_needed):
+            yield from prepared_ahead(reader, self.store, finish)
+
+    @contextmanager
+    def reading_again(
+        self, reader: Reader, *, label_needed: bool, names_wanted: bool = False
+    ) -> Iterator[None]:
+        """Inside, the reader reads as the one did from which the model has learned."""
         own = reader.columns, reader.cross
-        reader.names_wanted = False
+        reader.names_wanted = names_wanted
         reader.columns = self.reading.columns._replace(label_needed=label_needed)
         reader.cross = self.reading.cross
         try:
-            yield from prepared_ahead(reader, self.store, finish)
+            yield
         finally:
             reader.columns, reader.cross = own
 
@@ -239,6 +248,11 @@ def predicted_classes(scores: Floats) -> NDArray[np.int64]:
     """The number of the class with the highest score, for each row."""
     winners = scores[:, 0] > 0.0 if scores.shape[1] == 1 else scores.argmax(axis=1)
     return winners.astype(np.int64)
+
+
+def true_classes(scores: Floats, y: Floats) -> NDArray[np.int64]:
+    """The number of the class that a target stands for, for each row."""
+    return (y > 0.0 if scores.shape[1] == 1 else y).astype(np.int64)
 
 
 def predicted_labels(model: StreamModel, scores: Floats) -> list[str]:

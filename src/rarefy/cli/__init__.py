@@ -11,7 +11,7 @@ import click
 from rarefy.errors import RarefyError
 
 PROGRAM = "rarefy"
-COMMANDS = ("train", "predict", "evaluate", "inspect", "diff", "export", "completion")
+COMMANDS = ("train", "predict", "evaluate", "inspect", "diff", "flips", "export", "completion")
 NO_MEMORY = "there is not enough memory; try fewer --bits, or a smaller --max-features."
 
 
@@ -46,8 +46,9 @@ class Commands(click.Group):
 def main() -> None:
     """Sparse online learning that keeps the rare features that matter.
 
-    Exit codes: 0 done; 1 the data or the parameters are wrong; 2 the command is wrong; 130
-    interrupted, what was learned is saved.
+    Exit codes: 0 done; 1 the data or the parameters are wrong; 2 the command is wrong; 3 more
+    answers were lost than allowed (flips --max-negative); 130 interrupted, what was learned is
+    saved.
     """
 
 

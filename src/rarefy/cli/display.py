@@ -25,7 +25,7 @@ class Line(NamedTuple):
     zeros: float | None  # share of zeros among the features seen; None where unknown
     rate: float  # examples per second since the last line
     memory: int | None  # bytes of resident memory
-    holdout: dict[str, float]  # metrics of held-out data by name; empty without --holdout
+    holdout: dict[str, float | None]  # metrics of held-out data by name; empty without --holdout
 
 
 class Display(Protocol):

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 from rarefy.cli.display import Display, Line
 from rarefy.cli.interrupts import Interrupts, Stopped
+from rarefy.cli.texts import FLIPS
 from rarefy.holdout import HeldOutFiles, HeldOutShare
 from rarefy.memory import resident_memory
 from rarefy.run import NEVER, Run
 
 FIRST_LINE = 1000  # examples; the next lines come at twice as many each
-SHOWN_OF_HOLDOUT = ("loss", "accuracy", "auc", "rmse")
+SHOWN_OF_HOLDOUT = ("loss", "accuracy", "auc", "rmse", *FLIPS)
 
 
 class Moment(NamedTuple):
@@ -44,7 +45,7 @@ class Loop:
         self.save_every = save_every
         self.holdout = holdout
         self.start = time.perf_counter()
-        self._held_out: dict[str, float] = {}
+        self._held_out: dict[str, float | None] = {}
         self._first = self._last = self._moment()
         self._next_line = _line_after(self.model.t)
         self._next_save = self._save_after(self.model.t)
@@ -114,7 +115,7 @@ class Loop:
             )
         )
 
-    def _look_at_holdout(self) -> dict[str, float]:
+    def _look_at_holdout(self) -> dict[str, float | None]:
         if self.holdout is None:
             return {}
         found = self.holdout.summary(self.model)

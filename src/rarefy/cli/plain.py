@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import click
 
 from rarefy.cli.display import Line, Quiet, stderr_is_terminal
-from rarefy.cli.texts import count, duration, metric, number, percent, size
+from rarefy.cli.texts import FLIPS, count, duration, metric, number, percent, size
 
 
 class Column(NamedTuple):
@@ -46,6 +46,7 @@ FIRST_TO_GO = (
     "zeros",
     "accuracy_since",
     "loss_since",
+    "held-out positive_flips",
     "pass_number",
     "seconds",
     "kept",
@@ -92,10 +93,14 @@ class Plain(Quiet):
         found = [column for column in COLUMNS if values[column.name] is not None]
         if self.passes == 1:
             found = [column for column in found if column.name != "pass_number"]
-        return found + [
-            Column(f"held-out {name}", "held out", name, max(8, len(name)), partial(metric, name))
-            for name in list(first.holdout) or self.held_out
-        ]
+        names = [] if "loss" in first.holdout else self.held_out
+        return found + [held_out_column(name) for name in (*names, *first.holdout)]
+
+
+def held_out_column(name: str) -> Column:
+    heading = FLIPS.get(name, name)
+    width = max(len("held out"), len(heading))
+    return Column(f"held-out {name}", "held out", heading, width, partial(metric, name))
 
 
 def values_of(line: Line) -> dict[str, Any]:
@@ -134,10 +139,13 @@ def aligned(columns: list[Column], cells: list[str]) -> str:
 def summary_lines(summary: dict[str, Any]) -> list[str]:
     """What was learned, and where it is."""
     passes = f" ({summary['passes']} passes)" if summary["passes"] > 1 else ""
+    held_out = metrics_text(
+        {name: value for name, value in summary["holdout"].items() if name not in FLIPS}
+    )
     return [
         f"{count(summary['examples'])} examples{passes} in {duration(summary['seconds'])}: "
         f"{metrics_text({name: summary[name] for name in ('loss', 'accuracy')})}",
-        *([f"held out: {metrics_text(summary['holdout'])}"] if summary["holdout"] else []),
+        *([f"held out: {held_out}"] if held_out else []),
         f"{count(summary['kept'])} weights kept: {summary['path']} ({size(summary['bytes'])})",
     ]
 

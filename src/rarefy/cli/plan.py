@@ -197,7 +197,7 @@ def _plan(
     slim: bool,
     place: Place = BEGINNING,
 ) -> Plan:
-    holdout = _holdout(settings["holdout"], reader)
+    holdout = _holdout(settings["holdout"], reader, model, settings["passes"])
     run = Run(
         model,
         reader,
@@ -212,19 +212,22 @@ def _plan(
     return plan
 
 
-def _holdout(given: str | None, reader: Reader) -> HeldOutShare | HeldOutFiles | None:
+def _holdout(
+    given: str | None, reader: Reader, model: StreamModel, passes: int
+) -> HeldOutShare | HeldOutFiles | None:
     """What --holdout says: a share of the rows, or a file."""
     if given is None:
         return None
+    has_answers = not model.task.is_regression
     share = number_or_none(given)
     if share is None or os.path.exists(given):
         like = {**reader.settings(), "files": expand([given]), "skip_bad_lines": False}
-        return HeldOutFiles(reader_of(like))
+        return HeldOutFiles(reader_of(like), with_flips=has_answers)
     if not 0.0 < share < 1.0:
         raise click.UsageError(
             f"--holdout {given}: a share between 0 and 1, or a file, is expected."
         )
-    return HeldOutShare(share)
+    return HeldOutShare(share, with_flips=has_answers and passes > 1)
 
 
 def _reader_like(saved: Model, data: tuple[str, ...], others: dict[str, Any]) -> Reader:

@@ -2,6 +2,7 @@
 
 import math
 
+FLIPS = {"negative_flips": "flips -", "positive_flips": "flips +"}  # metrics that are counts
 UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
@@ -50,4 +51,6 @@ def size(n_bytes: int) -> str:
 
 
 def metric(name: str, value: float) -> str:
+    if name in FLIPS:
+        return count(value)
     return percent(value) if name == "accuracy" else number(value)

@@ -121,6 +121,23 @@ class Reader:
             "skip_bad_lines": self.skip_bad_lines,
         }
 
+    def another(self) -> "Reader":
+        """A reader of the same files, to go over them side by side with this one."""
+        once = [file for file in self.files if is_pipe(file)]
+        if once:
+            raise InputError(
+                f"{once[0]}: {_what_is_read_once(once[0])} can be read only once, and two models "
+                f"have to read the data; write it to a file first."
+            )
+        return Reader(
+            self.files,
+            self.format,
+            columns=self.columns,
+            classes=self.labels.classes,
+            cross=self.cross,
+            skip_bad_lines=self.skip_bad_lines,
+        )
+
     @property
     def n_bad_lines(self) -> int:
         """How many lines were passed over when the reader was last gone over."""
@@ -202,10 +219,9 @@ class Reader:
         if not is_pipe(file):
             return
         if file in self._read_once:
-            what = "standard input" if file == STDIN else "what is not a file"
             raise InputError(
-                f"{file}: {what} can be read only once; for several passes name a file, or keep "
-                "the rows with cache=... (--cache)."
+                f"{file}: {_what_is_read_once(file)} can be read only once; for several passes "
+                f"name a file, or keep the rows with cache=... (--cache)."
             )
         self._read_once.add(file)
 
@@ -291,6 +307,10 @@ class Reader:
             return f"the label {label!r} is not one of {', '.join(self.labels.classes)}"
         self.labels.add(label)
         return None
+
+
+def _what_is_read_once(file: str) -> str:
+    return "standard input" if file == STDIN else "what is not a file"
 
 
 def _with_share(job: Callable[[], Batch], share: float) -> Batch:
