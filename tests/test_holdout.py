@@ -144,7 +144,7 @@ def test_flips_of_a_share_are_from_pass_to_pass(folder, monkeypatch):
         (("--holdout", "regression.svm", "--loss", "squared"), {"loss", "rmse"}),
         (("--holdout", "0.2", "--loss", "squared", "--passes", "2"), {"loss", "rmse"}),
     ],
-    ids=" ".join,
+    ids=lambda words: " ".join(sorted(words)) if isinstance(words, set) else " ".join(words),
 )
 def test_flips_are_told_where_there_can_be_any(folder, options, names):
     file = "regression.svm" if "squared" in options else f"{N_ROWS}.svm"
