@@ -46,7 +46,7 @@ class RunningFlips:
 
 
 class HeldOutShare:
-    """A share of the rows, the same in every pass, which is predicted when their turn comes.
+    """A share of the rows, the same in every pass, predicted once those beside them are learned.
 
     With flips, they are told from pass to pass.
     """
@@ -58,7 +58,7 @@ class HeldOutShare:
 
     def chosen(self, first_row: int, n_rows: int) -> NDArray[np.bool_]:
         """Which of the rows of a pass from the first one on are held out."""
-        numbers = np.arange(first_row, first_row + n_rows, dtype=np.uint64)
+        numbers = np.arange(1 + first_row, 1 + first_row + n_rows, dtype=np.uint64)
         return _scattered(numbers) < np.uint64(self.share * 2.0**64)
 
     def score(self, model: StreamModel, part: Prepared, rows: Numbers) -> None:

@@ -128,12 +128,13 @@ class Run:
             yield
 
     def _learn(self, part: Prepared) -> None:
-        if self.held_out is not None:
-            held = self.held_out.chosen(self.place.rows, len(part.batch.labels))
-            rows = self.place.rows + np.flatnonzero(held)
-            self.held_out.score(self.model, part.only(held), rows)
-            part = part.only(~held)
-        self.model.store.learn(self.model.learner, part)
+        if self.held_out is None:
+            self.model.store.learn(self.model.learner, part)
+            return
+        held = self.held_out.chosen(self.place.rows, len(part.batch.labels))
+        self.model.store.learn(self.model.learner, part.only(~held))
+        rows = self.place.rows + np.flatnonzero(held)
+        self.held_out.score(self.model, part.only(held), rows)
 
 
 def _other_data(start: Place) -> InputError:
