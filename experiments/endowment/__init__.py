@@ -1,0 +1,1 @@
+"""The thesis's experiments on the endowment effect: `python -m experiments.endowment`."""

@@ -1,0 +1,81 @@
+"""Run the experiments and write docs/endowment-experiments.md: `make endowment`."""
+
+import hashlib
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from benchmarks.data import REAL_DATA
+from experiments.endowment import curves, data, learning, pictures
+from experiments.endowment.page import page
+from experiments.endowment.plan import FULL, QUICK, Plan
+from experiments.endowment.study import Study
+from experiments.endowment.work import Laboratory, Run
+
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "build" / "endowment"  # where runs are kept, and what --quick writes
+
+
+def digest() -> str:
+    """Of all code that a run depends on: runs of other code are not taken for ours."""
+    own = [Path(str(module.__file__)) for module in (data, learning)]
+    sources = [*sorted((ROOT / "src" / "rarefy").rglob("*.py")), *own]
+    contents = b"".join(source.read_bytes() for source in sources)
+    return hashlib.sha256(contents).hexdigest()[:16]
+
+
+def do(laboratory: Laboratory, runs: Iterable[Run], name: str, progress: Progress) -> None:
+    task = progress.add_task(name)
+    laboratory.do(runs, lambda done, all_: progress.update(task, completed=done, total=all_))
+
+
+def write(plan: Plan, folder: Path, runs_file: Path, processes: int, console: Console) -> Path:
+    """Do what is missing and write the page and its pictures."""
+    start = time.perf_counter()
+    (folder / "img").mkdir(parents=True, exist_ok=True)
+    runs_file.parent.mkdir(parents=True, exist_ok=True)
+    columns = (TextColumn("{task.description:20}"), BarColumn(), MofNCompleteColumn())
+    with (
+        Laboratory(runs_file, processes) as laboratory,
+        Progress(*columns, TimeRemainingColumn(), console=console) as progress,
+    ):
+        study = Study(plan, laboratory)
+        do(laboratory, study.tuning_runs(), "Choosing steps", progress)
+        do(laboratory, study.final_runs(), "Comparing", progress)
+        progress.add_task("Losses by round", total=None)
+        all_curves = curves.measure(study)
+    pictures.draw_curves(all_curves, folder / "img" / "endowment-rounds.png")
+    pictures.draw_trade_off(study, folder / "img" / "endowment-trade-off.png")
+    file = folder / "endowment-experiments.md"
+    file.write_text(page(study, all_curves))
+    console.print(f"{file}: {time.perf_counter() - start:.0f} s")
+    return file
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="A small part of it, written to build/endowment/.")
+@click.option("--processes", default=2, show_default=True, help="How many runs at once.")
+def main(quick: bool, processes: int) -> None:
+    """The experiments of the thesis's chapter 5. Stopped, they go on where they were."""
+    plan = QUICK if quick else FULL
+    absent = data.absent(plan.datasets)
+    if absent:
+        raise click.ClickException(
+            f"no data for {', '.join(absent)} in {REAL_DATA}; set RAREFY_DATA to a folder "
+            f"that has {', '.join(data.SOURCES[name].folder + '/' for name in absent)}."
+        )
+    folder = KEPT if quick else ROOT / "docs"
+    try:
+        write(plan, folder, KEPT / f"runs-{digest()}.jsonl", processes, Console())
+    except KeyboardInterrupt:
+        click.echo("Stopped. The same command goes on from here.", err=True)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()
