@@ -151,6 +151,18 @@ def test_progress():
     assert shares == sorted(set(shares))
 
 
+def test_an_error_in_the_progress_function_ends_the_sweep():
+    calls = []
+
+    def interrupt(share):
+        calls.append(share)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        small_sweep(progress=interrupt, l1=np.logspace(-4, -1, 40), n_jobs=2)
+    assert len(calls) <= 2
+
+
 def test_only_columns_that_occur_take_part():
     rows = rows_of("binary")
     wide = rows._replace(indices=rows.indices * 1000)
@@ -225,7 +237,7 @@ def test_default_values_of_l1_lie_around_that_of_the_rule():
     [
         ({"rule": "fobos", "q": 2}, ConfigError, "has no meaning for the rule fobos"),
         ({"rule": "nonsense"}, ConfigError, "rule='nonsense'"),
-        ({"l1": []}, ConfigError, "list of values is empty"),
+        ({"l1": ()}, ConfigError, "list of values is empty"),
         ({"l1": [1e-3, -1.0]}, ConfigError, "l1=-1.0: a number >= 0 is expected"),
         ({"loss": ["hinge", "squared"]}, ConfigError, "do not mix"),
         ({"loss": "nonsense"}, ConfigError, "loss='nonsense'"),

@@ -1,6 +1,8 @@
 """All models of a grid learn the same rows, and are judged by those that they did not learn."""
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -40,63 +42,63 @@ class Contest:
             self._lanes += [Lane(rule, schedule, loss, float(fold)) for fold in numbers]
 
     def run(
-        self, memory: int, n_threads: int | None, on_progress: Callable[[float], None]
+        self, memory: int, n_threads: int, on_progress: Callable[[float], None]
     ) -> dict[str, Floats]:
-        """Learn, and judge; every measure by model and fold, NaN where weights diverged."""
+        """Learn, and judge; every measure by model and fold, NaN where weights diverged.
+
+        A thread takes one block of lanes after the other, and no more learn at a time than fit the
+        memory.
+        """
+        blocks = list(self._blocks())
+        n_threads = min(n_threads, self._n_blocks_in(memory), len(blocks))
         tallies = np.empty((len(Tallies._fields), len(self._lanes)))
-        total, done = len(self._lanes) * self._models[0].passes, 0
-
-        def count(n_lanes: int) -> None:
-            nonlocal done
-            done += n_lanes
-            on_progress(done / total)
-
-        for numbers in self._parts(memory):
-            lanes = Lanes(
-                [self._lanes[number] for number in numbers],
-                n_features=self._n_features,
-                n_outputs=self._n_outputs,
-                fit_intercept=self._models[0].fit_intercept,
-                n_threads=n_threads,
-            )
-            self._learn(lanes, self._model_of(numbers[0]), count)
-            tallies[:, numbers] = lanes.tallies()
+        progress = _Progress(len(self._lanes) * self._models[0].passes, on_progress)
+        with ThreadPoolExecutor(n_threads) as threads, progress:
+            found = threads.map(lambda numbers: self._learned(numbers, progress), blocks)
+            for numbers, of_block in zip(blocks, found, strict=True):
+                tallies[:, numbers] = of_block
         return self._measures(Tallies(*tallies))
+
+    def _blocks(self) -> Iterator[list[int]]:
+        """The numbers of lanes of one kind that take their rows in the same order."""
+        by_seed: dict[int, list[int]] = {}
+        for lane in range(len(self._lanes)):
+            by_seed.setdefault(self._model_of(lane).random_state, []).append(lane)
+        for lanes in by_seed.values():
+            for block in blocks_of([self._lanes[lane] for lane in lanes]):
+                yield [lanes[number] for number in block]
 
     def _model_of(self, lane: int) -> Any:
         return self._models[lane // self._n_folds]
 
-    def _parts(self, memory: int) -> Iterator[list[int]]:
-        """Lanes that take their rows in the same order, and fit the memory together."""
-        by_seed: dict[int, list[int]] = {}
-        for lane in range(len(self._lanes)):
-            by_seed.setdefault(self._model_of(lane).random_state, []).append(lane)
-        for of_seed in by_seed.values():
-            part: list[int] = []
-            free = memory
-            for block in blocks_of([self._lanes[lane] for lane in of_seed]):
-                first = self._lanes[of_seed[block[0]]]
-                n_bytes = Block.n_bytes(first, self._n_features, self._n_outputs)
-                if n_bytes > memory:
-                    raise ConfigError(
-                        f"memory={memory}: eight models of {type(first.rule).__name__} with "
-                        f"{self._n_features:,} features take {n_bytes}. Give at least that."
-                    )
-                if n_bytes > free:
-                    yield part
-                    part, free = [], memory
-                part += [of_seed[number] for number in block]
-                free -= n_bytes
-            yield part
+    def _n_blocks_in(self, memory: int) -> int:
+        largest = max(self._lanes, key=lambda lane: len(lane.rule.state_fields))
+        n_bytes = Block.n_bytes(largest, self._n_features, self._n_outputs)
+        if n_bytes > memory:
+            raise ConfigError(
+                f"memory={memory}: eight models side by side with {self._n_features:,} features "
+                f"and the rule {type(largest.rule).__name__} take {n_bytes} bytes."
+            )
+        return memory // max(n_bytes, 1)
 
-    def _learn(self, lanes: Lanes, model: Any, count: Callable[[int], None]) -> None:
+    def _learned(self, numbers: Sequence[int], progress: "_Progress") -> Tallies:
+        """What becomes of the lanes of a block."""
+        model = self._model_of(numbers[0])
+        lanes = Lanes(
+            [self._lanes[number] for number in numbers],
+            n_features=self._n_features,
+            n_outputs=self._n_outputs,
+            fit_intercept=model.fit_intercept,
+        )
         random = np.random.RandomState(model.random_state)
         for number in range(model.passes):
             order = random.permutation(len(self._rows.y)) if model.shuffle else None
             judged = self._folds is None and number == model.passes - 1
-            lanes.learn(self._rows, self._folds, order, judged=judged, on_progress=count)
+            lanes.learn(self._rows, self._folds, order, judged=judged)
+            progress.add(len(numbers))
         if self._folds is not None:
             lanes.judge(self._rows, self._folds)
+        return lanes.tallies()
 
     def _measures(self, tallies: Tallies) -> dict[str, Floats]:
         shape = len(self._models), self._n_folds
@@ -131,6 +133,30 @@ class Contest:
                     f"take fewer folds."
                 )
         return spread
+
+
+class _Progress:
+    """Adds up what the threads have done; when it is left, they stop."""
+
+    def __init__(self, total: int, on_progress: Callable[[float], None]) -> None:
+        self._total = total
+        self._on_progress = on_progress
+        self._done = 0
+        self._is_over = False
+        self._lock = Lock()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        self._is_over = True
+
+    def add(self, n_lanes: int) -> None:
+        with self._lock:
+            if self._is_over:
+                raise CancelledError
+            self._done += n_lanes
+            self._on_progress(self._done / self._total)
 
 
 def compacted(rows: Rows, n_columns: int) -> tuple[Rows, int]:

@@ -31,14 +31,17 @@ def estimator_class(loss: Any) -> Any:
 
 
 def values(given: Any) -> list[Any]:
-    """The values of a parameter: those of a list or an array, or the one that is given."""
-    if isinstance(given, np.ndarray):
-        given = given.tolist() if given.ndim == 1 else [given]
-    if not isinstance(given, list):
+    """The values of a parameter: those of a list, tuple or array, or the one that is given.
+
+    A rule that is an object is a tuple of a class of its own.
+    """
+    if isinstance(given, np.ndarray) and given.ndim == 1:
+        given = given.tolist()
+    if type(given) not in (list, tuple):
         return [given]
     if not given:
         raise ConfigError("a list of values is empty: at least one value is expected.")
-    return given
+    return list(given)
 
 
 def grid(rule: Any, loss: Any, n_l1: int, parameters: dict[str, Any]) -> list[Point]:

@@ -1,6 +1,5 @@
 """Many models that learn side by side from one reading of the rows."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -51,7 +50,7 @@ class Lanes:
         n_features: int,
         n_outputs: int = 1,
         fit_intercept: bool = True,
-        n_threads: int | None = None,
+        n_threads: int = 1,
     ) -> None:
         self.n_outputs = n_outputs
         self._numbers = list(blocks_of(lanes))
@@ -69,7 +68,7 @@ class Lanes:
             for numbers, block in zip(self._numbers, self._blocks, strict=True)
             for seat, number in enumerate(numbers)
         }
-        self._n_threads = n_threads or os.cpu_count() or 1
+        self._n_threads = n_threads
 
     def learn(
         self,
@@ -78,30 +77,27 @@ class Lanes:
         order: NDArray[np.int64] | None = None,
         *,
         judged: bool = False,
-        on_progress: Callable[[int], None] = lambda n_lanes: None,
     ) -> None:
         """Every lane learns the rows whose fold is not its own, in the given order.
 
-        With `judged` a lane's predictions are tallied before it learns. `on_progress` is told how
-        many lanes are ready, some after the other.
+        With `judged` a lane's predictions are tallied before it learns.
         """
         folds = _checked(folds, rows)
         order = read_only(np.arange(len(rows.y)) if order is None else order)
-        self._on_all(lambda block: block.learn(rows, folds, order, judged), on_progress)
+        self._on_all(lambda block: block.learn(rows, folds, order, judged))
 
     def judge(self, rows: Rows, folds: Floats | None = None) -> None:
         """Tally every lane's predictions of the rows of its own fold; of all rows without folds."""
         folds = _checked(folds, rows)
         self._on_all(lambda block: block.judge(rows, folds))
 
-    def _on_all(
-        self,
-        work: Callable[[Block], Any],
-        on_progress: Callable[[int], None] = lambda n_lanes: None,
-    ) -> None:
-        with ThreadPoolExecutor(min(self._n_threads, len(self._blocks))) as threads:
-            for numbers, _ in zip(self._numbers, threads.map(work, self._blocks), strict=True):
-                on_progress(len(numbers))
+    def _on_all(self, work: Callable[[Block], None]) -> None:
+        if self._n_threads == 1:
+            for block in self._blocks:
+                work(block)
+        else:
+            with ThreadPoolExecutor(self._n_threads) as threads:
+                list(threads.map(work, self._blocks))
 
     def scores(self, rows: Rows) -> Floats:
         """(lane, row, output)."""

@@ -213,22 +213,31 @@ def _any(work: Floats, row: int) -> bool:
 
 
 @inlined_in_place
-def _score_row(seats: Seats, rows: Rows, row: int, n_outputs: int) -> None:
-    """Every lane's scores of a row."""
+def _score_row(seats: Seats, rows: Rows, row: int, n_outputs: int, following: int) -> None:
+    """Every lane's scores of a row.
+
+    Meanwhile the state of the following row, if there is one, is asked for, entry by entry: asked
+    for all at once, memory would be busy first and the processor then.
+    """
     for output in range(n_outputs):
         if len(seats.intercepts) > 0:
             each_lane(_begin_score, (seats, output))
         else:
             each_lane(_zero_score, (seats, output))
     begin, end = rows.indptr[row], rows.indptr[row + 1]
-    if n_outputs == 1:
-        for j in range(begin, end):
-            each_lane(_add_to_score, (seats, 0, np.intp(rows.indices[j]), rows.values[j]))
-        return
+    ahead, end_ahead = 0, 0
+    if following >= 0:
+        ahead, end_ahead = rows.indptr[following], rows.indptr[following + 1]
     for j in range(begin, end):
+        if ahead < end_ahead:
+            prefetch(seats.rule, seats.state, np.intp(rows.indices[ahead]) * n_outputs)
+            ahead += 1
         first = np.intp(rows.indices[j]) * n_outputs
         for output in range(n_outputs):
             each_lane(_add_to_score, (seats, output, first + output, rows.values[j]))
+    while ahead < end_ahead:
+        prefetch(seats.rule, seats.state, np.intp(rows.indices[ahead]) * n_outputs)
+        ahead += 1
 
 
 @inlined_in_place
@@ -242,12 +251,6 @@ def _step_row(seats: Seats, rows: Rows, row: int, output: int, n_outputs: int) -
     for j in range(rows.indptr[row], rows.indptr[row + 1]):
         slot = np.intp(rows.indices[j]) * n_outputs + output
         each_lane(_step, (seats, output, slot, rows.values[j]))
-
-
-@inlined_in_place
-def _fetch_row(seats: Seats, rows: Rows, row: int, n_outputs: int) -> None:
-    for j in range(rows.indptr[row], rows.indptr[row + 1]):
-        prefetch(seats.rule, seats.state, np.intp(rows.indices[j]) * n_outputs)
 
 
 def _learn(
@@ -266,9 +269,8 @@ def _learn(
         each_lane(_see, (seats, folds[row]))
         if not _any(seats.work, SEES):
             continue
-        if far and place + 1 < len(order):
-            _fetch_row(seats, rows, order[place + 1], 1)
-        _score_row(seats, rows, row, 1)
+        following = order[place + 1] if far and place + 1 < len(order) else -1
+        _score_row(seats, rows, row, 1, following)
         each_lane(_take_slope, (seats, rows.y[row], importance))
         if judged:
             each_lane(_tally, (seats, rows.y[row], importance))
@@ -289,9 +291,8 @@ def _learn_classes(
         each_lane(_see, (seats, folds[row]))
         if not _any(seats.work, SEES):
             continue
-        if far and place + 1 < len(order):
-            _fetch_row(seats, rows, order[place + 1], n_outputs)
-        _score_row(seats, rows, row, n_outputs)
+        following = order[place + 1] if far and place + 1 < len(order) else -1
+        _score_row(seats, rows, row, n_outputs, following)
         label = int(rows.y[row])
         each_lane(_take_slopes, (seats, label, importance, scores, slopes))
         if judged:
@@ -308,7 +309,7 @@ def _judge(seats: Seats, rows: Rows, folds: Floats, n_outputs: int) -> None:
             continue
         each_lane(_be_judged, (seats, folds[row]))
         if _any(seats.work, SEES):
-            _score_row(seats, rows, row, 1)
+            _score_row(seats, rows, row, 1, -1)
             each_lane(_tally, (seats, rows.y[row], rows.importance[row]))
 
 
@@ -320,7 +321,7 @@ def _judge_classes(seats: Seats, rows: Rows, folds: Floats, n_outputs: int) -> N
             continue
         each_lane(_be_judged, (seats, folds[row]))
         if _any(seats.work, SEES):
-            _score_row(seats, rows, row, n_outputs)
+            _score_row(seats, rows, row, n_outputs, -1)
             label = int(rows.y[row])
             each_lane(_tally_classes, (seats, label, rows.importance[row], scores))
 
@@ -329,7 +330,7 @@ def _scores(seats: Seats, rows: Rows, out: Floats) -> None:
     """Write every row's scores, (row, output, lane)."""
     n_rows, n_outputs, _ = out.shape
     for row in range(n_rows):
-        _score_row(seats, rows, row, n_outputs)
+        _score_row(seats, rows, row, n_outputs, -1)
         for output in range(n_outputs):
             for lane in range(WIDTH):
                 out[row, output, lane] = seats.work[SCORE + PER_OUTPUT * output, lane]

@@ -1,5 +1,6 @@
 """`rarefy.sweep`: learn a whole grid of models, and judge them."""
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -62,11 +63,11 @@ def sweep(
         Seed of the folds (the first) and of the shuffling.
     fit_intercept, sample_weight : as in the estimators
     memory : int
-        How many bytes the models may take; if all together take more, they are learned in parts.
+        How many bytes the models that learn at a time may take.
     n_jobs : int, default: the number of cores
         How many threads are used. The results do not depend on it.
     progress : function
-        Called now and then with the share of the work that is done.
+        Called now and then, from these threads, with the share of the work that is done.
 
     Examples
     --------
@@ -83,8 +84,8 @@ def sweep(
     seeds = _checked_seeds(random_state, shuffle)
     check_flag("fit_intercept", fit_intercept)
     check_whole("memory", memory, 1, LARGEST_MEMORY)
-    if n_jobs is not None:
-        check_whole("n_jobs", n_jobs, 1, MOST_THREADS)
+    n_threads = (os.cpu_count() or 1) if n_jobs is None else n_jobs
+    check_whole("n_jobs", n_threads, 1, MOST_THREADS)
     if len(seeds) > 1:
         parameters["random_state"] = seeds
     setting = Setting(
@@ -104,7 +105,7 @@ def sweep(
         for model in models:
             model.classes_ = models[0].classes_
     contest = Contest(models, as_rows(X, y, importance), numbers, X.shape[1])
-    measures = contest.run(memory, n_jobs, progress or (lambda share: None))
+    measures = contest.run(memory, n_threads, progress or (lambda share: None))
     return Sweep(setting, points, measures)
 
 
