@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rarefy import __version__
 from rarefy.clock import Clock
 from rarefy.descriptions import built, described, is_known, name_of_rule
 from rarefy.errors import ConfigError, InputError
@@ -168,6 +169,7 @@ def save_model(path: str | Path, model: Model) -> None:
     packed = {name: _packed(array.astype(ARRAYS[name])) for name, array in arrays.items()}
     text = json.dumps(
         {
+            "rarefy": __version__,
             "task": {name: described(part) for name, part in model.task._asdict().items()},
             "classes": model.classes,
             "store": model.store,
@@ -237,6 +239,7 @@ def _parsed(data: bytes) -> Model:
     begin = len(MAGIC) + 8
     end = begin + int.from_bytes(data[len(MAGIC) : begin], "little")
     header = json.loads(data[begin:end])
+    header.pop("rarefy", None)  # which version wrote it, for whoever wants to know
     arrays = {}
     for name, (dtype, length) in header.pop("arrays").items():
         packed = np.frombuffer(data, dtype, length, end)
