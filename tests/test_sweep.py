@@ -206,14 +206,16 @@ def test_every_combination_is_a_point():
 
 
 def test_parameters_are_left_out_where_they_have_no_meaning():
-    rules = ["frda", "fobos", "ftrl", "truncated-gradient", "ogd", Frda(0.5)]
+    rules = ["frda", "sgft", "fobos", "ftrl", "truncated-gradient", "ogd", Frda(0.5)]
     parameters = {"schedule": "inv_t", "eta0": 0.1, "cumulative": True, "beta": 0.5, "l1": 0.2}
+    parameters |= {"basis": "feature"}
     names = {
         str(point["rule"]): set(point) - {"rule", "loss"}
         for point in grid(rules, "logistic", 1, parameters)
     }
     assert names == {
-        "frda": {"schedule", "eta0", "l1"},
+        "frda": {"schedule", "eta0", "l1", "basis"},
+        "sgft": {"schedule", "eta0", "cumulative", "l1"},
         "fobos": {"schedule", "eta0", "cumulative", "l1"},
         "ftrl": {"eta0", "beta", "l1"},
         "truncated-gradient": {"eta0", "l1"},

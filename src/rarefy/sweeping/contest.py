@@ -77,7 +77,7 @@ class Contest:
         if n_bytes > memory:
             raise ConfigError(
                 f"memory={memory}: eight models side by side with {self._n_features:,} features "
-                f"and the rule {type(largest.rule).__name__} take {n_bytes} bytes."
+                f"and the rule {type(largest.rule).__name__} take {n_bytes} bytes. Give that much."
             )
         return memory // max(n_bytes, 1)
 

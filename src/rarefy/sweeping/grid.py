@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rarefy.config import check_whole, choose, has_meaning, resolve
+from rarefy.config import UPDATE_BASED, check_whole, choose, has_meaning, resolve
 from rarefy.errors import ConfigError
 from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.losses import LOSSES, REGRESSION_LOSSES
@@ -84,6 +84,8 @@ def _is_meant(name: str, rule: Any, loss: str, only_rule: bool, only_loss: bool)
         return True
     if isinstance(rule, tuple):
         return name == "schedule"
+    if name == "basis" and rule in UPDATE_BASED:
+        return False
     return has_meaning(name, resolve(rule)[1])
 
 
