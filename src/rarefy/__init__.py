@@ -7,6 +7,7 @@ from rarefy.errors import ConfigError, DivergenceError, InputError, RarefyError
 
 if TYPE_CHECKING:
     from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
+    from rarefy.estimators.cv import SparseOnlineClassifierCV, SparseOnlineRegressorCV
     from rarefy.estimators.saving import load
     from rarefy.jit import helper
     from rarefy.readers import read
@@ -22,7 +23,9 @@ __all__ = [
     "InputError",
     "RarefyError",
     "SparseOnlineClassifier",
+    "SparseOnlineClassifierCV",
     "SparseOnlineRegressor",
+    "SparseOnlineRegressorCV",
     "helper",
     "load",
     "read",
@@ -34,7 +37,9 @@ __all__ = [
 # Imported when first used; the compiler and scikit-learn take most of the time of a start.
 _LATE = {
     "SparseOnlineClassifier": "rarefy.estimators",
+    "SparseOnlineClassifierCV": "rarefy.estimators.cv",
     "SparseOnlineRegressor": "rarefy.estimators",
+    "SparseOnlineRegressorCV": "rarefy.estimators.cv",
     "helper": "rarefy.jit",
     "load": "rarefy.estimators.saving",
     "read": "rarefy.readers",

@@ -79,7 +79,7 @@ class Sweep:
             known = ", ".join(name for name in HIGHER_IS_BETTER if name in self.by_fold)
             raise ConfigError(f"by={by!r}: one of {known} is expected.")
         sign = 1.0 if HIGHER_IS_BETTER[by] else -1.0
-        allowed = self._valid()[self._means["features"][self._valid()] <= max_features]
+        allowed = self._allowed(max_features)
         if len(allowed) == 0:
             raise ConfigError(
                 f"max_features={max_features}: no point of the grid keeps so few; the fewest are "
@@ -87,14 +87,17 @@ class Sweep:
             )
         return self._choice(allowed[np.argmax(sign * self._means[by][allowed])])
 
-    def one_standard_error(self) -> Choice:
-        """The point with the fewest weights among those within a standard error of the best."""
-        best = self.best().measures
+    def one_standard_error(self, *, max_features: float = math.inf) -> Choice:
+        """The point with the fewest weights among those within a standard error of the best.
+
+        All of them, the best too, keep so many features at most.
+        """
+        best = self.best(max_features=max_features).measures
         if math.isnan(best["standard_error"]):
             raise ConfigError("one_standard_error needs folds: give sweep a number of folds.")
-        valid = self._valid()
+        allowed = self._allowed(max_features)
         least = best[self.score] - best["standard_error"]
-        close = valid[self._means[self.score][valid] >= least]
+        close = allowed[self._means[self.score][allowed] >= least]
         order = np.lexsort((-self._means[self.score][close], self._means["weights"][close]))
         return self._choice(close[order[0]])
 
@@ -137,6 +140,11 @@ class Sweep:
                 "Try smaller eta0, or scale the features."
             )
         return valid
+
+    def _allowed(self, max_features: float) -> Any:
+        """The points that did not diverge and keep so many features at most."""
+        valid = self._valid()
+        return valid[self._means["features"][valid] <= max_features]
 
     def _choice(self, point: int) -> Choice:
         measures = {name: float(values[point]) for name, values in self._means.items()}
