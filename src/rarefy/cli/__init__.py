@@ -12,7 +12,9 @@ from rarefy import quick_start  # noqa: F401
 from rarefy.errors import RarefyError
 
 PROGRAM = "rarefy"
-COMMANDS = ("train", "predict", "evaluate", "inspect", "diff", "export", "completion")
+COMMANDS = (
+    "train", "sweep", "predict", "evaluate", "inspect", "diff", "export", "completion",
+)  # fmt: skip
 NO_MEMORY = "there is not enough memory; try fewer --bits, or a smaller --max-features."
 
 

@@ -15,6 +15,14 @@ from rarefy.sweeping.lanes import Lanes, Tallies, blocks_of
 from rarefy.weighting import PLAIN
 
 
+class MemoryTooSmallError(ConfigError):
+    """Not even eight models, which are learned together, fit; they take `n_bytes`."""
+
+    def __init__(self, message: str, n_bytes: int) -> None:
+        super().__init__(message)
+        self.n_bytes = n_bytes
+
+
 class Contest:
     """A lane for each model and fold; without folds, for each model.
 
@@ -78,9 +86,10 @@ class Contest:
                 first = self._lanes[of_seed[block[0]]]
                 n_bytes = Block.n_bytes(first, self._n_features, self._n_outputs)
                 if n_bytes > memory:
-                    raise ConfigError(
+                    raise MemoryTooSmallError(
                         f"memory={memory}: eight models of {type(first.rule).__name__} with "
-                        f"{self._n_features:,} features take {n_bytes}. Give at least that."
+                        f"{self._n_features:,} features take {n_bytes}. Give at least that.",
+                        n_bytes,
                     )
                 if n_bytes > free:
                     yield part

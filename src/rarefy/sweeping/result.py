@@ -53,10 +53,20 @@ class Sweep:
 
     @property
     def table(self) -> dict[str, list[Any]]:
-        """The columns by name; None where a parameter has no meaning for the rule."""
-        names = dict.fromkeys(name for point in self.points for name in point)
-        columns = {name: [point.get(name) for point in self.points] for name in names}
+        """The columns by name; None where a parameter has no meaning for the rule.
+
+        The parameter `loss` is called loss_function there; loss is what was measured.
+        """
+        points = [column_names(point) for point in self.points]
+        names = dict.fromkeys(name for point in points for name in point)
+        columns = {name: [point.get(name) for point in points] for name in names}
         return columns | {name: values.tolist() for name, values in self._means.items()}
+
+    @property
+    def varying(self) -> list[str]:
+        """The parameters that are not the same in all points."""
+        names = dict.fromkeys(name for point in self.points for name in point)
+        return [name for name in names if len({str(p.get(name)) for p in self.points}) > 1]
 
     def to_pandas(self) -> Any:
         """The table as a data frame."""
@@ -153,6 +163,11 @@ class Sweep:
     def __repr__(self) -> str:
         n_points, n_folds = self.by_fold["loss"].shape
         return f"<Sweep of {n_points} points, {n_folds} fold{'s' if n_folds > 1 else ''}>"
+
+
+def column_names(point: Point) -> Point:
+    """The point with the names that its parameters have in the table."""
+    return {"loss_function" if name == "loss" else name: value for name, value in point.items()}
 
 
 # The measures to choose by.
