@@ -306,6 +306,7 @@ def test_one_standard_error():
     """The error of the best is 0.01, and so 0.93 is good enough, which 300 weights have."""
     assert fared().best().measures["standard_error"] == pytest.approx(0.01)
     assert fared().one_standard_error().parameters["l1"] == 0.3
+    assert fared().one_standard_error(max_features=90).parameters["l1"] == 0.5
 
 
 def test_frontier():

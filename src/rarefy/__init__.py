@@ -7,6 +7,7 @@ from rarefy.errors import ConfigError, DivergenceError, InputError, RarefyError
 
 if TYPE_CHECKING:
     from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
+    from rarefy.estimators.cv import SparseOnlineClassifierCV, SparseOnlineRegressorCV
     from rarefy.estimators.saving import load
     from rarefy.flipping import flips
     from rarefy.jit import helper
@@ -23,7 +24,9 @@ __all__ = [
     "InputError",
     "RarefyError",
     "SparseOnlineClassifier",
+    "SparseOnlineClassifierCV",
     "SparseOnlineRegressor",
+    "SparseOnlineRegressorCV",
     "flips",
     "helper",
     "load",
@@ -36,7 +39,9 @@ __all__ = [
 # Imported when first used; the compiler and scikit-learn take most of the time of a start.
 _LATE = {
     "SparseOnlineClassifier": "rarefy.estimators",
+    "SparseOnlineClassifierCV": "rarefy.estimators.cv",
     "SparseOnlineRegressor": "rarefy.estimators",
+    "SparseOnlineRegressorCV": "rarefy.estimators.cv",
     "flips": "rarefy.flipping",
     "helper": "rarefy.jit",
     "load": "rarefy.estimators.saving",

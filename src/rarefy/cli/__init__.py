@@ -11,7 +11,10 @@ import click
 from rarefy.errors import RarefyError
 
 PROGRAM = "rarefy"
-COMMANDS = ("train", "predict", "evaluate", "inspect", "diff", "flips", "export", "completion")
+COMMANDS = (
+    *("train", "sweep", "predict", "evaluate", "inspect", "diff", "flips"),
+    *("export", "completion"),
+)
 NO_MEMORY = "there is not enough memory; try fewer --bits, or a smaller --max-features."
 
 

@@ -97,6 +97,11 @@ def stderr_is_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
+def can_draw() -> bool:
+    """Whether standard error is a terminal that understands control codes."""
+    return stderr_is_terminal() and os.environ.get("TERM", "").lower() not in NO_CONTROL_CODES
+
+
 def make_display(
     *, json: bool, quiet: bool, passes: int, regression: bool, holdout: bool
 ) -> Display:
@@ -105,7 +110,7 @@ def make_display(
         return Quiet()
     if json:
         return JsonLines()
-    if stderr_is_terminal() and os.environ.get("TERM", "").lower() not in NO_CONTROL_CODES:
+    if can_draw():
         from rarefy.cli.terminal import Terminal
 
         return Terminal(passes, regression, holdout)

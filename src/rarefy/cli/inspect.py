@@ -79,9 +79,9 @@ def inspect(
         else:
             show_explanation(model, explanation, top, output)
         return
-    order = _order(model.kept, sort, output)
+    order = order_of(model.kept, sort, output)
     if as_json:
-        features = [_feature(model, at) for at in order[:top].tolist()]
+        features = [feature_as_json(model, at) for at in order[:top].tolist()]
         click.echo(json.dumps({**description(model), "features": features}, indent=2))
     else:
         _show(model_path, model, order, top, sort, output)
@@ -104,7 +104,7 @@ def _class_number(model: Model, name: str) -> int:
     return model.classes.index(name)
 
 
-def _order(kept: Kept, sort: str, output: int | None) -> NDArray[np.int64]:
+def order_of(kept: Kept, sort: str, output: int | None) -> NDArray[np.int64]:
     """The positions of the weights to show."""
     sort_keys = SORT_KEYS[sort](kept)
     if sort_keys is None:
@@ -122,7 +122,7 @@ def _name(kept: Kept, at: int) -> str:
     return str(kept.keys[at]) if kept.names is None else kept.names[at]
 
 
-def _feature(model: Model, at: int) -> dict[str, Any]:
+def feature_as_json(model: Model, at: int) -> dict[str, Any]:
     kept = model.kept
     several = {"class": model.classes[kept.outputs[at]]} if len(model.intercepts) > 1 else {}
     return {

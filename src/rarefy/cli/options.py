@@ -1,5 +1,7 @@
 """Options that several commands have, and what all of them report."""
 
+import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +22,41 @@ class Names(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: Any, context: Any) -> tuple[str, ...]:
         return value if isinstance(value, tuple) else tuple(value.split(","))
+
+
+class Several(click.ParamType):  # type: ignore[type-arg]
+    """Values of one type with commas between them."""
+
+    def __init__(self, of: click.ParamType) -> None:  # type: ignore[type-arg]
+        self.of = of
+        self.name = f"{of.name},..."
+
+    def convert(self, value: Any, param: Any, context: Any) -> list[Any]:
+        parts = value if isinstance(value, list) else value.split(",")
+        return [self.of.convert(part, param, context) for part in parts]
+
+
+UNITS = ("", "k", "M", "G", "T")
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """A number of bytes, as in 500MB or 4GB."""
+
+    name = "SIZE"
+
+    def convert(self, value: Any, param: Any, context: Any) -> int:
+        if isinstance(value, int):
+            return value
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMGT]?)B?", value)
+        if found is None:
+            self.fail(f"{value!r}: a size such as 500MB or 4GB is expected.", param, context)
+        return int(float(found[1]) * 1000 ** UNITS.index(found[2]))
+
+    @staticmethod
+    def written(n_bytes: int) -> str:
+        """As a user would write it, rounded up."""
+        scale = min((len(str(n_bytes)) - 1) // 3, len(UNITS) - 1)
+        return f"{math.ceil(100 * n_bytes / 1000**scale) / 100:g}{UNITS[scale]}B"
 
 
 def options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -20,12 +20,15 @@ from rarefy.stream import StreamModel
 from rarefy.weighting import Weighting
 
 
-def _has_probabilities(estimator: "SparseOnlineClassifier") -> bool:
-    if estimator.loss in LOSSES_WITH_PROBABILITIES:
+def check_probabilities(loss: Any) -> bool:
+    """True; a loss without probabilities is an error that `available_if` understands."""
+    if loss in LOSSES_WITH_PROBABILITIES:
         return True
-    raise AttributeError(
-        f"predict_proba needs loss='logistic' or 'modified_huber', not {estimator.loss!r}."
-    )
+    raise AttributeError(f"predict_proba needs loss='logistic' or 'modified_huber', not {loss!r}.")
+
+
+def _has_probabilities(estimator: "SparseOnlineClassifier") -> bool:
+    return check_probabilities(estimator.loss)
 
 
 class SparseOnlineClassifier(ClassifierMixin, SparseOnline):

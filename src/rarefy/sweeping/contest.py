@@ -17,6 +17,14 @@ from rarefy.sweeping.lanes import Lanes, Tallies, blocks_of
 from rarefy.weighting import PLAIN
 
 
+class MemoryTooSmallError(ConfigError):
+    """Not even eight models, which are learned together, fit; they take `n_bytes`."""
+
+    def __init__(self, message: str, n_bytes: int) -> None:
+        super().__init__(message)
+        self.n_bytes = n_bytes
+
+
 class Contest:
     """A lane for each model and fold; without folds, for each model.
 
@@ -75,9 +83,10 @@ class Contest:
         largest = max(self._lanes, key=lambda lane: len(lane.rule.state_fields))
         n_bytes = Block.n_bytes(largest, self._n_features, self._n_outputs)
         if n_bytes > memory:
-            raise ConfigError(
+            raise MemoryTooSmallError(
                 f"memory={memory}: eight models side by side with {self._n_features:,} features "
-                f"and the rule {type(largest.rule).__name__} take {n_bytes} bytes. Give that much."
+                f"and the rule {type(largest.rule).__name__} take {n_bytes} bytes. Give that much.",
+                n_bytes,
             )
         return memory // max(n_bytes, 1)
 

@@ -16,7 +16,7 @@ Point = dict[str, Any]
 # The default values of l1: from a thousandth of the rule's own default to a hundred times that.
 L1_DECADES = (-3.0, 2.0)
 OF_THE_LOSS = ("epsilon", "quantile", "multiclass")
-NOT_IN_A_GRID = ("passes", "shuffle", "fit_intercept", "n_features")
+NOT_IN_A_GRID = ("passes", "shuffle", "fit_intercept", "n_features", "refit", "refit_l2")
 
 
 def estimator_class(loss: Any) -> Any:

@@ -1,5 +1,6 @@
-"""The picture of a sweep: what accuracy costs in weights."""
+"""The pictures of a sweep: what accuracy costs in weights, and how it depends on l1."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from rarefy.errors import ConfigError
@@ -23,8 +24,7 @@ def draw(sweep: "Sweep", axes: Any = None) -> Any:
         frontier = [choice.measures for choice in sweep.frontier(rule)]
         kept = [measures["weights"] for measures in frontier]
         scores = [measures[sweep.score] for measures in frontier]
-        name = rule if isinstance(rule, str) else getattr(rule, "__name__", str(rule))
-        (line,) = axes.plot(kept, scores, "-o", markersize=4, label=name)
+        (line,) = axes.plot(kept, scores, "-o", markersize=4, label=_name(rule))
         errors = [measures["standard_error"] for measures in frontier]
         axes.errorbar(kept, scores, errors, color=line.get_color(), alpha=0.3, linestyle="none")
         own = [i for i, other in enumerate(table["rule"]) if other == rule]
@@ -40,3 +40,38 @@ def draw(sweep: "Sweep", axes: Any = None) -> Any:
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     return axes
+
+
+def draw_by_l1(sweep: "Sweep", axes: Any) -> None:
+    """The score against l1, a line for each rule and q; of several points there, the best."""
+    lines: dict[str, dict[float, tuple[float, float]]] = {}
+    table = sweep.table
+    for i, point in enumerate(sweep.points):
+        score = table[sweep.score][i]
+        if "l1" not in point or math.isnan(score):
+            continue
+        name = _name(point["rule"]) + (f", q = {point['q']:g}" if "q" in point else "")
+        line = lines.setdefault(name, {})
+        line[point["l1"]] = max(
+            line.get(point["l1"], (-math.inf, 0.0)), (score, table["standard_error"][i])
+        )
+    for name, line in lines.items():
+        l1s = sorted(line)
+        scores, errors = zip(*(line[l1] for l1 in l1s), strict=True)
+        axes.errorbar(l1s, scores, errors, fmt="-o", markersize=4, capsize=2, label=name)
+    _log_scale(axes, {l1 for line in lines.values() for l1 in line})
+    axes.set(xlabel="l1 (log scale)", ylabel=LABELS[sweep.score])
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+
+
+def _log_scale(axes: Any, l1s: set[float]) -> None:
+    """A logarithmic axis, with a place for zero where that is needed."""
+    if 0.0 in l1s:
+        axes.set_xscale("symlog", linthresh=min(l1s - {0.0}, default=1.0))
+    else:
+        axes.set_xscale("log")
+
+
+def _name(rule: Any) -> str:
+    return rule if isinstance(rule, str) else getattr(rule, "__name__", str(rule))

@@ -53,10 +53,20 @@ class Sweep:
 
     @property
     def table(self) -> dict[str, list[Any]]:
-        """The columns by name; None where a parameter has no meaning for the rule."""
-        names = dict.fromkeys(name for point in self.points for name in point)
-        columns = {name: [point.get(name) for point in self.points] for name in names}
+        """The columns by name; None where a parameter has no meaning for the rule.
+
+        The parameter `loss` is called loss_function there; loss is what was measured.
+        """
+        points = [column_names(point) for point in self.points]
+        names = dict.fromkeys(name for point in points for name in point)
+        columns = {name: [point.get(name) for point in points] for name in names}
         return columns | {name: values.tolist() for name, values in self._means.items()}
+
+    @property
+    def varying(self) -> list[str]:
+        """The parameters that are not the same in all points."""
+        names = dict.fromkeys(name for point in self.points for name in point)
+        return [name for name in names if len({str(p.get(name)) for p in self.points}) > 1]
 
     def to_pandas(self) -> Any:
         """The table as a data frame."""
@@ -79,7 +89,7 @@ class Sweep:
             known = ", ".join(name for name in HIGHER_IS_BETTER if name in self.by_fold)
             raise ConfigError(f"by={by!r}: one of {known} is expected.")
         sign = 1.0 if HIGHER_IS_BETTER[by] else -1.0
-        allowed = self._valid()[self._means["features"][self._valid()] <= max_features]
+        allowed = self._allowed(max_features)
         if len(allowed) == 0:
             raise ConfigError(
                 f"max_features={max_features}: no point of the grid keeps so few; the fewest are "
@@ -87,14 +97,17 @@ class Sweep:
             )
         return self._choice(allowed[np.argmax(sign * self._means[by][allowed])])
 
-    def one_standard_error(self) -> Choice:
-        """The point with the fewest weights among those within a standard error of the best."""
-        best = self.best().measures
+    def one_standard_error(self, *, max_features: float = math.inf) -> Choice:
+        """The point with the fewest weights among those within a standard error of the best.
+
+        All of them, the best too, keep so many features at most.
+        """
+        best = self.best(max_features=max_features).measures
         if math.isnan(best["standard_error"]):
             raise ConfigError("one_standard_error needs folds: give sweep a number of folds.")
-        valid = self._valid()
+        allowed = self._allowed(max_features)
         least = best[self.score] - best["standard_error"]
-        close = valid[self._means[self.score][valid] >= least]
+        close = allowed[self._means[self.score][allowed] >= least]
         order = np.lexsort((-self._means[self.score][close], self._means["weights"][close]))
         return self._choice(close[order[0]])
 
@@ -138,6 +151,11 @@ class Sweep:
             )
         return valid
 
+    def _allowed(self, max_features: float) -> Any:
+        """The points that did not diverge and keep so many features at most."""
+        valid = self._valid()
+        return valid[self._means["features"][valid] <= max_features]
+
     def _choice(self, point: int) -> Choice:
         measures = {name: float(values[point]) for name, values in self._means.items()}
         return Choice(self.points[point], measures)
@@ -145,6 +163,11 @@ class Sweep:
     def __repr__(self) -> str:
         n_points, n_folds = self.by_fold["loss"].shape
         return f"<Sweep of {n_points} points, {n_folds} fold{'s' if n_folds > 1 else ''}>"
+
+
+def column_names(point: Point) -> Point:
+    """The point with the names that its parameters have in the table."""
+    return {"loss_function" if name == "loss" else name: value for name, value in point.items()}
 
 
 # The measures to choose by.

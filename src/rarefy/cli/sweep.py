@@ -1,0 +1,283 @@
+"""`rarefy sweep`."""
+
+import csv
+import json
+import math
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rarefy.cli.display import Quiet
+from rarefy.cli.inspect import feature_as_json, order_of
+from rarefy.cli.interrupts import EXIT_CODE
+from rarefy.cli.options import (
+    FILE,
+    READING,
+    Several,
+    Size,
+    column_options,
+    format_options,
+    options,
+    report_bad_lines,
+)
+from rarefy.cli.plan import OF_RULE, new_plan
+from rarefy.cli.progress import Silent, make_progress
+from rarefy.cli.sweep_rows import RowsInMemory, read_rows
+from rarefy.cli.sweep_view import MODEL, REPORT, TABLE, choices_as_json, facts_of, show
+from rarefy.cli.tables import visible
+from rarefy.cli.texts import count, size
+from rarefy.cli.train import carry_out, train
+from rarefy.errors import InputError
+from rarefy.intensity import Basis
+from rarefy.losses import LOSSES, REGRESSION_LOSSES
+from rarefy.model_file import check_place, load_model
+from rarefy.multiclass import MULTICLASS
+from rarefy.replacing import replacing
+from rarefy.rules import ALIASES, RULES
+from rarefy.schedules import SCHEDULES
+
+FEATURES_IN_REPORT = 100
+NUMBERS = Several(click.FLOAT)
+
+grid_options = options(
+    click.option(
+        "--rule",
+        type=Several(click.Choice([*RULES, *ALIASES])),
+        metavar="RULE,...",
+        help=f"{', '.join([*RULES, *ALIASES])}. Default: frda, or adagrad-fobos for regression.",
+    ),
+    click.option("--l1", type=NUMBERS, help="More of it, fewer weights."),
+    click.option(
+        "--n-l1",
+        type=click.IntRange(1),
+        default=30,
+        show_default=True,
+        help="How many values of l1 to try if none is given.",
+    ),
+    click.option("--l2", type=NUMBERS),
+    click.option("--q", type=NUMBERS, help="Norm of the feature-aware penalty: 1, 2, inf, ..."),
+    click.option("--basis", type=Several(click.Choice([basis.name.lower() for basis in Basis]))),
+    click.option("--cap", type=NUMBERS, help="Upper bound of that norm."),
+    click.option("--eta0", type=NUMBERS, help="The first step."),
+    click.option("--beta", type=NUMBERS),
+    click.option("--schedule", type=Several(click.Choice(list(SCHEDULES)))),
+    click.option("--truncate-every", type=Several(click.INT)),
+    click.option("--threshold", type=NUMBERS),
+    click.option("--cumulative", is_flag=True, help="Cumulative penalty (fobos, fr-comid)."),
+)
+
+
+@click.command()
+@click.argument("data", nargs=-1, required=True, type=FILE)
+@format_options
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    required=True,
+    help="Folder to write to; made if it is not there.",
+)
+@column_options
+@click.option("--loss", type=click.Choice(list(LOSSES)), default="logistic", show_default=True)
+@click.option("--epsilon", type=float, help="Of huber and epsilon_insensitive.")
+@click.option("--quantile", type=float, help="Of the quantile loss.")
+@click.option("--multiclass", type=click.Choice(MULTICLASS), default="auto", show_default=True)
+@grid_options
+@click.option("--no-intercept", is_flag=True)
+@click.option("--folds", type=click.IntRange(2), default=10, show_default=True)
+@click.option("--passes", type=click.IntRange(1), default=20, show_default=True)
+@click.option(
+    "--choose",
+    type=click.Choice(["best", "one-standard-error"]),
+    default="best",
+    show_default=True,
+    help="The best score, or the fewest weights within a standard error of it.",
+)
+@click.option(
+    "--max-features", type=click.IntRange(1), help="Choose a model that keeps no more features."
+)
+@click.option(
+    "--refit", is_flag=True, help="Learn the weights of the chosen model again, without l1."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the folds.")
+@click.option(
+    "--memory",
+    type=Size(),
+    default="4GB",
+    show_default=True,
+    help="What rows and models may take; models that do not fit are learned one part at a time.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
+@click.option("--quiet", is_flag=True, help="Say nothing unless something is wrong.")
+def sweep(folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any) -> None:
+    """Learn a model from DATA for every combination of parameters, and keep the one that does best.
+
+    Options with commas take several values. Every combination is judged by cross-validation, all
+    of them from one reading of DATA, whose rows have to fit memory. DIR gets table.csv, with a row
+    for every combination; report.html, with pictures; and best.model, which has learned all rows.
+
+    \b
+    Example:
+      rarefy sweep reviews.svm.gz -o reviews --rule frda --n-l1 8 --folds 3 --passes 2
+    """
+    if as_json and quiet:
+        raise click.UsageError("choose between --json and --quiet.")
+    if asked["rule"] is None:
+        asked["rule"] = ["adagrad-fobos" if asked["loss"] in REGRESSION_LOSSES else "frda"]
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name in (TABLE, MODEL, REPORT):
+        check_place(os.path.join(folder, name))
+    start = time.perf_counter()
+    with make_progress(silent=as_json or quiet) as progress:
+        try:
+            rows, found = _swept(asked, memory, progress)
+        except KeyboardInterrupt:
+            progress.say("Interrupted before there was a result.")
+            raise click.exceptions.Exit(EXIT_CODE) from None
+        _write_table(os.path.join(folder, TABLE), found.table)
+        choices = _choices(found, asked["max_features"])
+        chosen = _label(asked["choose"], asked["max_features"])
+        _learn_best(asked, choices[chosen], os.path.join(folder, MODEL), progress)
+        facts = facts_of(asked, rows, found, time.perf_counter() - start)
+        progress.stage("Writing the report")
+        _write_report(folder, found, facts, choices, chosen)
+    if as_json:
+        click.echo(
+            json.dumps(choices_as_json(folder, rows, choices, chosen), allow_nan=False, indent=2)
+        )
+    elif not quiet:
+        show(folder, found, facts, choices, chosen)
+
+
+def _swept(asked: dict[str, Any], memory: int, progress: Silent) -> tuple[RowsInMemory, Any]:
+    """Read all rows, and judge the grid by them."""
+    from rarefy.sweeping.contest import MemoryTooSmallError
+    from rarefy.sweeping.grid import estimator_class, grid
+    from rarefy.sweeping.run import sweep as sweep_rows
+
+    rule, loss, n_l1 = asked["rule"], asked["loss"], asked["n_l1"]
+    of_any_point = _for_training(asked, {"rule": rule[0], "loss": loss}, MODEL)
+    plan = new_plan(**{**of_any_point, "names": False})
+    parameters = _parameters(asked)
+    points = grid(rule, loss, n_l1, parameters)
+    for point in points:
+        estimator_class(loss)(**point, refit=asked["refit"])._check_parameters()
+    reader = plan.run.reader
+    if not reader.can_be_read_again:
+        raise InputError(
+            "a sweep reads the data twice, and standard input or a pipe can be read only once: "
+            "name files."
+        )
+    progress.stage(f"Reading {visible(' '.join(reader.files))}")
+    try:
+        rows = read_rows(plan.run, memory, progress.advance)
+    finally:
+        report_bad_lines(reader)
+    n_models = len(points) * asked["folds"]
+    progress.stage(f"Learning {count(n_models)} models: {count(len(points))} points of the grid")
+    try:
+        found = sweep_rows(
+            rows.X,
+            rows.y,
+            rule=rule,
+            loss=loss,
+            n_l1=n_l1,
+            folds=asked["folds"],
+            passes=asked["passes"],
+            random_state=asked["seed"],
+            fit_intercept=not asked["no_intercept"],
+            sample_weight=rows.importance,
+            memory=max(memory - rows.n_bytes, 1),
+            progress=progress.advance,
+            **parameters,
+        )
+    except MemoryTooSmallError as error:
+        needed = rows.n_bytes + error.n_bytes
+        raise InputError(
+            f"the rows need {size(rows.n_bytes)} of memory, eight models at a time "
+            f"{size(error.n_bytes)} more, and {size(memory)} may be taken: allow at least "
+            f"{Size.written(needed)} by --memory."
+        ) from error
+    return rows, found
+
+
+def _parameters(asked: dict[str, Any]) -> dict[str, Any]:
+    """Those of the grid; None stands for the default."""
+    return {
+        **{name: asked[name] for name in (*OF_RULE, "epsilon", "quantile")},
+        "cumulative": asked["cumulative"] or None,
+        "multiclass": None if asked["multiclass"] == "auto" else asked["multiclass"],
+    }
+
+
+def _for_training(asked: dict[str, Any], point: dict[str, Any], path: str) -> dict[str, Any]:
+    """The options of `rarefy train` that learn a point of the grid."""
+    return {
+        **train.make_context("train", []).params,
+        **{name: asked[name] for name in (*READING, "data", "no_intercept", "passes", "refit")},
+        "model_path": path,
+        "epsilon": asked["epsilon"],
+        "quantile": asked["quantile"],
+        **point,
+    }
+
+
+def _label(choose: str, max_features: int | None) -> str:
+    name = choose.replace("-", " ")
+    return name if max_features is None else f"{name}, at most {count(max_features)} features"
+
+
+def _choices(found: Any, max_features: int | None) -> dict[str, Any]:
+    """By what they are called; those with few features only if that is asked for."""
+    choices = {}
+    for most in dict.fromkeys((None, max_features)):
+        limit = math.inf if most is None else most
+        choices[_label("best", most)] = found.best(max_features=limit)
+        choices[_label("one-standard-error", most)] = found.one_standard_error(max_features=limit)
+    return choices
+
+
+class _Training(Quiet):
+    """Shows how far the last stage is."""
+
+    def __init__(self, progress: Silent) -> None:
+        self._progress = progress
+
+    def advance(self, share: float | None, examples: int) -> None:
+        self._progress.advance(math.nan if share is None else share)
+
+    def say(self, message: str) -> None:
+        self._progress.say(message)
+
+
+def _learn_best(asked: dict[str, Any], choice: Any, path: str, progress: Silent) -> None:
+    progress.stage(f"Learning {visible(path)}")
+    plan = new_plan(**_for_training(asked, choice.parameters, path))
+    carry_out(plan, _Training(progress))
+
+
+def _write_table(path: str, table: dict[str, list[Any]]) -> None:
+    with replacing(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(table)
+        writer.writerows(zip(*table.values(), strict=True))
+
+
+def _write_report(
+    folder: str, found: Any, facts: dict[str, str], choices: dict[str, Any], chosen: str
+) -> None:
+    from rarefy.sweeping.report import report
+
+    model = load_model(os.path.join(folder, MODEL))
+    strongest = order_of(model.kept, "weight", None)[:FEATURES_IN_REPORT]
+    features = [feature_as_json(model, at) for at in strongest.tolist()]
+    for feature in features:
+        del feature["key"]
+    facts = {**facts, "weights of best.model": f"{len(model.kept.weights):,}"}
+    with replacing(os.path.join(folder, REPORT), "w", encoding="utf-8") as file:
+        file.write(report(found, facts, choices, chosen, features))
