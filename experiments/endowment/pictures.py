@@ -21,11 +21,13 @@ STYLE: Any = {
     "axes.grid": True,
     "grid.color": "#EEEEEE",
     "legend.frameon": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "rarefy",  # the same numbers give the same file
 }
 
 
 def save(figure: Figure, file: Path) -> None:
-    figure.savefig(file, dpi=100, format="png")
+    figure.savefig(file, format="svg", metadata={"Date": None})
 
 
 def draw_curves(all_curves: list[Curves], file: Path) -> None:

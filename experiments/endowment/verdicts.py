@@ -51,7 +51,7 @@ class Tally(NamedTuple):
         if better == n:
             return "holds"
         if worse == 0:
-            return "holds mostly" if 2 * better >= n else "cannot be told"
+            return "holds mostly" if 2 * better >= n else "mostly undecided"
         against = {c.dataset: None for c in self.comparisons if c.sign == -self.wanted}
         word = "holds in part" if better > worse else "does not hold"
         return f"{word}; against it: {', '.join(against)}"
