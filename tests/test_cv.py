@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -82,7 +84,7 @@ def test_one_standard_error_and_few_features():
 
 
 def test_lists_span_the_grid():
-    model = fitted(rule=["frda", "fobos"], q=[1, 2], l1=[1e-3, 1e-2])
+    model = fitted(rule=["frda", "fobos"], q=[1, inf], l1=[1e-3, 1e-2])
     assert len(model.sweep_.points) == 2 * 2 + 2  # fobos has no q
     assert type(model.best_estimator_) is SparseOnlineClassifier
     assert len(fitted(l1=None, n_l1=3).sweep_.points) == 3

@@ -53,6 +53,8 @@ def _put_together(parts: list[list[Any]]) -> RowsInMemory:
         part[1] = np.searchsorted(keys, part[1]).astype(np.int32)
     lengths, indices, values, y, importance = (_taken(parts) for _ in range(5))
     indptr = np.append(0, np.cumsum(lengths))
+    if indptr[-1] <= np.iinfo(np.int32).max:  # else SciPy makes the indices 64 bits wide, too
+        indptr = indptr.astype(np.int32)
     X = sparse.csr_array((values, indices, indptr), shape=(len(y), len(keys)))
     X.sort_indices()
     return RowsInMemory(X, y, importance)

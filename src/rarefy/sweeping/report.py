@@ -31,7 +31,7 @@ def report(
     table = sweep.table
     points = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
     of_choices = {
-        name: {**column_names(choice.parameters), **choice.measures}
+        name: {**dict.fromkeys(table), **column_names(choice.parameters), **choice.measures}
         for name, choice in choices.items()
     }
     template = Template(files("rarefy.sweeping").joinpath("report.html").read_text("utf-8"))
@@ -43,7 +43,7 @@ def report(
             lambda row: row["choice"] == chosen,
         ),
         pictures=_pictures(sweep),
-        points=_table(points, lambda row: row == dict.fromkeys(table) | of_choices[chosen]),
+        points=_table(points, lambda row: row == of_choices[chosen]),
         features=_table(features),
     )
 
