@@ -1,4 +1,4 @@
-"""The data sets, with rows of unit length as those of the thesis have."""
+"""The data sets, with rows of unit length."""
 
 import lzma
 from collections.abc import Callable, Iterable
@@ -13,7 +13,7 @@ from sklearn.preprocessing import normalize
 
 from benchmarks.data import REAL_DATA
 
-# The two classes of news20.binary (Keerthi and DeCoste, 2005).
+# How the two classes of news20.binary are described; the file itself is not at hand.
 FIRST_CLASS_OF_NEWS = ("comp.", "sci.", "misc.forsale")
 
 
