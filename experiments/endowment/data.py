@@ -78,7 +78,7 @@ def criteo() -> tuple[Any, NDArray[Any]]:
 
 SOURCES = {
     "news20": Source(
-        "20newsgroups", "20 Newsgroups, the two classes of the thesis's news20; other words", news20
+        "20newsgroups", "20 Newsgroups in two classes, for the thesis's news20", news20
     ),
     "rcv1": Source("rcv1-small", "1,500 rows of the 697,641 of the thesis's rcv1", rcv1),
     "a9a": Source("a9a", "UCI Adult, binarised", lambda: words("a9a", "a9a.svm.xz")),
