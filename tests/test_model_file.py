@@ -766,6 +766,15 @@ class TestFull:
         refused(path, with_header(header, parts_of(full)[1]), "damaged")
 
 
+@pytest.mark.parametrize("dtype", ["<,8", "O", "<f4", ">i8", "S8", "i8,i8", "", None, 8, ["<i8"]])
+def test_numbers_that_are_none(path, dtype):
+    save_model(path, model())
+    header, payload = parts_of(path.read_bytes())
+    for array in header["arrays"]:
+        arrays = {**header["arrays"], array: [dtype, header["arrays"][array][1]]}
+        refused(path, with_header({**header, "arrays": arrays}, payload), "damaged")
+
+
 def test_a_rule_that_is_not_known_here(path):
     """A model with state needs it, and a slim one does not."""
     learned = learned_from(path.with_name("examples"), {"kind": "table"}, NUMBERED * 3)

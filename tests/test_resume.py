@@ -217,7 +217,7 @@ def test_any_stops(name, stops, block_sizes):
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     rule=st.sampled_from(list(RULES)),
     store=st.sampled_from(list(STORES)),
@@ -228,8 +228,9 @@ def test_any_stops(name, stops, block_sizes):
     block_sizes=st.lists(st.sampled_from([None, 300, 1111, 4000]), min_size=1, max_size=4),
 )
 def test_any_stops_of_anything(rule, store, kind, passes, holdout, stops, block_sizes):
+    classes = ("--classes", "0,1,2,3") if kind == "multiclass" else ()
     arguments = (f"{kind}.svm", *loss_options(kind), *rule_options(rule), *STORES[store],
-                 "--passes", str(passes), *holdout)  # fmt: skip
+                 "--passes", str(passes), *holdout, *classes)  # fmt: skip
     assert_stops_leave_no_trace(arguments, *stops, block_sizes=tuple(block_sizes))
 
 

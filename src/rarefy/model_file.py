@@ -52,6 +52,7 @@ KEPT_ARRAYS = {
 }
 ARRAYS = {**KEPT_ARRAYS, **STATE_ARRAYS, "intercept_state": "<f8"}
 LABEL_TYPES = ("int64", "uint64", "float64", "bool", "str", "object")  # of matrices' labels
+PACKED = ("<f8", *(f"{'|' if n == 1 else '<'}{kind}{n}" for kind in "iu" for n in (1, 2, 4, 8)))
 CLOCK_FIELDS = Clock._fields[1:]  # without the schedule
 NOTHING_KEPT = Kept(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0), None, None)
 
@@ -242,6 +243,8 @@ def _parsed(data: bytes) -> Model:
     header.pop("rarefy", None)  # which version wrote it, for whoever wants to know
     arrays = {}
     for name, (dtype, length) in header.pop("arrays").items():
+        if dtype not in PACKED:
+            raise ValueError("there are no such numbers")
         packed = np.frombuffer(data, dtype, length, end)
         arrays[name] = packed.astype(ARRAYS[name], casting="same_kind")
         end += packed.nbytes
