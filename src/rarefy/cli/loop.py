@@ -69,7 +69,7 @@ class Loop:
         moment, first = self._moment(), self._first
         return {
             "examples": moment.examples,
-            "passes": self.run.passes,
+            "passes": min(self.run.place.pass_number, self.run.passes),
             "loss": _ratio(moment.loss, moment.weight),
             "accuracy": self._accuracy(moment.right, moment.weight),
             "kept": self.model.learner.n_nonzero(),
