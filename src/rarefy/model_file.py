@@ -144,7 +144,7 @@ def model_of(
         parameters,
         learner.t,
         tuple(learner.progress.tolist()),
-        model.kept(),
+        model.kept() if slim else NOTHING_KEPT,  # it follows from the state
         run,
         state,
         () if slim else learner.clock[1:],
