@@ -88,6 +88,8 @@ def lanes_of(rule: str, loss, **more) -> list[Lane]:
     found = []
     for i, l1 in enumerate(L1S):
         own = {} if rule in ("ogd", "rounding") else {"l1": l1}
+        if rule == "ftrl":  # acts once, and not in every round
+            own = {"l1": 100.0 * l1}
         if rule in ("rounding", "truncated-gradient"):
             own |= {"threshold": 10.0 * l1, "truncate_every": 3 + i}
         made = make_rule(rule, eta0=0.05 * (i + 1), **own, **more)
