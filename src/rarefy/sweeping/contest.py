@@ -145,27 +145,31 @@ class Contest:
 
 
 class _Progress:
-    """Adds up what the threads have done; when it is left, they stop."""
+    """Adds up what the threads have done; when it is left, or an error occurs, all of them stop."""
 
     def __init__(self, total: int, on_progress: Callable[[float], None]) -> None:
         self._total = total
         self._on_progress = on_progress
         self._done = 0
-        self._is_over = False
+        self._end: BaseException | None = None
         self._lock = Lock()
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *error: object) -> None:
-        self._is_over = True
+        self._end = self._end or CancelledError()
 
     def add(self, n_lanes: int) -> None:
         with self._lock:
-            if self._is_over:
-                raise CancelledError
+            if self._end is not None:
+                raise self._end
             self._done += n_lanes
-            self._on_progress(self._done / self._total)
+            try:
+                self._on_progress(self._done / self._total)
+            except BaseException as error:
+                self._end = error
+                raise
 
 
 def compacted(rows: Rows, n_columns: int) -> tuple[Rows, int]:
