@@ -50,6 +50,7 @@ class Learner:
         n_intercept_fields = len(self.intercept_rule.state_fields)
         self.intercept_state = new_state(n_intercept_fields, n_outputs if fit_intercept else 0)
         self.progress = np.zeros(3)  # weighted: losses, examples, right answers
+        self.found: dict[str, Any] = {}  # parameters that learning has settled
 
     @property
     def t(self) -> int:
@@ -61,6 +62,10 @@ class Learner:
         """Mean loss of the predictions that were made just before each example was learned."""
         total, weight, _ = self.progress
         return float(total / weight) if weight else 0.0
+
+    def settled(self) -> "Learner":
+        """The learner whose parameters are known, for good: this one."""
+        return self
 
     def grow(self, n_features: int) -> None:
         """Make room for more columns, which start at weight zero."""
@@ -232,6 +237,7 @@ class Learner:
         other.intercept_state[:, 0] = intercepts
         other.clock = other.clock._replace(t=self.clock.t)
         other.progress[:] = self.progress
+        other.found = self.found
         return other
 
     def weights(self) -> Any:

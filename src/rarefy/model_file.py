@@ -130,6 +130,7 @@ def model_of(
     slim: bool = False,
 ) -> Model:
     """What is to be kept of a model that has learned."""
+    model = model.settled()
     learner = model.learner
     state = None
     if not slim:
@@ -141,7 +142,7 @@ def model_of(
         model.store.settings(),
         model.reading,
         tuple(learner.intercept().tolist()),
-        parameters,
+        {**parameters, **learner.found},
         learner.t,
         tuple(learner.progress.tolist()),
         model.kept() if slim else NOTHING_KEPT,  # it follows from the state

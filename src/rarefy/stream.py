@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ from rarefy.readers.columns import Columns
 from rarefy.row_cache import prepared_ahead
 from rarefy.run import Run
 from rarefy.stores import Kept, Prepared, Store
+from rarefy.tuning import new_learner
+from rarefy.tuning.space import Space
 from rarefy.weighting import PLAIN, Weighting
 
 Floats = NDArray[np.float64]
@@ -90,6 +93,16 @@ class StreamModel:
         """Take over what was learned elsewhere."""
         self._learner = learner
 
+    def settled(self) -> "StreamModel":
+        """The model with the parameters that learning has found so far, for good."""
+        if not isinstance(self.task.rule, Space):
+            return self
+        model = copy(self)
+        learner = self.learner.settled()
+        model.adopt(learner)
+        model.task = self.task._replace(rule=learner.rule, schedule=learner.clock.schedule)
+        return model
+
     @property
     def t(self) -> int:
         """How many examples have been learned."""
@@ -99,7 +112,7 @@ class StreamModel:
         """The learner, now that it is known how many classes there are."""
         rule, schedule, loss, multiclass, fit_intercept, weighting = self.task
         n_outputs = len(self.classes) if len(self.classes) > 2 else 1
-        self._learner = Learner(
+        self._learner = new_learner(
             rule,
             schedule,
             loss if n_outputs == 1 else multiclass_loss(multiclass, loss),

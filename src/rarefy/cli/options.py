@@ -12,6 +12,7 @@ from rarefy.readers import BAD_LINES, Reader
 from rarefy.readers.formats import FORMATS
 from rarefy.rules import ALIASES, RULES
 from rarefy.schedules import SCHEDULES
+from rarefy.tuning.space import AUTO
 from rarefy.weighting import ENDOWMENTS, UPDATES
 
 
@@ -22,6 +23,15 @@ class Names(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: Any, context: Any) -> tuple[str, ...]:
         return value if isinstance(value, tuple) else tuple(value.split(","))
+
+
+class NumberOrAuto(click.ParamType):  # type: ignore[type-arg]
+    """A number, or what leaves it to be found."""
+
+    name = "NUMBER|auto"
+
+    def convert(self, value: Any, param: Any, context: Any) -> Any:
+        return value if value == AUTO else click.FLOAT.convert(value, param, context)
 
 
 class Several(click.ParamType):  # type: ignore[type-arg]
@@ -115,15 +125,23 @@ column_options = options(
 rule_options = options(
     click.option(
         "--rule",
-        type=click.Choice([*RULES, *ALIASES]),
-        help="Default: frda, or adagrad-fobos for regression.",
+        type=click.Choice([*RULES, *ALIASES, AUTO]),
+        help="Default: frda, or adagrad-fobos for regression. With auto it is found.",
     ),
-    click.option("--l1", type=float, help="More of it, fewer weights."),
+    click.option("--l1", type=NumberOrAuto(), help="More of it, fewer weights."),
+    click.option(
+        "--target-features",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Find the l1 with which the model keeps no more features.",
+    ),
     click.option("--l2", type=float),
-    click.option("--q", type=float, help="Norm of the feature-aware penalty: 1, 2, inf, ..."),
+    click.option(
+        "--q", type=NumberOrAuto(), help="Norm of the feature-aware penalty: 1, 2, inf, ..."
+    ),
     click.option("--basis", type=click.Choice([basis.name.lower() for basis in Basis])),
     click.option("--cap", type=float, help="Upper bound of that norm."),
-    click.option("--eta0", type=float, help="The first step."),
+    click.option("--eta0", type=NumberOrAuto(), help="The first step."),
     click.option("--beta", type=float),
     click.option("--schedule", type=click.Choice(list(SCHEDULES))),
     click.option("--truncate-every", type=int),

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import click
 
 from rarefy.cli.options import READING
-from rarefy.config import check_whole, make_loss, make_rule, make_weighting, number_or_none
+from rarefy.config import check_whole, make_loss, number_or_none
 from rarefy.errors import InputError
 from rarefy.holdout import HeldOutFiles, HeldOutShare
 from rarefy.losses import LOSSES, REGRESSION_LOSSES
@@ -23,6 +23,7 @@ from rarefy.refit_run import check_readable_again, refit_run
 from rarefy.run import BEGINNING, NEVER, Place, Run
 from rarefy.stores import make_store
 from rarefy.stream import StreamModel, Task
+from rarefy.tuning.space import rule_or_space
 
 # How a run is carried out; the others say what is learned.
 OF_RUN = ("passes", "cache", "holdout", "save_every")
@@ -78,6 +79,7 @@ def new_plan(
     store: str | None,
     bits: int | None,
     max_features: int | None,
+    target_features: int | None,
     names: bool,
     rule: str | None,
     slim: bool,
@@ -93,20 +95,23 @@ def new_plan(
     reader = read(*data, **{name: others[name] for name in READING})
     rule = rule or ("adagrad-fobos" if loss in REGRESSION_LOSSES else "frda")
     of_rule = {name: others[name] for name in OF_RULE}
-    made_rule, schedule = make_rule(rule, loss=loss, **of_rule)
+    weights = {name: others[name] for name in OF_WEIGHTING}
+    what = {"rule": rule, "loss": loss, **of_rule}
+    made_rule, schedule, weighting = rule_or_space(
+        what, weights, max_features=target_features, passes=others["passes"]
+    )
     check_multiclass(multiclass, loss)
     if refit_l2 is not None and not refit:
         raise click.UsageError("--refit-l2 has no meaning without --refit.")
     check_refit(refit, refit_l2, loss)
     of_loss = _given_to_loss(loss, epsilon=epsilon, quantile=quantile)
-    weights = {name: others[name] for name in OF_WEIGHTING}
     task = Task(
         made_rule,
         schedule,
         make_loss(loss, **of_loss),
         multiclass,
         not no_intercept,
-        make_weighting(made_rule, loss, **weights),
+        weighting,
     )
     model = StreamModel(
         task,
@@ -127,6 +132,7 @@ def new_plan(
         "multiclass": multiclass,
         "fit_intercept": not no_intercept,
         "passes": others["passes"],
+        "max_features": target_features,
         **({"refit": True, "refit_l2": refit_l2} if refit else {}),
     }
     settings = {name: others[name] for name in OF_RUN}

@@ -138,17 +138,31 @@ def carry_out(plan: Plan, display: Display) -> None:
             display.say("Interrupted before anything was learned.")
             raise click.exceptions.Exit(EXIT_CODE)
         raise InputError(f"{' '.join(run.reader.files)}: there are no examples to learn from.")
+    if is_over:
+        run.model = loop.model = model = model.settled()
     if is_over and plan.refits:
         is_over = refit(plan, display)
     summary = loop.summary()
     plan.save(slim=(plan.slim or plan.refits) and is_over)
-    for remark in (model.store.report(), doubt(model)):
+    for remark in (_found(model), model.store.report(), doubt(model)):
         if remark:
             display.say(remark)
     display.end({**summary, "path": plan.path, "bytes": os.path.getsize(plan.path)})
     if not is_over:
         display.say(f"Interrupted, and saved. To go on: {plan.command_to_go_on()}")
         raise click.exceptions.Exit(EXIT_CODE)
+
+
+def _found(model: StreamModel) -> str:
+    """The parameters that were left to be found, as options."""
+    found = {name: value for name, value in model.learner.found.items() if value is not None}
+    if not found:
+        return ""
+    return f"Found: {' '.join(f'--{name} {_as_option(value)}' for name, value in found.items())}"
+
+
+def _as_option(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def refit(plan: Plan, display: Display) -> bool:

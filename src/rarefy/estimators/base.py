@@ -13,7 +13,7 @@ from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from rarefy.checks import as_csr, check_structure
-from rarefy.config import check_flag, make_rule, make_weighting
+from rarefy.config import check_flag
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.saving import Saving
 from rarefy.estimators.streams import FromStreams
@@ -21,10 +21,15 @@ from rarefy.learner import Learner
 from rarefy.readers import Reader
 from rarefy.refit import check_refit, refitted
 from rarefy.rows import as_rows
+from rarefy.tuning import new_learner
+from rarefy.tuning.space import Space, rule_or_space
 from rarefy.weighting import Weighting
 
 WEIGHTING_PARAMETERS = ("importance", "endowment", "endowment_by")
-RULE_PARAMETERS = ("l1", "l2", "q", "basis", "cap", "beta", "truncate_every", "threshold")
+RULE_PARAMETERS = (
+    *("rule", "loss", "l1", "l2", "q", "basis", "cap", "eta0", "beta", "schedule"),
+    *("truncate_every", "threshold", "cumulative"),
+)
 
 
 class SparseOnline(FromStreams, Saving, BaseEstimator):
@@ -42,7 +47,10 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
         return hasattr(self, "learner_")
 
     def _check_parameters(self) -> tuple[Any, Any, Weighting]:
-        """Rule, schedule and weighting that the parameters describe; all of them are checked."""
+        """Rule, schedule and weighting that the parameters describe; all of them are checked.
+
+        Where some are to be found, there is a space of rules instead of a rule, and no schedule.
+        """
         if self.n_features not in (None, "grow"):
             raise ConfigError(f"n_features={self.n_features!r}: None or 'grow' is expected.")
         for flag in ("cumulative", "fit_intercept", "shuffle"):
@@ -55,20 +63,17 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
             check_random_state(self.random_state)
         except ValueError as error:
             raise ConfigError(f"random_state={self.random_state!r}: {error}") from error
-        rule, schedule = make_rule(
-            self.rule,
-            cumulative=self.cumulative,
-            schedule=self.schedule,
-            eta0=self.eta0,
-            loss=self.loss,
-            **{name: getattr(self, name) for name in RULE_PARAMETERS},
+        parameters = {name: getattr(self, name) for name in RULE_PARAMETERS}
+        weighting = {
+            name: getattr(self, name) for name in WEIGHTING_PARAMETERS if hasattr(self, name)
+        }
+        return rule_or_space(
+            parameters, weighting, max_features=self.max_features, passes=int(passes)
         )
-        given = {name: getattr(self, name) for name in WEIGHTING_PARAMETERS if hasattr(self, name)}
-        return rule, schedule, make_weighting(rule, self.loss, **given)
 
     def _new_learner(self, loss: Any, n_outputs: int = 1) -> Learner:
         rule, schedule, weighting = self._check_parameters()
-        return Learner(
+        return new_learner(
             rule,
             schedule,
             loss,
@@ -147,6 +152,7 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
                 learner.learn(as_rows(X[order], y[order], importance[order]))
             else:
                 learner.learn(as_rows(X, y, importance))
+        learner = learner.settled()
         if self.refit:
             learner = refitted(learner, X, y, importance, self.refit_l2)
         self.learner_, self.stream_, self.is_slim_ = learner, None, bool(self.refit)
@@ -158,6 +164,11 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
                 "Begin anew with fit."
             )
         asked = self._check_parameters()
+        if not isinstance(asked[0], Space):
+            self._check_same(asked)
+        self.learner_.learn(as_rows(X, y, importance), self.n_features_in_)
+
+    def _check_same(self, asked: tuple[Any, Any, Weighting]) -> None:
         begun = (self.learner_.rule, self.learner_.clock.schedule, self.learner_.weighting)
         if asked != begun:
             raise ConfigError(
@@ -165,7 +176,6 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
                 f"began with {begun[0]}, {begun[1]} and {begun[2]}. Go on with those, or begin "
                 f"anew with fit."
             )
-        self.learner_.learn(as_rows(X, y, importance), self.n_features_in_)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -199,6 +209,12 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
         """The share of weights that are zero."""
         coef = self.sparse_coef_
         return float(1.0 - coef.nnz / (coef.shape[0] * coef.shape[1]))
+
+    @property
+    def found_(self) -> dict[str, Any]:
+        """The parameters that were left to be found, and what was found so far."""
+        check_is_fitted(self)
+        return dict(self.learner_.found)
 
     @property
     def t_(self) -> int:

@@ -115,12 +115,12 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         rule: Any = "frda",
         loss: str = "logistic",
         *,
-        l1: float | None = None,
+        l1: float | str | None = None,
         l2: float | None = None,
-        q: float | None = None,
+        q: float | str | None = None,
         basis: str | None = None,
         cap: float | None = None,
-        eta0: float | None = None,
+        eta0: float | str | None = None,
         beta: float | None = None,
         schedule: str | None = None,
         truncate_every: int | None = None,
@@ -134,6 +134,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         passes: int = 1,
         shuffle: bool = False,
         random_state: Any = None,
+        max_features: int | None = None,
         refit: bool = False,
         refit_l2: float | None = None,
         n_features: str | None = None,
@@ -159,6 +160,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         self.passes = passes
         self.shuffle = shuffle
         self.random_state = random_state
+        self.max_features = max_features
         self.refit = refit
         self.refit_l2 = refit_l2
         self.n_features = n_features

@@ -92,6 +92,7 @@ class FromStreams:
                 pass
             if model.t == 0:
                 raise InputError("there are no examples to learn from.")
+            run.model = model = model.settled()
             if estimator.refit:
                 refit_run(run, estimator.refit_l2)
             estimator.stream_, estimator.is_slim_ = model, bool(estimator.refit)

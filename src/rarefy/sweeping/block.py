@@ -1,26 +1,29 @@
 """Up to eight models of one kind, side by side in memory."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
-from rarefy.clock import clock_after, next_round
+from rarefy.clock import Clock, clock_after, next_round
 from rarefy.engine import Floats, Rows
 from rarefy.errors import ConfigError
-from rarefy.learner import CACHE_BYTES
+from rarefy.learner import CACHE_BYTES, Learner
 from rarefy.rules import unpenalised
 from rarefy.state import aligned_zeros
 from rarefy.sweeping.lane_jit import WIDTH
 from rarefy.sweeping.loops import (
     ALIVE,
+    EXAMPLES,
     FEATURES,
+    LOSS,
     N_TALLIES,
     OWN_FOLD,
     PER_OUTPUT,
+    RIGHT,
     SCORE,
     WEIGHTS,
     Seats,
@@ -57,6 +60,14 @@ def _floats(part: Any) -> list[float]:
     return [part] if isinstance(part, float) else []
 
 
+def _filled(part: Any, numbers: Iterator[float]) -> Any:
+    """The opposite: a rule, loss or clock like the given one, with other floats."""
+    if isinstance(part, tuple):
+        inner = [_filled(one, numbers) for one in part]
+        return type(part)(*inner)
+    return next(numbers) if isinstance(part, float) else part
+
+
 def _columns(parts: Sequence[Any]) -> Floats:
     """Their floats, (number, lane); empty seats get those of the first."""
     taken = [*parts, *[parts[0]] * (WIDTH - len(parts))]
@@ -72,7 +83,7 @@ class Block:
     def __init__(
         self, lanes: Sequence[Lane], *, n_features: int, n_outputs: int, fit_intercept: bool
     ) -> None:
-        self.lanes = lanes
+        self.lanes = list(lanes)
         self.n_features = n_features
         self.n_outputs = n_outputs
         rules = [lane.rule for lane in lanes]
@@ -131,6 +142,22 @@ class Block:
         diverged = 1.0 - self._seats.work[ALIVE]
         return np.vstack([self._seats.tallies, diverged])[:, : len(self.lanes)]
 
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """Which lanes have not diverged."""
+        alive: NDArray[np.bool_] = self._seats.work[ALIVE, : len(self.lanes)] != 0.0
+        return alive
+
+    def progress(self) -> Floats:
+        """Weighted sums of losses, examples and right answers, (3, lane)."""
+        progress: Floats = self._seats.tallies[[LOSS, EXAMPLES, RIGHT], : len(self.lanes)]
+        return progress
+
+    def n_features_kept(self) -> Floats:
+        """How many features have a weight that is not zero, by lane."""
+        features: Floats = self.tallies()[FEATURES]
+        return features
+
     def weights(self, lane: int) -> Floats:
         """(output, feature)."""
         out = np.empty(self.n_features * self.n_outputs)
@@ -142,3 +169,67 @@ class Block:
         out = np.zeros(self.n_outputs)
         self._loops.intercepts(self._seats, lane, out)
         return out
+
+    def grow(self, n_features: int) -> None:
+        """Make room for more features, which start at weight zero, and for some more to come."""
+        room = len(self._seats.state) // self.n_outputs
+        if n_features > room:
+            features = np.arange(self.n_features)
+            self.move(features, features, max(n_features, room + room // 2))
+            self.n_features = len(features)
+        self.n_features = max(self.n_features, n_features)
+
+    def move(self, old: NDArray[Any], new: NDArray[Any], n_features: int) -> None:
+        """Bring features from old slots to new ones; all others are forgotten."""
+        before = self._seats.state
+        _, n_fields, _ = before.shape
+        state = aligned_zeros(n_features * self.n_outputs, n_fields, WIDTH)
+        by_feature = (-1, self.n_outputs, n_fields, WIDTH)
+        state.reshape(by_feature)[new] = before.reshape(by_feature)[old]
+        self._seats = self._seats._replace(state=state)
+        self.n_features = n_features
+
+    def fork(
+        self, source: int, target: int, rule: Any, schedule: Any, features: NDArray[Any]
+    ) -> None:
+        """Let one lane go on from where another is, with other numbers in rule and schedule.
+
+        No features but these have occurred so far.
+        """
+        seats = self._seats
+        self._loops.copy_lane(seats.state, features, self.n_outputs, source, target)
+        for lanes in (seats.intercepts, seats.work, seats.tallies):
+            lanes[..., target] = lanes[..., source]
+        self.lanes[target] = self.lanes[source]._replace(rule=rule, schedule=schedule)
+        clock = next_round(rule, self._clock_before(source, schedule))
+        seats.rules[:, target] = _floats(rule)
+        seats.intercept_rules[:, target] = _floats(unpenalised(rule))
+        seats.clocks[:, target] = _floats(clock)
+
+    def _clock_before(self, lane: int, schedule: Any) -> Clock:
+        """The clock of the last round that a lane has played, if its steps are the schedule's."""
+        numbers = iter(self._seats.clocks[:, lane].tolist())
+        coming: Clock = _filled(self._seats.clock, numbers)
+        t = coming.t - 1.0
+        before = (schedule.eta(max(t, 1.0)), coming.total_before, coming.decay_before)
+        return Clock(schedule, t, *before, *before, 0.0, 0.0)
+
+    def learner(self, lane: int) -> Learner:
+        """A lane as a model by itself."""
+        seats, (rule, schedule, loss, _) = self._seats, self.lanes[lane]
+        learner = Learner(
+            rule,
+            schedule,
+            loss,
+            n_features=self.n_features,
+            n_outputs=self.n_outputs,
+            fit_intercept=len(seats.intercepts) > 0,
+        )
+        for own, lanes in (
+            (learner.state, seats.state),
+            (learner.intercept_state, seats.intercepts),
+        ):
+            own[:, : lanes.shape[1]] = lanes[: len(own), :, lane]
+        learner.clock = self._clock_before(lane, schedule)
+        learner.progress[:] = self.progress()[:, lane]
+        return learner

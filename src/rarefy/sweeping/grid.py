@@ -10,13 +10,16 @@ from rarefy.config import UPDATE_BASED, check_whole, choose, has_meaning, resolv
 from rarefy.errors import ConfigError
 from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.losses import LOSSES, REGRESSION_LOSSES
+from rarefy.tuning.space import AUTO, MAY_BE_AUTO, is_auto
 
 Point = dict[str, Any]
 
 # The default values of l1: from a thousandth of the rule's own default to a hundred times that.
 L1_DECADES = (-3.0, 2.0)
 OF_THE_LOSS = ("epsilon", "quantile", "multiclass")
-NOT_IN_A_GRID = ("passes", "shuffle", "fit_intercept", "n_features", "refit", "refit_l2")
+NOT_IN_A_GRID = (
+    *("passes", "shuffle", "fit_intercept", "n_features", "max_features", "refit", "refit_l2"),
+)
 
 
 def estimator_class(loss: Any) -> Any:
@@ -54,6 +57,9 @@ def grid(rule: Any, loss: Any, n_l1: int, parameters: dict[str, Any]) -> list[Po
     given = {name: value for name, value in parameters.items() if value is not None}
     _refuse_unknown(given, estimator_class(loss))
     rules, losses = values(rule), values(loss)
+    for name, value in {**given, "rule": rule}.items():
+        if name in MAY_BE_AUTO and any(map(is_auto, values(value))):
+            raise ConfigError(f"{name}={AUTO!r}: a sweep tries values; give those to be tried.")
     points = []
     for one_rule, one_loss in product(rules, losses):
         own = {

@@ -193,14 +193,15 @@ def _count_weight(lane: int, seats: Seats, slot: int) -> None:
     rule = parameters_of(seats.rule, seats.rules, lane)
     clock = clock_of(seats.clock, seats.clocks, lane)
     weight = rule.weight(clock, load(seats.rule, seats.state, slot, lane))
-    if weight != 0.0:
-        seats.tallies[WEIGHTS, lane] += 1.0
-        put(seats.work, FOUND, lane, 1.0)
+    kept = 1.0 if weight != 0.0 else 0.0
+    put(seats.tallies, WEIGHTS, lane, get(seats.tallies, WEIGHTS, lane) + kept)
+    put(seats.work, FOUND, lane, max(get(seats.work, FOUND, lane), kept))
 
 
 @inlined_in_place
 def _count_feature(lane: int, seats: Seats) -> None:
-    seats.tallies[FEATURES, lane] += get(seats.work, FOUND, lane)
+    found = get(seats.work, FOUND, lane)
+    put(seats.tallies, FEATURES, lane, get(seats.tallies, FEATURES, lane) + found)
     put(seats.work, FOUND, lane, 0.0)
 
 
@@ -344,6 +345,15 @@ def _count_kept(seats: Seats, n_features: int, n_outputs: int) -> None:
         each_lane(_count_feature, (seats,))
 
 
+def _copy_lane(state: Floats, features: Any, n_outputs: int, source: int, target: int) -> None:
+    """Copy the state of some features from one lane to another."""
+    n_fields = state.shape[1]
+    for feature in features:
+        for slot in range(feature * n_outputs, (feature + 1) * n_outputs):
+            for field in range(n_fields):
+                state[slot, field, target] = state[slot, field, source]
+
+
 def _weights(seats: Seats, lane: int, out: Floats) -> None:
     """Write the weights of one lane, zeros included."""
     rule = parameters_of(seats.rule, seats.rules, lane)
@@ -370,6 +380,7 @@ class Loops(NamedTuple):
     judge_classes: Any
     scores: Any
     count_kept: Any
+    copy_lane: Any
     weights: Any
     intercepts: Any
 
@@ -381,6 +392,7 @@ _LOOPS = (
     _judge_classes,
     _scores,
     _count_kept,
+    _copy_lane,
     _weights,
     _intercepts,
 )

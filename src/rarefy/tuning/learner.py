@@ -1,0 +1,143 @@
+"""A learner that finds its parameters while it learns."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.engine import Floats, Rows
+from rarefy.errors import DivergenceError
+from rarefy.learner import Learner
+from rarefy.tuning.race import Race
+from rarefy.tuning.space import Point, Space
+
+FIRST_STOCK = 128  # examples after which models are compared for the first time
+STRETCH = 1.25  # the next time, there are so many times as many
+FROM_KINDS_TO = {256: 2, 512: 1}  # after so many examples only so many kinds of rules go on
+ROWS_TO_MEASURE = 128
+
+
+class TuningLearner:
+    """Has several models learn the same rows, and predicts with the one that does best so far.
+
+    Whatever else is asked of it is asked of that model. Rows that come in other portions may lead
+    to other parameters only in so far as the first portion tells how large values are.
+    """
+
+    def __init__(
+        self, space: Space, loss: Any, *, n_features: int, n_outputs: int, fit_intercept: bool
+    ) -> None:
+        self._space = space
+        self._shape = {"n_outputs": n_outputs, "fit_intercept": fit_intercept}
+        self._races: list[Race] = []
+        self._settled: Learner | None = None
+        self._next_stock = FIRST_STOCK
+        self.loss = loss
+        self.n_outputs = n_outputs
+        self.n_features = n_features
+        self.t = 0
+        self._progress = np.zeros(3)  # up to the last comparison
+
+    def learn(self, rows: Rows, n_features: int = 0, *, restorable: bool = True) -> None:
+        """Learn the rows; there is no going back, `restorable` or not."""
+        self.grow(n_features)
+        self._settled = None
+        if not self._races:
+            size = _size(rows)
+            self._races = [
+                Race(self._space, kind, size, self.loss, n_features=self.n_features, **self._shape)
+                for kind in self._space.kinds
+            ]
+        begin, n_rows = 0, len(rows.y)
+        while begin < n_rows:
+            end = min(n_rows, begin + self._next_stock - self.t)
+            for race in self._races:
+                race.learn(rows, begin, end)
+            self.t += end - begin
+            begin = end
+            if self.t == self._next_stock:
+                self._next_stock = int(self._next_stock * STRETCH)
+                self._take_stock()
+
+    def _take_stock(self) -> None:
+        """Compare; what does poorly makes room."""
+        self._progress = self.progress
+        for race in self._races:
+            race.take_stock()
+        self._races.sort(key=lambda race: race.standing)
+        if not np.isfinite(self._races[0].standing):
+            raise DivergenceError(
+                f"The weights of all models diverged within {self.t} examples: the steps are too "
+                f"large for these features. Leave eta0 to be found, or scale the features."
+            )
+        for n_examples, n_kinds in FROM_KINDS_TO.items():
+            if self.t >= n_examples:
+                del self._races[n_kinds:]
+        for race in self._races:
+            race.refine()
+
+    @property
+    def found(self) -> Point:
+        """The parameters of the best model so far, all of those that were to be found."""
+        race = self._races[0]
+        return {**race.points[race.choice()], "max_features": None}
+
+    def settled(self) -> Learner:
+        """The best model so far, by itself."""
+        if self._settled is None:
+            race = self._races[0]
+            self._settled = race.block.learner(race.choice())
+            self._settled.progress[:] = self.progress
+            self._settled.found = self.found
+            if self._space.max_features is not None:
+                _keep_largest(self._settled, self._space.max_features)
+        return self._settled
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.settled(), name)
+
+    @property
+    def progress(self) -> Floats:
+        """As a learner's, of the predictions with the best model of the time."""
+        race = self._races[0]
+        return self._progress + race.stretch()[:, race.choice()]
+
+    @property
+    def progressive_loss(self) -> float:
+        """Mean loss of these predictions."""
+        total, weight, _ = self.progress
+        return float(total / weight) if weight else 0.0
+
+    def grow(self, n_features: int) -> None:
+        """Make room for more columns, which start at weight zero."""
+        for race in self._races:
+            race.grow(n_features)
+        self.n_features = max(self.n_features, n_features)
+        self._settled = None
+
+    def move(self, old: NDArray[Any], new: NDArray[Any], n_features: int) -> None:
+        """Bring features from old slots to new ones; all others are forgotten."""
+        for race in self._races:
+            race.move(old, new, n_features)
+        self.n_features = n_features
+        self._settled = None
+
+
+def _size(rows: Rows) -> float:
+    """How large values are, by their squares, in the first rows."""
+    last = rows.indptr[min(ROWS_TO_MEASURE, len(rows.y))]
+    values: Floats = rows.values[rows.indptr[0] : last]
+    return float(np.sqrt(np.mean(values**2))) if len(values) else 1.0
+
+
+def _keep_largest(learner: Learner, n_features: int) -> None:
+    """Forget the features with the smallest weights, so that only so many have any."""
+    largest = np.maximum(learner.usefulness(np.ones(learner.n_features, np.uint64)), 0.0)
+    kept = np.flatnonzero(largest)
+    if len(kept) > n_features:
+        order = np.argsort(-largest[kept], kind="stable")
+        dropped = kept[order[n_features:]]
+        width = len(learner.rule.state_fields)
+        learner.set_state_of(dropped, np.zeros((len(dropped), learner.n_outputs, width)))

@@ -1,0 +1,158 @@
+"""Models of one kind that learn side by side: the poor ones make room for others near the best.
+
+They are compared by the losses of their predictions for examples that were new to them, those of
+late counting more. A newcomer takes over what its model of origin has learned, and how it fared.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.engine import Floats, Rows
+from rarefy.rows import read_only
+from rarefy.sweeping.block import NO_FOLD, Block, Lane
+from rarefy.tuning.space import FARTHEST, Point, Space
+
+MEMORY = 0.7  # what a stretch of examples counts, beside the next one
+APPRENTICESHIP = 2  # stretches until what a newcomer does is its own
+INDIFFERENCE = 0.5  # standard errors by which a smaller model may be worse
+EXCESS = 0.05  # what e times the features that a model may have cost, as a loss
+EMPTINESS = 1e3  # what it costs to have none
+STRIDE = 4.0  # how far to go beyond the outermost models, as a ratio
+CLOSEST = 1.2  # models with a smaller ratio of parameters are not told apart
+
+
+class Race:
+    """A block of models, each with its parameters and the history of its losses."""
+
+    def __init__(
+        self,
+        space: Space,
+        kind: Point,
+        size: float,
+        loss: Any,
+        **shape: Any,
+    ) -> None:
+        self._space = space
+        self._usual = space.usual(kind, size)
+        self.points = space.first_points(kind, size)
+        self.block = Block([Lane(*space.rule_at(point), loss) for point in self.points], **shape)
+        self._losses = np.empty((0, len(self.points)))  # mean of each stretch, by model
+        self._counts = np.empty(0)  # what each stretch counts
+        self._before = self.block.progress()
+        self._has_occurred = np.zeros(self.block.n_features, np.bool_)
+        self._own_stretches = np.full(len(self.points), APPRENTICESHIP)
+        self._turn = 0
+
+    def learn(self, rows: Rows, begin: int, end: int) -> None:
+        """Predict, and learn, some of the rows."""
+        self._has_occurred[rows.indices[rows.indptr[begin] : rows.indptr[end]]] = True
+        folds = read_only(np.full(len(rows.y), NO_FOLD))
+        self.block.learn(rows, folds, read_only(np.arange(begin, end)), judged=True)
+
+    def grow(self, n_features: int) -> None:
+        """Make room for more features."""
+        self.block.grow(n_features)
+        n_new = max(n_features - len(self._has_occurred), 0)
+        self._has_occurred = np.pad(self._has_occurred, (0, n_new))
+
+    def move(self, old: NDArray[Any], new: NDArray[Any], n_features: int) -> None:
+        """Bring features from old slots to new ones; all others are forgotten."""
+        self.block.move(old, new, n_features)
+        occurred = np.zeros(n_features, np.bool_)
+        occurred[new] = self._has_occurred[old]
+        self._has_occurred = occurred
+
+    def stretch(self) -> Floats:
+        """Losses, examples and right answers since stock was taken, (3, model)."""
+        return self.block.progress() - self._before
+
+    def take_stock(self) -> None:
+        """Add the stretch of examples that ends here to the history."""
+        losses, examples, _ = self.stretch()
+        self._before = self.block.progress()
+        weight = examples.max()
+        if weight > 0.0:
+            means = np.where(self.block.alive, losses / weight, np.inf)
+            self._losses = np.vstack([self._losses, means])
+            self._counts = np.append(self._counts * MEMORY, weight)
+            self._own_stretches += 1
+
+    @property
+    def standing(self) -> float:
+        """The mean loss of the best model."""
+        return float(self._means().min())
+
+    def _means(self) -> Floats:
+        """The mean loss of each model; more, where it has too many features."""
+        if len(self._counts) == 0:
+            return np.where(self.block.alive, 0.0, np.inf)
+        losses = np.where(self.block.alive, self._losses, np.inf)
+        means: Floats = self._counts @ losses / self._counts.sum()
+        if self._space.max_features is not None:
+            features = self.block.n_features_kept()
+            means += EXCESS * np.log(np.maximum(features / self._space.max_features, 1.0))
+            means[features == 0.0] += EMPTINESS
+        return means
+
+    def choice(self) -> int:
+        """The model to predict with.
+
+        That is the one with the most l1 of those that are hardly worse than the best, or, where
+        there is a limit to its features, the best.
+        """
+        means = np.where(self._own_stretches < APPRENTICESHIP, np.inf, self._means())
+        best = int(means.argmin())
+        if "l1" not in self._space.free or self._space.max_features is not None:
+            return best
+        close = means <= means[best] + INDIFFERENCE * self._uncertainties(best)
+        l1 = np.array([point["l1"] for point in self.points])
+        return int(np.where(close, l1, -np.inf).argmax())
+
+    def _uncertainties(self, best: int) -> Floats:
+        """Standard errors of how much worse than the best one each model is."""
+        if len(self._counts) < 2:
+            return np.zeros(len(self.points))
+        behind = self._losses - self._losses[:, best : best + 1]
+        behind[:, ~self.block.alive] = 0.0
+        spread = behind - self._counts @ behind / self._counts.sum()
+        errors: Floats = np.sqrt(self._counts**2 @ spread**2) / self._counts.sum()
+        return errors
+
+    def refine(self) -> None:
+        """Put a model near the one to predict with in the place of the poorest."""
+        origin, means = self.choice(), self._means()
+        means[origin] = -np.inf
+        poorest = int(means.argmax())
+        for _ in self._space.free:
+            name = self._space.free[self._turn % len(self._space.free)]
+            self._turn += 1
+            value = self._value_near(origin, name)
+            if value is not None and poorest != origin:
+                point = {**self.points[origin], name: value}
+                features = np.flatnonzero(self._has_occurred)
+                self.block.fork(origin, poorest, *self._space.rule_at(point), features)
+                self.points[poorest] = point
+                self._losses[:, poorest] = self._losses[:, origin]
+                self._before[:, poorest] = self._before[:, origin]
+                self._own_stretches[poorest] = 0
+                return
+
+    def _value_near(self, origin: int, name: str) -> float | None:
+        """A value in the wider of the two gaps around that of a model, if it is wide enough."""
+        own = self.points[origin][name]
+        alive = np.flatnonzero(self.block.alive)
+        others: NDArray[Any] = np.array([self.points[lane][name] for lane in alive.tolist()])
+        below, above = others[others < own], others[others > own]
+        low = below.max() if len(below) else own / STRIDE**2
+        high = above.min() if len(above) else own * STRIDE**2
+        far = FARTHEST[name] * self._usual[name], self._usual[name] / FARTHEST[name]
+        gaps = [
+            (max(own / end, end / own), math.sqrt(own * end))
+            for end in (low, high)
+            if far[1] <= math.sqrt(own * end) <= far[0]
+        ]
+        width, value = max(gaps, default=(0.0, own))
+        return value if width > CLOSEST else None

@@ -1,0 +1,153 @@
+"""What is left to learning: which parameters are to be found, and where to look for them."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rarefy.config import check_whole, has_meaning, make_rule, make_weighting, resolve
+from rarefy.errors import ConfigError
+from rarefy.weighting import PLAIN, Weighting
+
+Point = dict[str, Any]  # parameters of a rule, by name
+
+AUTO = "auto"
+MAY_BE_AUTO = ("rule", "q", "l1", "eta0")
+RULES_TO_TRY = ("adagrad-fobos", "ftrl", "frda")
+NORMS_TO_TRY = (math.inf, 2.0, 1.0)
+# A model can go on with other numbers where its weights follow from sums that do not contain them.
+TUNABLE = ("fobos", "fr-comid", "rda", "frda", "adagrad-fobos", "adagrad-rda", "ftrl")
+LARGEST_MODEL = 1 << 62
+
+# Where to look first, and how far to go at most, as shares of what is usual.
+FIRST_L1 = np.logspace(-3.0, 2.0, 8)
+FIRST_STEPS = np.logspace(-1.0, 1.5, 8)
+FIRST_L1_BESIDE_STEPS = 0.1
+FARTHEST = {"l1": 1e4, "eta0": 1e3}
+
+
+class Space(NamedTuple):
+    """`given` are arguments of make_rule, `free` those of them that are to be found.
+
+    Each of `kinds` has the values of what is tried one by one.
+    """
+
+    given: dict[str, Any]
+    free: tuple[str, ...]
+    kinds: tuple[Point, ...]
+    max_features: int | None = None
+
+    def rule_at(self, point: Point) -> tuple[Any, Any]:
+        """Rule and schedule."""
+        return make_rule(**{**self.given, **point})
+
+    def usual(self, kind: Point, size: float) -> dict[str, float]:
+        """What is usual for a kind of rule, where features have values of that size.
+
+        Subgradients are in proportion to the values, and so must be the penalty that they stand up
+        to, unless it follows them by itself; weights are in inverse proportion.
+        """
+        rule, schedule = self.rule_at(kind)
+        step = rule.eta0 / size if "eta0" in rule._fields else schedule.eta0 / (size * size)
+        return {"l1": rule.l1 * (1.0 if "intensity" in rule._fields else size), "eta0": step}
+
+    def first_points(self, kind: Point, size: float) -> list[Point]:
+        """Where to begin to look."""
+        usual = self.usual(kind, size)
+        if self.free == ("l1",):
+            return [{**kind, "l1": float(usual["l1"] * share)} for share in FIRST_L1]
+        if not self.free:  # there are only kinds to choose from
+            return [kind]
+        beside = {"l1": usual["l1"] * FIRST_L1_BESIDE_STEPS} if "l1" in self.free else {}
+        return [{**kind, **beside, "eta0": float(usual["eta0"] * share)} for share in FIRST_STEPS]
+
+
+def rule_or_space(
+    parameters: dict[str, Any],
+    weighting: dict[str, Any],
+    *,
+    max_features: int | None,
+    passes: int,
+) -> tuple[Any, Any, Weighting]:
+    """Rule, schedule and weighting as the arguments of make_rule and make_weighting say.
+
+    Where some are to be found, there is a space instead of a rule, and no schedule.
+    """
+    left = {name for name in MAY_BE_AUTO if is_auto(parameters[name])}
+    if not left and max_features is None:
+        rule, schedule = make_rule(**parameters)
+        return rule, schedule, make_weighting(rule, parameters["loss"], **weighting)
+    space = _space(parameters, left, max_features, passes)
+    for kind in space.kinds:
+        rule, _ = space.rule_at(kind)
+        if make_weighting(rule, parameters["loss"], **weighting) != PLAIN:
+            raise ConfigError(
+                f"{_named(left)} cannot be found with an endowment or importance='aware'."
+            )
+    return space, None, PLAIN
+
+
+def is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == AUTO
+
+
+def _space(
+    parameters: dict[str, Any], left: set[str], max_features: int | None, passes: int
+) -> Space:
+    """The space that the parameters leave open; what cannot be found is refused."""
+    if max_features is not None:
+        check_whole("max_features", max_features, 1, LARGEST_MODEL)
+        if parameters["l1"] is not None and "l1" not in left:
+            raise ConfigError(
+                f"max_features={max_features} and l1={parameters['l1']!r}: give one of them; the "
+                f"other follows."
+            )
+        left.add("l1")
+    if passes != 1:
+        raise ConfigError(
+            f"passes={passes}: {_named(left)} is found by predictions for examples that are new, "
+            f"and so in one pass. For several passes choose by cross-validation: rarefy sweep, "
+            f"rarefy.sweep, or the estimators whose names end in CV."
+        )
+    kinds = tuple(_kinds(parameters, left))
+    free = tuple(name for name in ("l1", "eta0") if _is_free(name, parameters, left))
+    unset = dict.fromkeys((*left, *free))
+    return Space({**parameters, **unset}, free, kinds, max_features)
+
+
+def _kinds(parameters: dict[str, Any], left: set[str]) -> list[Point]:
+    if parameters["cumulative"]:
+        raise ConfigError(f"{_named(left)} cannot be found with cumulative=True.")
+    if "rule" in left:
+        rules = list(RULES_TO_TRY)
+    else:
+        name, cls = resolve(parameters["rule"])
+        if isinstance(parameters["rule"], tuple) or not _is_tunable(cls):
+            raise ConfigError(
+                f"{_named(left)} cannot be found for the rule {name}. Rules for which it can: "
+                f"{', '.join(TUNABLE)}."
+            )
+        rules = [parameters["rule"]]
+    aware = [rule for rule in rules if has_meaning("q", resolve(rule)[1])]
+    if "q" in left and not aware:
+        raise ConfigError(f"q={AUTO!r} has no meaning for the rule {rules[0]}, which has no norm.")
+    kinds = []
+    for rule in rules:
+        norms = NORMS_TO_TRY if "q" in left and rule in aware else (parameters["q"],)
+        for q in norms:
+            kinds.append({"rule": rule, "q": q} if rule in aware else {"rule": rule, "q": None})
+    return kinds
+
+
+def _is_tunable(cls: Any) -> bool:
+    return cls in [resolve(name)[1] for name in TUNABLE]
+
+
+def _is_free(name: str, parameters: dict[str, Any], left: set[str]) -> bool:
+    """Steps that are not given are found along, and so is l1 if it depends on what is found."""
+    found_along = name == "eta0" or bool(left & {"rule", "q"})
+    return name in left or (parameters[name] is None and found_along)
+
+
+def _named(left: set[str]) -> str:
+    return " and ".join(sorted(left))

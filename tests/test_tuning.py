@@ -1,0 +1,335 @@
+"""Models that find their own parameters while they learn."""
+
+from __future__ import annotations
+
+from math import inf
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+
+import rarefy
+from rarefy import ConfigError, DivergenceError, SparseOnlineClassifier, SparseOnlineRegressor
+from rarefy.checks import as_csr
+from rarefy.cli import main
+from rarefy.config import make_rule
+from rarefy.learner import Learner
+from rarefy.losses import Logistic
+from rarefy.rows import as_rows
+from rarefy.schedules import InvSqrt
+from rarefy.sweeping.block import NO_FOLD, Block, Lane
+from rarefy.tuning.space import TUNABLE
+from tests import data
+
+N_FEATURES = 25
+
+
+def rows(n: int = 300, seed: int = 0):
+    problem = data.problem("binary", n=n, d=N_FEATURES, seed=seed)
+    return as_rows(as_csr(problem.csr), problem.y, data.importances(n))
+
+
+def learn(block: Block, some) -> None:
+    n = len(some.y)
+    block.learn(some, np.full(n, NO_FOLD), np.arange(n), judged=True)
+
+
+def stream(n: int = 3000, d: int = 400, n_useful: int = 80, scale: float = 1.0):
+    """Rows of which a few features tell the label, and the others nothing."""
+    rng = np.random.default_rng(3)
+    X = sparse.random_array((n, d), density=0.05, rng=rng, format="csr")
+    X.data[:] = scale
+    truth = np.zeros(d)
+    truth[:n_useful] = rng.choice([-3.0, 3.0], n_useful) / scale
+    y = X @ truth + rng.normal(0.0, 0.5, n) > 0.0
+    return sparse.csr_array(X), y
+
+
+X, Y = stream()
+FIRST, REST = slice(0, 2000), slice(2000, None)
+
+
+def fitted(model=SparseOnlineClassifier, **parameters):
+    return model(**parameters).fit(X[FIRST], Y[FIRST])
+
+
+class TestForks:
+    """A lane can leave its block, and another can go on from where it is."""
+
+    @pytest.fixture(params=["frda", "ftrl"])
+    def lanes(self, request):
+        l1s = (0.001, 0.01, 0.1)
+        return [Lane(*make_rule(request.param, l1=l1), Logistic()) for l1 in l1s]
+
+    @pytest.fixture
+    def block(self, lanes):
+        return Block(lanes, n_features=N_FEATURES, n_outputs=1, fit_intercept=True)
+
+    def test_a_lane_by_itself_is_what_it_was_and_can_go_on(self, lanes, block):
+        learn(block, rows())
+        alone = Learner(*lanes[1][:3], n_features=N_FEATURES)
+        alone.learn(rows())
+        taken = block.learner(1)
+        for _ in range(2):
+            np.testing.assert_array_equal(taken.weights().toarray(), alone.weights().toarray())
+            np.testing.assert_array_equal(taken.intercept(), alone.intercept())
+            np.testing.assert_allclose(taken.progress, alone.progress, rtol=1e-12)
+            assert taken.t == alone.t
+            taken.learn(rows(seed=1))
+            alone.learn(rows(seed=1))
+
+    def test_a_fork_with_the_same_parameters_stays_like_its_origin(self, lanes, block):
+        learn(block, rows())
+        block.fork(0, 2, *lanes[0][:2], np.arange(N_FEATURES))
+        learn(block, rows(seed=1))
+        np.testing.assert_array_equal(block.weights(2), block.weights(0))
+        assert (block.weights(1) != block.weights(0)).any()
+
+    def test_a_fork_has_the_state_of_its_origin_and_parameters_of_its_own(self, block):
+        learn(block, rows())
+        rule, schedule = make_rule(
+            "frda" if "G" in block.lanes[0].rule.state_fields else "ftrl", l1=0.02, eta0=0.3
+        )
+        block.fork(0, 2, rule, schedule, np.arange(N_FEATURES))
+        origin, fork = block.learner(0), block.learner(2)
+        np.testing.assert_array_equal(fork.state, origin.state)
+        assert (fork.rule, fork.clock.schedule) == (rule, schedule)
+        other = Learner(rule, schedule, Logistic(), n_features=N_FEATURES)
+        other.state[:], other.intercept_state[:] = origin.state, origin.intercept_state
+        other.clock = origin.clock._replace(schedule=schedule, eta=schedule.eta(origin.clock.t))
+        other.learn(rows(seed=1))
+        learn(block, rows(seed=1))
+        np.testing.assert_allclose(
+            block.weights(2), other.weights().toarray(), rtol=1e-9, atol=1e-12
+        )
+
+    def test_features_move_and_room_grows(self, lanes, block):
+        learn(block, rows())
+        before = block.weights(1).copy()
+        block.grow(2 * N_FEATURES)
+        np.testing.assert_array_equal(block.weights(1)[:, :N_FEATURES], before)
+        assert not block.weights(1)[:, N_FEATURES:].any()
+        block.move(np.array([3, 5]), np.array([9, 1]), 10)
+        after = np.zeros((1, 10))
+        after[0, [9, 1]] = before[0, [3, 5]]
+        np.testing.assert_array_equal(block.weights(1), after)
+
+
+class TestFinding:
+    @pytest.mark.parametrize(
+        "left",
+        [
+            {"rule": "auto"},
+            {"l1": "auto"},
+            {"rule": "ftrl", "eta0": "auto"},
+            {"q": "auto", "l1": 1e-3},
+            {"max_features": 100},
+        ],
+        ids=str,
+    )
+    def test_what_is_found_is_a_model_of_its_own(self, left):
+        model = fitted(**left)
+        found = {name: value for name, value in model.found_.items() if value is not None}
+        asked = {name for name, value in left.items() if value == "auto"}
+        assert asked <= set(found)
+        assert "auto" not in found.values()
+        given = {name: value for name, value in left.items() if value != "auto"}
+        rule, _ = make_rule(
+            **{
+                "loss": "logistic",
+                **{k: v for k, v in given.items() if k != "max_features"},
+                **found,
+            }
+        )
+        assert model.learner_.rule == rule
+        assert model.score(X[REST], Y[REST]) > 0.8
+        assert model.t_ == 2000
+
+    def test_steps_suit_the_size_of_the_values(self):
+        """What is learned from larger or smaller values is the same, but for the scale."""
+        scores = []
+        for scale in (0.03, 1.0, 1e3):
+            X, y = stream(scale=scale)
+            model = SparseOnlineClassifier(rule="auto").fit(X[FIRST], y[FIRST])
+            scores.append(model.score(X[REST], y[REST]))
+        assert min(scores) > 0.84
+        assert max(scores) - min(scores) < 0.03
+
+    def test_no_worse_than_any_of_a_grid(self):
+        grid = [
+            fitted(rule="ftrl", l1=l1, eta0=eta0).progressive_loss_
+            for l1 in (0.01, 0.3, 10.0)
+            for eta0 in (0.01, 0.1, 1.0)
+        ]
+        assert fitted(rule="ftrl", l1="auto").progressive_loss_ < 1.05 * min(grid)
+
+    def test_q_is_found_among_the_norms(self):
+        assert fitted(q="auto").found_["q"] in (1.0, 2.0, inf)
+
+    def test_given_parameters_stay(self):
+        model = fitted(rule="frda", l1="auto", eta0=0.7, l2=1e-3, q=2.0)
+        assert set(model.found_) >= {"l1"}
+        assert model.learner_.clock.schedule == InvSqrt(0.7)
+        assert model.learner_.rule.l2 == 1e-3
+
+    def test_several_classes(self):
+        y = np.where(Y, "b", np.where(X[:, 0].toarray().ravel() > 0.0, "a", "c"))
+        model = SparseOnlineClassifier(l1="auto").fit(X[FIRST], y[FIRST])
+        assert model.score(X[REST], y[REST]) > 0.8
+
+    def test_regression(self):
+        target = X @ np.linspace(-1.0, 1.0, X.shape[1])
+        model = SparseOnlineRegressor(rule="auto").fit(X[FIRST], target[FIRST])
+        assert model.score(X[REST], target[REST]) > 0.8
+
+    @pytest.mark.parametrize("portion", [128, 1999])
+    def test_portions_make_no_difference(self, portion):
+        model = SparseOnlineClassifier(rule="ftrl", l1="auto")
+        for begin in range(0, 2000, portion):
+            part = slice(begin, min(begin + portion, 2000))
+            model.partial_fit(X[part], Y[part], classes=[False, True])
+        whole = fitted(rule="ftrl", l1="auto")
+        assert model.found_ == whole.found_
+        assert (model.sparse_coef_ != whole.sparse_coef_).nnz == 0
+        assert model.progressive_loss_ == pytest.approx(whole.progressive_loss_, rel=1e-12)
+
+    def test_one_row_is_enough(self):
+        model = SparseOnlineClassifier(rule="auto").fit(X[:2], [False, True])
+        assert model.predict(X[:2]).shape == (2,)
+
+    def test_columns_may_be_added(self):
+        model = SparseOnlineClassifier(l1="auto", rule="ftrl", n_features="grow")
+        model.partial_fit(X[:1000, :100], Y[:1000], classes=[False, True])
+        model.partial_fit(X[1000:2000], Y[1000:2000])
+        assert model.coef_.shape == (1, X.shape[1])
+        assert model.coef_[:, 100:].any()
+
+    def test_all_models_diverge(self):
+        with pytest.raises(DivergenceError, match="eta0"):
+            SparseOnlineRegressor(rule="fobos", l1="auto", eta0=1e30).fit(X * 1e20, Y * 1.0)
+
+
+class TestLimit:
+    @pytest.mark.parametrize("rule", TUNABLE)
+    @pytest.mark.parametrize("limit", [1, 15, 10_000])
+    def test_no_more_features_than_that(self, rule, limit):
+        if rule not in ("frda", "ftrl") and limit != 15:
+            pytest.skip("one limit is enough for the other rules")
+        model = fitted(rule=rule, max_features=limit)
+        assert 1 <= len(np.unique(model.sparse_coef_.indices)) <= limit
+
+    def test_the_features_that_matter_stay(self):
+        model = fitted(rule="auto", max_features=80)
+        kept = set(model.sparse_coef_.indices.tolist())
+        assert len(kept & set(range(80))) >= 70
+        assert model.score(X[REST], Y[REST]) > 0.88
+
+    def test_a_refit_keeps_to_it(self):
+        model = fitted(rule="auto", max_features=20, refit=True)
+        assert len(np.unique(model.sparse_coef_.indices)) <= 20
+        assert model.found_["rule"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "part"),
+    [
+        ({"l1": "auto", "passes": 2}, "in one pass"),
+        ({"l1": "auto", "endowment": 1.0}, "endowment"),
+        ({"rule": "auto", "importance": "aware"}, "aware"),
+        ({"rule": "fobos", "l1": "auto", "cumulative": True}, "cumulative"),
+        ({"rule": "ogd", "l1": "auto"}, "ogd"),
+        ({"rule": "ftprl", "l1": "auto"}, "Rules for which it can"),
+        ({"rule": rarefy.rules.ftrl.Ftrl(), "l1": "auto"}, "Ftrl"),
+        ({"rule": "ftrl", "q": "auto"}, "no norm"),
+        ({"l1": 0.1, "max_features": 5}, "give one of them"),
+        ({"max_features": 0}, "max_features=0"),
+        ({"max_features": 2.5}, "max_features=2.5"),
+        ({"l2": "auto"}, "l2='auto'"),
+        ({"rule": "auto", "beta": 1.0}, "beta"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_found_is_refused(parameters, part):
+    with pytest.raises(ConfigError, match=part):
+        fitted(**parameters)
+
+
+def test_a_sweep_tries_values():
+    with pytest.raises(ConfigError, match="give those to be tried"):
+        rarefy.sweep(X, Y, l1="auto")
+
+
+class TestFiles:
+    @pytest.fixture(autouse=True)
+    def folder(self, tmp_path, monkeypatch) -> Path:
+        monkeypatch.chdir(tmp_path)
+        dump_svmlight_file(X[FIRST], Y[FIRST].astype(int), "data.svm")
+        return tmp_path
+
+    def test_a_model_knows_what_was_found_when_it_is_read_again(self):
+        model = fitted(rule="ftrl", l1="auto")
+        model.save("a.model")
+        again = rarefy.load("a.model")
+        assert again.l1 == model.found_["l1"]
+        again.partial_fit(X[REST], Y[REST])
+        model.partial_fit(X[REST], Y[REST])
+        assert (again.sparse_coef_ != model.sparse_coef_).nnz == 0
+
+    def test_a_model_that_is_still_searching_can_be_saved(self):
+        model = SparseOnlineClassifier(rule="ftrl", l1="auto")
+        model.partial_fit(X[FIRST], Y[FIRST], classes=[False, True])
+        model.save("a.model")
+        again = rarefy.load("a.model")
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+    @pytest.mark.parametrize("store", ["array", "table", "hashed"])
+    def test_stores_agree_with_matrices(self, store):
+        model = rarefy.train(
+            "data.svm",
+            rule="ftrl",
+            l1="auto",
+            store=store,
+            **({"bits": 20} if store == "hashed" else {}),
+        )
+        weights = {int(name): weight for name, weight in model.weights_.items()}
+        whole = fitted(rule="ftrl", l1="auto")
+        assert model.found_ == whole.found_
+        if store == "hashed":
+            assert len(weights) == whole.n_nonzero_
+        else:
+            coef = whole.sparse_coef_
+            assert weights == dict(zip(coef.indices.tolist(), coef.data.tolist(), strict=True))
+
+    def test_a_crowded_table(self):
+        model = rarefy.train("data.svm", rule="ftrl", l1="auto", max_features=50)
+        assert len(model.weights_) <= 50
+
+    def test_the_command_says_what_it_found(self):
+        command = ["train", "data.svm", "-o", "a.model", "--rule", "ftrl", "--l1", "auto"]
+        result = CliRunner().invoke(main, command)
+        assert result.exit_code == 0, result.output
+        assert "Found: --rule ftrl --l1 " in result.output
+        found = rarefy.load("a.model")
+        assert found.l1 == rarefy.train("data.svm", rule="ftrl", l1="auto").found_["l1"]
+
+    def test_the_command_keeps_to_a_size(self):
+        command = ["train", "data.svm", "-o", "a.model", "--target-features", "7", "--rule", "ftrl"]
+        result = CliRunner().invoke(main, command)
+        assert result.exit_code == 0, result.output
+        assert 1 <= len(rarefy.load("a.model").weights_) <= 7
+
+    def test_a_checkpoint_goes_on_with_what_was_found_by_then(self):
+        arguments = ["-o", "a.model", "--rule", "ftrl", "--l1", "auto", "--save-every", "1500"]
+        assert CliRunner().invoke(main, ["train", "data.svm", *arguments]).exit_code == 0
+        result = CliRunner().invoke(main, ["train", "data.svm", "--resume", "a.model"])
+        assert result.exit_code == 0, result.output
+        assert rarefy.load("a.model").t_ == 4000
+
+    def test_several_passes_are_refused(self):
+        command = ["train", "data.svm", "-o", "a.model", "--l1", "auto", "--passes", "3"]
+        result = CliRunner().invoke(main, command)
+        assert result.exit_code == 1
+        assert "rarefy sweep" in result.output
