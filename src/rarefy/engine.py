@@ -21,6 +21,10 @@ Floats = NDArray[np.float64]
 LARGEST_VALUE = 1e50
 LARGEST_SCORE = 1e75
 
+# Entries from the one whose weight is asked for to the one that is fetched from memory. It is
+# unsigned, like all entries: of signed ones the compiler asks whether they count from the end.
+FETCHED_AHEAD = np.uint64(64)
+
 
 class Rows(NamedTuple):
     """Examples in CSR layout: columns ascend within a row, and no value is zero."""
@@ -50,17 +54,14 @@ def _learn(
     `intercept` has one row of state, or none; `progress` gathers the weighted sum of losses, the
     sum of weights, and that of right answers; `predictions`, if they are wanted, the score of each
     row just before it was learned; `far` says that the state does not fit the cache, so that asking
-    for the next row's coordinates ahead of time pays.
+    for coordinates ahead of time pays.
     """
-    n_rows = len(rows.y)
+    n_rows, last = len(rows.y), np.uint64(len(rows.indices) - 1)
     for row in range(n_rows):
         importance = rows.importance[row]
         if importance == 0.0:
             continue
-        begin, end = rows.indptr[row], rows.indptr[row + 1]
-        if far and row + 1 < n_rows:
-            for j in range(end, rows.indptr[row + 2]):
-                prefetch(rule, state, np.intp(rows.indices[j]))
+        begin, end = np.uint64(rows.indptr[row]), np.uint64(rows.indptr[row + 1])
         before, clock = clock, next_round(rule, clock)
 
         score, squares = 0.0, 0.0
@@ -68,9 +69,11 @@ def _learn(
             score = intercept_rule.weight(clock, load(intercept_rule, intercept, 0))
             squares = 1.0
         for j in range(begin, end):
-            slot = np.intp(rows.indices[j])
-            score += rows.values[j] * rule.weight(clock, load(rule, state, slot))
-            squares += rows.values[j] * rows.values[j]
+            if far:
+                prefetch(rule, state, np.intp(rows.indices[min(j + FETCHED_AHEAD, last)]))
+            slot, x = np.intp(rows.indices[j]), rows.values[j]
+            score += x * rule.weight(clock, load(rule, state, slot))
+            squares += x * x
         if predictions is not None:
             predictions[row, 0] = score
 
@@ -115,16 +118,13 @@ def _learn_classes(
     n_classes: int,
 ) -> tuple[Clock, int]:
     """The same with one score, and one weight per feature, for every class."""
-    n_rows = len(rows.y)
+    n_rows, last = len(rows.y), np.uint64(len(rows.indices) - 1)
     scores, slopes = np.empty(n_classes), np.empty(n_classes)
     for row in range(n_rows):
         importance = rows.importance[row]
         if importance == 0.0:
             continue
-        begin, end = rows.indptr[row], rows.indptr[row + 1]
-        if far and row + 1 < n_rows:
-            for j in range(end, rows.indptr[row + 2]):
-                prefetch(rule, state, np.intp(rows.indices[j]) * n_classes)
+        begin, end = np.uint64(rows.indptr[row]), np.uint64(rows.indptr[row + 1])
         before, clock = clock, next_round(rule, clock)
 
         squares = 1.0 if len(intercept) > 0 else 0.0
@@ -133,6 +133,9 @@ def _learn_classes(
             if len(intercept) > 0:
                 scores[z] = intercept_rule.weight(clock, load(intercept_rule, intercept, z))
         for j in range(begin, end):
+            if far:
+                coming = np.intp(rows.indices[min(j + FETCHED_AHEAD, last)])
+                prefetch(rule, state, coming * n_classes)
             first = np.intp(rows.indices[j]) * n_classes
             for z in range(n_classes):
                 scores[z] += rows.values[j] * rule.weight(clock, load(rule, state, first + z))
