@@ -198,17 +198,37 @@ def _total_loss_classes(loss: Any, scores: Floats, y: Floats, importance: Floats
     return total
 
 
+def _n_nonzero(rule: Any, clock: Clock, state: Floats) -> int:
+    """How many slots have a weight."""
+    count = 0
+    for slot in range(len(state)):
+        count += rule.weight(clock, load(rule, state, slot)) != 0.0
+    return count
+
+
 def _nonzero(
     rule: Any, clock: Clock, state: Floats, slots: NDArray[np.int64], weights: Floats
-) -> int:
-    """Write the slots with a weight, and the weights, as far as there is room; count them all."""
+) -> None:
+    """Write the slots with a weight, and the weights; there is room for all of them."""
     count = 0
     for slot in range(len(state)):
         w = rule.weight(clock, load(rule, state, slot))
         if w != 0.0:
-            if count < len(slots):
-                slots[count] = slot
-                weights[count] = w
+            slots[count] = slot
+            weights[count] = w
+            count += 1
+
+
+def _used(bits: NDArray[np.uint64], features: NDArray[np.int64]) -> int:
+    """Write the rows with a bit that is set, as far as there is room; count them all."""
+    count = 0
+    for feature in range(len(bits)):
+        found = np.uint64(0)
+        for j in range(bits.shape[1]):
+            found |= bits[feature, j]
+        if found != 0:
+            if count < len(features):
+                features[count] = feature
             count += 1
     return count
 
@@ -236,6 +256,7 @@ class Engine(NamedTuple):
     scores: Any
     total_loss: Any
     total_loss_classes: Any
+    n_nonzero: Any
     nonzero: Any
     usefulness: Any
 
@@ -246,11 +267,15 @@ _LOOPS = (
     _scores,
     _total_loss,
     _total_loss_classes,
+    _n_nonzero,
     _nonzero,
     _usefulness,
 )
 _CACHED = Engine(*(compiled(loop) for loop in _LOOPS))
 _UNCACHED = Engine(*(compiled_uncached(loop) for loop in _LOOPS))
+
+
+used = compiled(_used)
 
 
 def engine_for(*parts: Any) -> Engine:

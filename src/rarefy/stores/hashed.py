@@ -64,7 +64,7 @@ class HashedStore:
         return kept.keys.astype(np.int64)
 
     def n_seen(self, learner: Learner) -> int:
-        return len(learner.used())
+        return learner.n_used()
 
     def snapshot(self, learner: Learner) -> Arrays:
         return slots_snapshot(learner)

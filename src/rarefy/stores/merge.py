@@ -14,7 +14,7 @@ def new_seen(longest_row: int) -> NDArray[np.int64]:
 
 
 @compiled_in_place
-def are_within(numbers: Any, largest: float) -> bool:
+def are_within(numbers: Any, largest: float) -> Any:
     """Whether no number is larger, whatever its sign, and all are numbers."""
     outside = np.uint64(0)
     for j in range(len(numbers)):
@@ -70,7 +70,7 @@ def unique_in_rows(
 
 
 @inlined_in_place
-def _is_unique(keys: Any, mask: Any, values: Any, begin: Any, end: Any) -> bool:
+def _is_unique(keys: Any, mask: Any, values: Any, begin: Any, end: Any) -> Any:
     """Whether the places of a row ascend, and no value is zero; told without a branch an entry."""
     wrong = np.uint64(0)
     for j in range(begin, end):
@@ -81,9 +81,7 @@ def _is_unique(keys: Any, mask: Any, values: Any, begin: Any, end: Any) -> bool:
 
 
 @inlined_in_place
-def _move(
-    keys: Any, mask: Any, values: Any, places: Any, begin: Any, end: Any, to: Any
-) -> None:
+def _move(keys: Any, mask: Any, values: Any, places: Any, begin: Any, end: Any, to: Any) -> None:
     """Write the places of a row, and its values, which may be where they belong."""
     for k in range(end - begin):
         places[to + k] = keys[begin + k] & mask
