@@ -264,6 +264,18 @@ def prefetch_pair(typing_context: Any, pairs: Any, row: Any) -> Any:
 
 
 @intrinsic
+def prefetch_byte(typing_context: Any, data: Any, position: Any) -> Any:
+    """The same for a position in an array of bytes."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        start = make_array(signature.args[0])(context, builder, args[0]).data
+        fetch(builder, builder.gep(start, [args[1]]))
+        return context.get_dummy_value()
+
+    return types.void(data, types.intp), codegen
+
+
+@intrinsic
 def load_word(typing_context: Any, data: Any, position: Any) -> Any:
     """Eight bytes of an array of bytes from a position on, as a little-endian uint64.
 
