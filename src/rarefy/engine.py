@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.clock import Clock, next_round
-from rarefy.jit import compiled, compiled_uncached, load, prefetch, store
+from rarefy.jit import compiled, compiled_uncached, lay_out, load, prefetch, store, take_up
 from rarefy.losses import is_right
 from rarefy.multiclass import is_best
 
@@ -48,13 +48,14 @@ def _learn(
     progress: Floats,
     predictions: Floats | None,
     far: bool,
+    bench: Floats,
 ) -> tuple[Clock, int]:
     """Learn the rows in order; the clock afterwards and how many rows went well.
 
     `intercept` has one row of state, or none; `progress` gathers the weighted sum of losses, the
     sum of weights, and that of right answers; `predictions`, if they are wanted, the score of each
     row just before it was learned; `far` says that the state does not fit the cache, so that asking
-    for coordinates ahead of time pays.
+    for coordinates ahead of time pays; `bench` has room for the state of a row, (field, entry).
     """
     n_rows, last = len(rows.y), np.uint64(len(rows.indices) - 1)
     for row in range(n_rows):
@@ -72,7 +73,10 @@ def _learn(
             if far:
                 prefetch(rule, state, np.intp(rows.indices[min(j + FETCHED_AHEAD, last)]))
             slot, x = np.intp(rows.indices[j]), rows.values[j]
-            score += x * rule.weight(clock, load(rule, state, slot))
+            old = load(rule, state, slot)
+            if rule.steps_together():
+                lay_out(rule, bench, np.intp(j - begin), old)
+            score += x * rule.weight(clock, old)
             squares += x * x
         if predictions is not None:
             predictions[row, 0] = score
@@ -96,9 +100,16 @@ def _learn(
                 0,
                 intercept_rule.step(clock, load(intercept_rule, intercept, 0), slope, 1.0),
             )
+        if rule.steps_together():
+            for entry in range(end - begin):
+                x, old = rows.values[begin + entry], take_up(rule, bench, np.intp(entry))
+                lay_out(rule, bench, np.intp(entry), rule.step(clock, old, slope * x, x))
+            for entry in range(end - begin):
+                slot = np.intp(rows.indices[begin + entry])
+                store(rule, state, slot, take_up(rule, bench, np.intp(entry)))
+            continue
         for j in range(begin, end):
-            slot = np.intp(rows.indices[j])
-            x = rows.values[j]
+            slot, x = np.intp(rows.indices[j]), rows.values[j]
             store(rule, state, slot, rule.step(clock, load(rule, state, slot), slope * x, x))
     return clock, n_rows
 

@@ -102,7 +102,9 @@ class Learner:
         engine = engine_for(self.rule, self.loss)
         try:
             if self.n_outputs == 1:
-                clock, n_learned = engine.learn(*arguments)
+                longest = int(np.diff(rows.indptr).max(initial=0))
+                bench = np.empty((len(self.rule.state_fields), longest))
+                clock, n_learned = engine.learn(*arguments, bench)
             else:
                 clock, n_learned = engine.learn_classes(*arguments, self.n_outputs)
         except NumbaError as error:
