@@ -15,8 +15,8 @@ Five more methods have defaults that suit most rules:
     steps_without_gradient() -> bool        whether `step` matters when g = 0 but x is not
     forgets_at_zero() -> bool               whether a coordinate of weight zero is like one that
                                             never occurred, whatever its state
-    steps_together() -> bool                whether `step` has roots or divisions, so that it pays to
-                                            let an example's coordinates step by vector instructions
+    steps_together() -> bool                whether `step` has roots or divisions, so that it pays
+                                            to let coordinates step by vector instructions
     on_intercept() -> rule                  what acts on the intercept (default: the same rule with
                                             the fields in PENALTY_FIELDS at zero)
 """
