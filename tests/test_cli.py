@@ -847,6 +847,13 @@ def test_quiet_says_nothing(folder):
     assert "200 examples" in result.stderr
 
 
+def test_quiet_makes_no_table(folder, monkeypatch):
+    monkeypatch.setattr("rarefy.cli.loop.Line", None)
+    run("train", "binary.svm", "-o", "some.model", "--quiet")
+    with pytest.raises(AssertionError, match="traceback"):
+        run("train", "binary.svm", "-o", "some.model")
+
+
 # --- the cache of rows ------------------------------------------------------------------------
 
 

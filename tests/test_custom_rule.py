@@ -25,6 +25,7 @@ from rarefy.multiclass import CrammerSinger, OneVsRest, Softmax
 from rarefy.proximal import passed_after, passed_before, penalise, proximal_decay, shrink, soft
 from rarefy.rows import as_rows
 from rarefy.rules import CUMULATIVE, RULES
+from rarefy.rules.ftrl import Ftrl
 from rarefy.schedules import SCHEDULES, Constant, InvSqrt
 from rarefy.weighting import PlainUpdate
 from tests import data
@@ -55,6 +56,14 @@ class ClippedFobos(NamedTuple):
     def step(self, clock, state, g, x):
         w = self.weight(clock, state) - clock.eta * cut(g, self.clip)
         return soft(w, clock.eta * self.l1), clock.total
+
+
+@rarefy.rule("z", "root")
+class FtrlOneByOne(Ftrl):
+    """The built-in rule whose coordinates step one after the other."""
+
+    def steps_together(self):
+        return False
 
 
 @rarefy.rule("w", "since")
@@ -116,6 +125,20 @@ def with_rule(rule, **parameters) -> SparseOnlineClassifier:
 
 def fitted(rule, problem=PROBLEM, **parameters) -> SparseOnlineClassifier:
     return with_rule(rule, **parameters).fit(problem.dense, problem.y)
+
+
+def test_coordinates_that_step_together_are_those_that_step_one_by_one():
+    lengths = np.arange(100) % 41
+    X = np.random.default_rng(0).random((100, 50))
+    X[np.arange(50) >= lengths[:, np.newaxis]] = 0.0
+    y = np.where(np.arange(100) % 3 == 0, 1.0, -1.0)
+    states = []
+    for rule in (Ftrl(l1=0.1), FtrlOneByOne(l1=0.1)):
+        learner = Learner(rule, Constant(1.0), MARGIN_LOSSES["logistic"](), n_features=50)
+        learner.learn(as_rows(as_csr(X), y, np.ones(100)))
+        states.append(learner.state)
+    assert states[0].any()
+    np.testing.assert_array_equal(*states)
 
 
 def clipped_fobos_by_hand(X, y, l1: float, clip: float):

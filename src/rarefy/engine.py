@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.clock import Clock, next_round
-from rarefy.jit import compiled, compiled_uncached, load, prefetch, store
+from rarefy.jit import compiled, compiled_uncached, lay_out, load, prefetch, store, take_up
 from rarefy.losses import is_right
 from rarefy.multiclass import is_best
 
@@ -20,6 +20,10 @@ Floats = NDArray[np.float64]
 # anything, the square of a subgradient included, overflows to infinity.
 LARGEST_VALUE = 1e50
 LARGEST_SCORE = 1e75
+
+# Entries from the one whose weight is asked for to the one that is fetched from memory. It is
+# unsigned, like all entries: of signed ones the compiler asks whether they count from the end.
+FETCHED_AHEAD = np.uint64(64)
 
 
 class Rows(NamedTuple):
@@ -44,23 +48,21 @@ def _learn(
     progress: Floats,
     predictions: Floats | None,
     far: bool,
+    bench: Floats,
 ) -> tuple[Clock, int]:
     """Learn the rows in order; the clock afterwards and how many rows went well.
 
     `intercept` has one row of state, or none; `progress` gathers the weighted sum of losses, the
     sum of weights, and that of right answers; `predictions`, if they are wanted, the score of each
     row just before it was learned; `far` says that the state does not fit the cache, so that asking
-    for the next row's coordinates ahead of time pays.
+    for coordinates ahead of time pays; `bench` has room for the state of a row, (field, entry).
     """
-    n_rows = len(rows.y)
+    n_rows, last = len(rows.y), np.uint64(len(rows.indices) - 1)
     for row in range(n_rows):
         importance = rows.importance[row]
         if importance == 0.0:
             continue
-        begin, end = rows.indptr[row], rows.indptr[row + 1]
-        if far and row + 1 < n_rows:
-            for j in range(end, rows.indptr[row + 2]):
-                prefetch(rule, state, np.intp(rows.indices[j]))
+        begin, end = np.uint64(rows.indptr[row]), np.uint64(rows.indptr[row + 1])
         before, clock = clock, next_round(rule, clock)
 
         score, squares = 0.0, 0.0
@@ -68,9 +70,14 @@ def _learn(
             score = intercept_rule.weight(clock, load(intercept_rule, intercept, 0))
             squares = 1.0
         for j in range(begin, end):
-            slot = np.intp(rows.indices[j])
-            score += rows.values[j] * rule.weight(clock, load(rule, state, slot))
-            squares += rows.values[j] * rows.values[j]
+            if far:
+                prefetch(rule, state, np.intp(rows.indices[min(j + FETCHED_AHEAD, last)]))
+            slot, x = np.intp(rows.indices[j]), rows.values[j]
+            old = load(rule, state, slot)
+            if rule.steps_together():
+                lay_out(rule, bench, np.intp(j - begin), old)
+            score += x * rule.weight(clock, old)
+            squares += x * x
         if predictions is not None:
             predictions[row, 0] = score
 
@@ -93,9 +100,16 @@ def _learn(
                 0,
                 intercept_rule.step(clock, load(intercept_rule, intercept, 0), slope, 1.0),
             )
+        if rule.steps_together():
+            for entry in range(end - begin):
+                x, old = rows.values[begin + entry], take_up(rule, bench, np.intp(entry))
+                lay_out(rule, bench, np.intp(entry), rule.step(clock, old, slope * x, x))
+            for entry in range(end - begin):
+                slot = np.intp(rows.indices[begin + entry])
+                store(rule, state, slot, take_up(rule, bench, np.intp(entry)))
+            continue
         for j in range(begin, end):
-            slot = np.intp(rows.indices[j])
-            x = rows.values[j]
+            slot, x = np.intp(rows.indices[j]), rows.values[j]
             store(rule, state, slot, rule.step(clock, load(rule, state, slot), slope * x, x))
     return clock, n_rows
 
@@ -115,16 +129,13 @@ def _learn_classes(
     n_classes: int,
 ) -> tuple[Clock, int]:
     """The same with one score, and one weight per feature, for every class."""
-    n_rows = len(rows.y)
+    n_rows, last = len(rows.y), np.uint64(len(rows.indices) - 1)
     scores, slopes = np.empty(n_classes), np.empty(n_classes)
     for row in range(n_rows):
         importance = rows.importance[row]
         if importance == 0.0:
             continue
-        begin, end = rows.indptr[row], rows.indptr[row + 1]
-        if far and row + 1 < n_rows:
-            for j in range(end, rows.indptr[row + 2]):
-                prefetch(rule, state, np.intp(rows.indices[j]) * n_classes)
+        begin, end = np.uint64(rows.indptr[row]), np.uint64(rows.indptr[row + 1])
         before, clock = clock, next_round(rule, clock)
 
         squares = 1.0 if len(intercept) > 0 else 0.0
@@ -133,6 +144,9 @@ def _learn_classes(
             if len(intercept) > 0:
                 scores[z] = intercept_rule.weight(clock, load(intercept_rule, intercept, z))
         for j in range(begin, end):
+            if far:
+                coming = np.intp(rows.indices[min(j + FETCHED_AHEAD, last)])
+                prefetch(rule, state, coming * n_classes)
             first = np.intp(rows.indices[j]) * n_classes
             for z in range(n_classes):
                 scores[z] += rows.values[j] * rule.weight(clock, load(rule, state, first + z))
@@ -195,17 +209,37 @@ def _total_loss_classes(loss: Any, scores: Floats, y: Floats, importance: Floats
     return total
 
 
+def _n_nonzero(rule: Any, clock: Clock, state: Floats) -> int:
+    """How many slots have a weight."""
+    count = 0
+    for slot in range(len(state)):
+        count += rule.weight(clock, load(rule, state, slot)) != 0.0
+    return count
+
+
 def _nonzero(
     rule: Any, clock: Clock, state: Floats, slots: NDArray[np.int64], weights: Floats
-) -> int:
-    """Write the slots with a weight, and the weights, as far as there is room; count them all."""
+) -> None:
+    """Write the slots with a weight, and the weights; there is room for all of them."""
     count = 0
     for slot in range(len(state)):
         w = rule.weight(clock, load(rule, state, slot))
         if w != 0.0:
-            if count < len(slots):
-                slots[count] = slot
-                weights[count] = w
+            slots[count] = slot
+            weights[count] = w
+            count += 1
+
+
+def _used(bits: NDArray[np.uint64], features: NDArray[np.int64]) -> int:
+    """Write the rows with a bit that is set, as far as there is room; count them all."""
+    count = 0
+    for feature in range(len(bits)):
+        found = np.uint64(0)
+        for j in range(bits.shape[1]):
+            found |= bits[feature, j]
+        if found != 0:
+            if count < len(features):
+                features[count] = feature
             count += 1
     return count
 
@@ -233,6 +267,7 @@ class Engine(NamedTuple):
     scores: Any
     total_loss: Any
     total_loss_classes: Any
+    n_nonzero: Any
     nonzero: Any
     usefulness: Any
 
@@ -243,11 +278,15 @@ _LOOPS = (
     _scores,
     _total_loss,
     _total_loss_classes,
+    _n_nonzero,
     _nonzero,
     _usefulness,
 )
 _CACHED = Engine(*(compiled(loop) for loop in _LOOPS))
 _UNCACHED = Engine(*(compiled_uncached(loop) for loop in _LOOPS))
+
+
+used = compiled(_used)
 
 
 def engine_for(*parts: Any) -> Engine:

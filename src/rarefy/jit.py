@@ -194,6 +194,18 @@ def load(typing_context: Any, rule: Any, state: Any, slot: Any) -> Any:
 @intrinsic
 def store(typing_context: Any, rule: Any, state: Any, slot: Any, new: Any) -> Any:
     """Write a coordinate's new state back to its row."""
+    _check_state(rule, new)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointers = _row_pointers(context, builder, signature.args[1], args[1], args[2], len(new))
+        for pointer, value in zip(pointers, _floats(context, builder, new, args[3]), strict=True):
+            builder.store(value, pointer)
+        return context.get_dummy_value()
+
+    return types.void(rule, state, slot, new), codegen
+
+
+def _check_state(rule: Any, new: Any) -> None:
     cls = rule.instance_class
     if not isinstance(new, types.BaseTuple) or len(new) != len(cls.state_fields):
         raise numba.TypingError(
@@ -201,14 +213,65 @@ def store(typing_context: Any, rule: Any, state: Any, slot: Any, new: Any) -> An
             f"{cls.state_fields}, not {new}"
         )
 
+
+def _floats(context: Any, builder: Any, state: Any, value: Any) -> Iterator[Any]:
+    """The parts of a new state, some of which may be whole numbers."""
+    for field, kind in enumerate(state):
+        yield context.cast(builder, builder.extract_value(value, field), kind, types.float64)
+
+
+def _bench_pointers(
+    context: Any, builder: Any, bench_type: Any, bench: Any, entry: Any, state: Any
+) -> Iterator[Any]:
+    array = make_array(bench_type)(context, builder, bench)
+    length = builder.extract_value(array.shape, 1)
+    for field in range(len(state)):
+        first = builder.mul(length, context.get_constant(types.intp, field))
+        yield builder.gep(array.data, [builder.add(first, entry)])
+
+
+def _of_field(builder: Any, field: int, n_fields: int, access: Any) -> Any:
+    """Tell the compiler that the arrays of different fields do not overlap."""
+    add = builder.module.add_metadata
+    domain = add(["rarefy bench"])
+    scopes = [add([str(n), domain]) for n in range(n_fields)]
+    access.set_metadata("alias.scope", add([scopes.pop(field)]))
+    access.set_metadata("noalias", add(scopes))
+    return access
+
+
+@intrinsic
+def lay_out(typing_context: Any, rule: Any, bench: Any, entry: Any, state: Any) -> Any:
+    """Write the state of a row's entry to the bench, which has an array of its own for each field.
+
+    From there, the compiler makes vector instructions of what is done with several entries.
+    """
+    _check_state(rule, state)
+
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointers = _row_pointers(context, builder, signature.args[1], args[1], args[2], len(new))
-        for field, pointer in enumerate(pointers):
-            value = builder.extract_value(args[3], field)
-            builder.store(context.cast(builder, value, new[field], types.float64), pointer)
+        pointers = _bench_pointers(context, builder, signature.args[1], args[1], args[2], state)
+        values = _floats(context, builder, state, args[3])
+        for (field, pointer), value in zip(enumerate(pointers), values, strict=True):
+            _of_field(builder, field, len(state), builder.store(value, pointer))
         return context.get_dummy_value()
 
-    return types.void(rule, state, slot, new), codegen
+    return types.void(rule, bench, entry, state), codegen
+
+
+@intrinsic
+def take_up(typing_context: Any, rule: Any, bench: Any, entry: Any) -> Any:
+    """The state of an entry on the bench."""
+    state = types.UniTuple(types.float64, len(rule.instance_class.state_fields))
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointers = _bench_pointers(context, builder, signature.args[1], args[1], args[2], state)
+        fields = [
+            _of_field(builder, field, len(state), builder.load(pointer))
+            for field, pointer in enumerate(pointers)
+        ]
+        return cgutils.pack_array(builder, fields)
+
+    return state(rule, bench, entry), codegen
 
 
 FIRST_LEVEL, SECOND_LEVEL = 3, 2  # of the cache, in LLVM's numbers
@@ -261,6 +324,18 @@ def prefetch_pair(typing_context: Any, pairs: Any, row: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(pairs, types.intp), codegen
+
+
+@intrinsic
+def prefetch_byte(typing_context: Any, data: Any, position: Any) -> Any:
+    """The same for a position in an array of bytes."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        start = make_array(signature.args[0])(context, builder, args[0]).data
+        fetch(builder, builder.gep(start, [args[1]]))
+        return context.get_dummy_value()
+
+    return types.void(data, types.intp), codegen
 
 
 @intrinsic

@@ -7,7 +7,7 @@ from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from rarefy.clock import clock_after, next_round
-from rarefy.engine import Floats, Rows, engine_for
+from rarefy.engine import Floats, Rows, engine_for, used
 from rarefy.errors import ConfigError, DivergenceError
 from rarefy.multiclass import check_update
 from rarefy.rules import unpenalised
@@ -107,7 +107,9 @@ class Learner:
         engine = engine_for(self.rule, self.loss)
         try:
             if self.n_outputs == 1:
-                clock, n_learned = engine.learn(*arguments)
+                longest = int(np.diff(rows.indptr).max(initial=0))
+                bench = np.empty((len(self.rule.state_fields), longest))
+                clock, n_learned = engine.learn(*arguments, bench)
             else:
                 clock, n_learned = engine.learn_classes(*arguments, self.n_outputs)
         except NumbaError as error:
@@ -162,25 +164,32 @@ class Learner:
 
     def nonzero(self) -> tuple[NDArray[np.int64], Floats]:
         """The slots with a weight that is not zero, and the weights."""
-        count = self.n_nonzero()
-        slots, weights = np.empty(count, np.int64), np.empty(count)
-        self._nonzero(slots, weights)
+        slots, weights = np.empty(count := self.n_nonzero(), np.int64), np.empty(count)
+        self._on_all_state("nonzero", slots, weights)
         return slots, weights
 
     def n_nonzero(self) -> int:
         """How many weights are not zero."""
-        return self._nonzero(np.empty(0, np.int64), np.empty(0))
+        return int(self._on_all_state("n_nonzero"))
 
-    def _nonzero(self, slots: NDArray[np.int64], weights: Floats) -> int:
+    def _on_all_state(self, loop: str, *out: NDArray[Any]) -> Any:
         clock = next_round(self.rule, self.clock)
         state = self.state[: self.n_features * self.n_outputs]
-        nonzero = engine_for(self.rule, self.loss).nonzero
-        return int(nonzero(self.rule, clock, state, slots, weights))
+        return getattr(engine_for(self.rule, self.loss), loop)(self.rule, clock, state, *out)
 
     def used(self) -> NDArray[np.int64]:
         """The features that carry state; that of the others is zero in every bit."""
+        features = np.empty(self.n_used(), np.int64)
+        used(self._bits(), features)
+        return features
+
+    def n_used(self) -> int:
+        """How many features carry state."""
+        return int(used(self._bits(), np.empty(0, np.int64)))
+
+    def _bits(self) -> NDArray[np.uint64]:
         bits = self.state[: self.n_features * self.n_outputs].view(np.uint64)
-        return np.flatnonzero(bits.reshape(self.n_features, -1).any(axis=1))
+        return bits.reshape(self.n_features, -1)
 
     def state_of(self, features: NDArray[Any]) -> Floats:
         """The state of some features, (feature, output, field)."""

@@ -19,6 +19,7 @@ def import_compiler() -> None:
         del sys.modules["scipy"]
         if before is not None:
             sys.modules["scipy"] = before
+        gc.freeze()
         if was_enabled:
             gc.enable()
 

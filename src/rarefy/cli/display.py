@@ -31,6 +31,8 @@ class Line(NamedTuple):
 class Display(Protocol):
     """Shows how learning goes; while it is open, nothing else writes to where it shows that."""
 
+    wants_lines: bool  # they cost a look at every weight
+
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *error: object) -> None: ...
@@ -50,6 +52,8 @@ class Display(Protocol):
 
 class Quiet:
     """Shows nothing."""
+
+    wants_lines = False
 
     def __enter__(self) -> Self:
         return self
@@ -72,6 +76,8 @@ class Quiet:
 
 class JsonLines(Quiet):
     """An object a line on standard output; remarks go to standard error."""
+
+    wants_lines = True
 
     def line(self, line: Line) -> None:
         self._write("line", line._asdict())

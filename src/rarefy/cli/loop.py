@@ -47,7 +47,7 @@ class Loop:
         self.start = time.perf_counter()
         self._held_out: dict[str, float | None] = {}
         self._first = self._last = self._moment()
-        self._next_line = _line_after(self.model.t)
+        self._next_line = self._line_after(self.model.t)
         self._next_save = self._save_after(self.model.t)
 
     def learn(self) -> bool:
@@ -64,7 +64,8 @@ class Loop:
 
     def summary(self) -> dict[str, Any]:
         """What there is to say at the end."""
-        if self.model.t > self._last.examples or self.holdout is not None:
+        is_new = self.model.t > self._last.examples or self.holdout is not None
+        if is_new and self.display.wants_lines:
             self._show_line()
         moment, first = self._moment(), self._first
         return {
@@ -87,7 +88,7 @@ class Loop:
         self.display.advance(None if math.isnan(share) else share, examples)
         if examples >= self._next_line:
             self._show_line()
-            self._next_line = _line_after(examples)
+            self._next_line = self._line_after(examples)
         if examples >= self._next_save:
             self.save()
             self._next_save = self._save_after(examples)
@@ -130,19 +131,20 @@ class Loop:
     def _accuracy(self, right: float, weight: float) -> float | None:
         return None if self.model.task.is_regression else _ratio(right, weight)
 
+    def _line_after(self, examples: int) -> int:
+        """The next number of examples at which to show a line."""
+        if not self.display.wants_lines:
+            return NEVER
+        due = FIRST_LINE
+        while due <= examples:
+            due *= 2
+        return due
+
     def _save_after(self, examples: int) -> int:
         """The next number of examples at which to save."""
         if self.save_every is None:
             return NEVER
         return (examples // self.save_every + 1) * self.save_every
-
-
-def _line_after(examples: int) -> int:
-    """The next number of examples at which to show a line."""
-    due = FIRST_LINE
-    while due <= examples:
-        due *= 2
-    return due
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -57,6 +57,8 @@ GAP = "  "
 class Plain(Quiet):
     """Lines on standard error, without any control codes."""
 
+    wants_lines = True
+
     def __init__(self, passes: int, regression: bool, holdout: bool) -> None:
         self.passes = passes
         self.held_out = ["loss", "accuracy"][: 2 - regression] if holdout else []

@@ -35,6 +35,9 @@ class AdagradFobos(NamedTuple):
         w = self.weight(clock, state) - step_size * g
         return penalise(w, self.l1, self.l2, step_size), squares, clock.t
 
+    def steps_together(self) -> bool:
+        return True
+
 
 @rule("G", "squares")
 class AdagradRda(NamedTuple):

@@ -9,12 +9,14 @@ A rule is a NamedTuple of parameters with two pure methods that act on one coord
 The state is a tuple of floats, all zero before the coordinate first occurs. It is written only in
 rounds in which the coordinate occurs, so `weight` works out what the penalty did in between.
 
-Four more methods have defaults that suit most rules:
+Five more methods have defaults that suit most rules:
 
     log_decay(t, eta) -> float              by how much the l2 penalty lowers log|w| in round t
     steps_without_gradient() -> bool        whether `step` matters when g = 0 but x is not
     forgets_at_zero() -> bool               whether a coordinate of weight zero is like one that
                                             never occurred, whatever its state
+    steps_together() -> bool                whether `step` has roots or divisions, so that it pays
+                                            to let coordinates step by vector instructions
     on_intercept() -> rule                  what acts on the intercept (default: the same rule with
                                             the fields in PENALTY_FIELDS at zero)
 """
@@ -55,7 +57,7 @@ def rule(*state_fields: str) -> Callable[[R], R]:
                 f"weight(self, clock, state) and step(self, clock, state, g, x)"
             )
         cls.state_fields = state_fields  # type: ignore[attr-defined]
-        for default in (log_decay, steps_without_gradient, forgets_at_zero):
+        for default in (log_decay, steps_without_gradient, forgets_at_zero, steps_together):
             if not hasattr(cls, default.__name__):
                 setattr(cls, default.__name__, default)
         if not cls.__module__.startswith("rarefy."):
@@ -74,6 +76,10 @@ def steps_without_gradient(self: Any) -> bool:
 
 
 def forgets_at_zero(self: Any) -> bool:
+    return False
+
+
+def steps_together(self: Any) -> bool:
     return False
 
 

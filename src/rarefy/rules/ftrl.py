@@ -29,6 +29,9 @@ class Ftrl(NamedTuple):
         new_root = math.sqrt(root * root + g * g)
         return z + g + (new_root - root) * self.pull(state), new_root
 
+    def steps_together(self) -> bool:
+        return True
+
     def pull(self, state: State) -> float:
         """-w/α, by which both w and σ w = w (√n' - √n)/α can be had with one division."""
         z, root = state

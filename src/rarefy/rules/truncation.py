@@ -50,6 +50,9 @@ class TruncatedGradient(NamedTuple):
     def forgets_at_zero(self) -> bool:
         return True
 
+    def steps_together(self) -> bool:
+        return True
+
 
 @rule("w", "last")
 class Rounding(NamedTuple):

@@ -11,7 +11,7 @@ from rarefy.errors import InputError
 from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
 from rarefy.rows import read_only
-from rarefy.stores.merge import new_seen, unique_in_rows
+from rarefy.stores.merge import are_within, new_seen, unique_in_rows
 
 Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
@@ -151,16 +151,11 @@ def merged(batch: Batch, places: NDArray[Any], mask: int) -> Prepared:
 
     `places` are where to write them, and may lie in the memory of the keys.
     """
-    largest = max(np.abs(batch.importance).max(initial=0.0), _largest(batch.values))
-    if not largest <= LARGEST_VALUE:
+    if not all(are_within(part, LARGEST_VALUE) for part in (batch.importance, batch.values)):
         raise _too_large(batch)
     seen = new_seen(int(np.diff(batch.indptr).max(initial=0)))
     n = unique_in_rows(batch.indptr, batch.keys, np.uint64(mask), batch.values, places, seen)
     return Prepared(batch._replace(keys=batch.keys[:n], values=batch.values[:n]), places[:n])
-
-
-def _largest(values: Floats) -> float:
-    return float(max(values.max(initial=0.0), -values.min(initial=0.0)))
 
 
 def _too_large(batch: Batch) -> InputError:

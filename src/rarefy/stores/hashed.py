@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.engine import Floats
-from rarefy.jit import compiled_in_place
+from rarefy.engine import FETCHED_AHEAD, Floats
+from rarefy.jit import compiled_in_place, prefetch_byte
 from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
 from rarefy.stores.base import (
@@ -64,7 +64,7 @@ class HashedStore:
         return kept.keys.astype(np.int64)
 
     def n_seen(self, learner: Learner) -> int:
-        return len(learner.used())
+        return learner.n_used()
 
     def snapshot(self, learner: Learner) -> Arrays:
         return slots_snapshot(learner)
@@ -100,8 +100,9 @@ class HashedStore:
 
 @compiled_in_place
 def _note_owners(keys: Any, owners: Any) -> None:
-    mask = np.uint64(len(owners) - 1)
-    for j in range(len(keys)):
+    mask, n_keys = np.uint64(len(owners) - 1), np.uint64(len(keys))
+    for j in range(n_keys):
+        prefetch_byte(owners, keys[min(j + FETCHED_AHEAD, n_keys - np.uint64(1))] & mask)
         slot = keys[j] & mask
         mark = max(np.uint8(keys[j] * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(57)), np.uint8(1))
         owner = owners[slot] & np.uint8(SHARED - 1)

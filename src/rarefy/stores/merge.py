@@ -5,12 +5,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.jit import compiled_in_place
+from rarefy.jit import compiled_in_place, inlined_in_place
 
 
 def new_seen(longest_row: int) -> NDArray[np.int64]:
     """What `unique_in_rows` needs for rows of this length: (row, place, position) of entries."""
     return np.full((max(64, 4 << longest_row.bit_length()), 3), -1, np.int64)
+
+
+@compiled_in_place
+def are_within(numbers: Any, largest: float) -> Any:
+    """Whether no number is larger, whatever its sign, and all are numbers."""
+    outside = np.uint64(0)
+    for j in range(len(numbers)):
+        outside |= np.uint64(not abs(numbers[j]) <= largest)
+    return outside == 0
 
 
 @compiled_in_place
@@ -28,28 +37,14 @@ def unique_in_rows(
     written, begin = 0, 0
     for row in range(len(indptr) - 1):
         end, first = indptr[row + 1], written
-        j = begin
-        previous = np.int64(-1)
-        while j < end:
-            place = np.int64(keys[j] & mask)
-            if place <= previous or values[j] == 0.0:
-                break
-            places[written], values[written] = place, values[j]
-            previous = place
-            written += 1
-            j += 1
-        if j < end:
-            for k in range(first, written):
-                place = np.int64(places[k])
-                at = place & size_mask
-                while seen[at, 0] == row:
-                    at = (at + 1) & size_mask
-                seen[at, 0], seen[at, 1], seen[at, 2] = row, place, k
+        if _is_unique(keys, mask, values, np.uint64(begin), np.uint64(end)):
+            _move(keys, mask, values, places, np.uint64(begin), np.uint64(end), np.uint64(written))
+            written += end - begin
+        else:
             sums_to_zero = False
-            while j < end:
+            for j in range(begin, end):
                 place = np.int64(keys[j] & mask)
                 value = values[j]
-                j += 1
                 if value == 0.0:
                     continue
                 at = place & size_mask
@@ -72,3 +67,24 @@ def unique_in_rows(
         begin = end
         indptr[row + 1] = written
     return written
+
+
+@inlined_in_place
+def _is_unique(keys: Any, mask: Any, values: Any, begin: Any, end: Any) -> Any:
+    """Whether the places of a row ascend, and no value is zero; told without a branch an entry."""
+    wrong = np.uint64(0)
+    for j in range(begin, end):
+        wrong |= np.uint64(values[j] == 0.0)
+    for j in range(begin + np.uint64(1), end):
+        wrong |= np.uint64((keys[j] & mask) <= (keys[j - np.uint64(1)] & mask))
+    return wrong == 0
+
+
+@inlined_in_place
+def _move(keys: Any, mask: Any, values: Any, places: Any, begin: Any, end: Any, to: Any) -> None:
+    """Write the places of a row, and its values, which may be where they belong."""
+    for k in range(end - begin):
+        places[to + k] = keys[begin + k] & mask
+    if to != begin:
+        for k in range(end - begin):
+            values[to + k] = values[begin + k]
