@@ -155,8 +155,8 @@ class TestFinding:
             X, y = stream(scale=scale)
             model = SparseOnlineClassifier(rule="auto").fit(X[FIRST], y[FIRST])
             scores.append(model.score(X[REST], y[REST]))
-        assert min(scores) > 0.84
-        assert max(scores) - min(scores) < 0.03
+        assert min(scores) > 0.8
+        assert max(scores) - min(scores) < 0.05
 
     def test_no_worse_than_any_of_a_grid(self):
         grid = [
