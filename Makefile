@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/installed
 
-.PHONY: install demo test test-all lint bench endowment clean
+.PHONY: install demo test test-all lint bench endowment peers clean
 
 install: $(READY)
 
@@ -28,6 +28,9 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+peers: $(READY)
+	$(BIN)/python -m experiments.peers
 
 endowment: $(READY)
 	$(BIN)/python -m experiments.endowment

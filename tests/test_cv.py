@@ -95,7 +95,8 @@ def test_the_chosen_estimator_is_refitted():
     alone = SparseOnlineClassifier(l1=model.best_params_["l1"], passes=2, refit=True)
     alone.fit(BINARY.csr, BINARY.y)
     np.testing.assert_array_equal(model.coef_, alone.coef_)
-    assert model.sweep_.table == fitted().sweep_.table
+    assert model.sweep_.table == the_sweep(refit=True).table
+    assert model.sweep_.table != the_sweep().table
 
 
 def test_sample_weights_count_in_both():

@@ -74,6 +74,21 @@ def test_logistic_is_that_of_logistic_regression():
     np.testing.assert_allclose(model.intercept_, peer.intercept_, rtol=0, atol=1e-5)
 
 
+def test_features_of_a_single_row_are_refitted_like_all_others():
+    """Several rows have features, in units of their own, that no other row has."""
+    X, y = rows_of("binary", n=60)
+    rng = np.random.default_rng(1)
+    lone = np.zeros((len(y), 40))
+    lone[rng.integers(0, 20, 40), np.arange(40)] = rng.normal(size=40) * 10.0 ** (np.arange(40) % 3)
+    X = np.hstack([X, lone])
+    model = online("binary", l1=1e-6, refit=True, refit_l2=L2).fit(X, y)
+    kept = np.flatnonzero(model.coef_[0])
+    assert np.count_nonzero(kept >= N_FEATURES) == 40
+    scaled, sizes = in_own_units(X[:, kept])
+    peer = logistic_regression(len(y)).fit(scaled, y)
+    np.testing.assert_allclose(model.coef_[0, kept] * sizes, peer.coef_[0], rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_squared_hinge_is_that_of_linear_svc(loss):
     """LinearSVC can only penalise the intercept, and so has none here."""

@@ -125,6 +125,63 @@ def test_the_chosen_model_is_fitted_to_all_rows():
     assert result.estimator().get_params()["l1"] == result.best().parameters["l1"]
 
 
+# --- refit ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "estimator", "settings"),
+    [
+        ("binary", Classifier, {"loss": "logistic"}),
+        ("binary", Classifier, {"loss": "hinge", "fit_intercept": False, "refit_l2": 0.02}),
+        ("multiclass", Classifier, {"loss": "logistic", "multiclass": "ovr"}),
+        ("regression", Regressor, {"rule": "ftprl", "loss": "squared", "eta0": 0.05}),
+    ],
+    ids=["logistic", "hinge", "several classes", "regression"],
+)
+def test_every_model_is_judged_after_its_refit(kind, estimator, settings):
+    problem, importance = data.problem(kind), data.importances(len(BINARY.y))
+    settings = {**settings, "refit": True}
+    result = small_sweep(problem, **settings, sample_weight=importance)
+    for i, l1 in enumerate(L1S):
+        for fold in range(3):
+            own, others = np.equal(FOLDS, fold), np.not_equal(FOLDS, fold)
+            model = estimator(**settings, l1=l1, passes=2)
+            model.fit(problem.csr[others], problem.y[others], sample_weight=importance[others])
+            score = model.score(problem.csr[own], problem.y[own], sample_weight=importance[own])
+            found = {name: values[i, fold] for name, values in result.by_fold.items()}
+            assert found[result.score] == pytest.approx(score, abs=1e-8)
+            assert found["weights"] == model.n_nonzero_
+            assert found["zeros"] == pytest.approx(model.sparsity_)
+            assert found["features"] == len(np.unique(model.sparse_coef_.indices))
+            if settings["loss"] == "logistic" and kind == "binary":
+                probability = model.predict_proba(problem.csr[own])
+                losses = -np.log(
+                    probability[np.arange(own.sum()), (problem.y[own] > 0).astype(int)]
+                )
+                loss = np.average(losses, weights=importance[own])
+                assert found["loss"] == pytest.approx(loss, abs=1e-8)
+    unfitted = small_sweep(problem, **{**settings, "refit": False, "refit_l2": None})
+    assert result.table[result.score] != unfitted.table[result.score]
+
+
+def test_the_chosen_model_is_refitted():
+    result = small_sweep(refit=True, refit_l2=0.1)
+    model = result.refit(BINARY.csr, BINARY.y)
+    alone = Classifier(**result.best().parameters, passes=2, refit=True, refit_l2=0.1)
+    np.testing.assert_array_equal(model.coef_, alone.fit(BINARY.csr, BINARY.y).coef_)
+
+
+def test_a_refit_needs_folds():
+    with pytest.raises(ConfigError, match="refit=True needs folds"):
+        small_sweep(refit=True, folds=None)
+
+
+def test_what_diverged_is_not_refitted():
+    result = small_sweep(rule="fobos", loss="squared_hinge", eta0=[0.01, 1e40], refit=True)
+    diverged = np.equal(result.table["eta0"], 1e40)
+    np.testing.assert_array_equal(np.isnan(result.table["accuracy"]), diverged)
+
+
 # --- what must not matter ------------------------------------------------------------------------
 
 
@@ -151,6 +208,14 @@ def test_progress():
     assert shares == sorted(set(shares))
 
 
+def test_progress_of_a_refit():
+    shares: list[float] = []
+    small_sweep(progress=shares.append, refit=True)
+    assert shares[-1] == 1.0
+    assert len(shares) == 2 * 2 + 9  # passes of two blocks, and nine models
+    assert shares == sorted(set(shares))
+
+
 def test_an_error_in_the_progress_function_ends_the_sweep():
     calls = []
 
@@ -166,8 +231,10 @@ def test_an_error_in_the_progress_function_ends_the_sweep():
 def test_only_columns_that_occur_take_part():
     rows = rows_of("binary")
     wide = rows._replace(indices=rows.indices * 1000)
-    compact, n_features = compacted(wide, 25_000)
+    compact, columns = compacted(wide, 25_000)
+    n_features = len(columns)
     assert n_features == len(np.unique(rows.indices))
+    np.testing.assert_array_equal(columns[compact.indices], wide.indices)
     counts = np.bincount(compact.indices)
     assert (np.diff(counts) <= 0).all()
     pairs = set(zip(wide.indices.tolist(), compact.indices.tolist(), strict=True))

@@ -130,6 +130,17 @@ def table_after_a_sweep() -> list[dict[str, str]]:
     return table()
 
 
+def test_the_table_is_that_of_refitted_models():
+    facts = sweep("binary.svm", "--refit").stdout
+    assert "3 folds, 2 passes and a refit, in" in facts
+    problem = PROBLEMS["binary"]
+    result = rarefy.sweep(problem.csr, problem.y, l1=L1S, folds=3, passes=2, refit=True)
+    for name in ("accuracy", "loss"):
+        assert [float(row[name]) for row in table()] == pytest.approx(result.table[name], rel=1e-9)
+    l1 = repr(result.best().parameters["l1"])
+    assert_learned_as_by_train("binary.svm", "--l1", l1, "--passes", "2", "--refit")
+
+
 def test_names_columns_and_labels_travel_with_the_model():
     sweep("sms.tsv", "--label", "kind", "--text", "message", "--refit")
     row = max(table(), key=lambda row: float(row["accuracy"]))

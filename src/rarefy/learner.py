@@ -235,19 +235,27 @@ class Learner:
         self, slots: NDArray[np.int64], weights: Floats, intercepts: Floats
     ) -> "Learner":
         """A learner that predicts with other weights, and knows nothing else to learn from."""
-        other = Learner(
-            Ogd(),
-            Constant(1.0),
-            self.loss,
-            n_features=self.n_features,
-            n_outputs=self.n_outputs,
-        )
+        other = Learner.predicting(self.loss, self.n_features, self.n_outputs)
         other.state[slots, 0] = weights
         other.intercept_state[:, 0] = intercepts
         other.clock = other.clock._replace(t=self.clock.t)
         other.progress[:] = self.progress
         other.found = self.found
         return other
+
+    @classmethod
+    def predicting(
+        cls, loss: Any, n_features: int, n_outputs: int, *, fit_intercept: bool = True
+    ) -> "Learner":
+        """A learner whose state is its weights: the first field of a row is the weight itself."""
+        return cls(
+            Ogd(),
+            Constant(1.0),
+            loss,
+            n_features=n_features,
+            n_outputs=n_outputs,
+            fit_intercept=fit_intercept,
+        )
 
     def weights(self) -> Any:
         """All weights that are not zero, (n_outputs, n_features), CSR, never dense."""

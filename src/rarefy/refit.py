@@ -9,6 +9,8 @@ where r_i is the root mean square of feature i in the rows that have it, so that
 nor its frequency matters (r = 1 if it is 0 or 1). The intercept is not penalised.
 """
 
+from collections import deque
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,9 +30,11 @@ NOT_REFITTED = ("perceptron", "epsilon_insensitive", "quantile")
 STRENGTHS = (1e3, 3e2, 1e2, 3e1, 1e1, 3.0, 1.0, 0.3, 0.1, 0.03)  # l2 times the number of examples
 HELD_OUT = 0.25  # of the examples, to choose from them
 PRECISION = 1e-7  # of the gradient, as a share of the one where all weights are zero
-ROUGH = 1e-3  # the same where strengths are compared
+ROUGH = 1e-2  # where strengths are compared, as a share of the one at the last minimum
 MOST_ITERATIONS = 5000  # some hundred are the rule
-STEPS_REMEMBERED = 30  # by L-BFGS
+STEPS_REMEMBERED = 10  # by L-BFGS
+MOST_HALVINGS = 40  # of a step that led too far
+LEAST_GAIN = 1e-4  # of a step, as a share of what the gradient promised
 
 
 def check_refit(refit: Any, refit_l2: Any, loss: str) -> None:
@@ -52,6 +56,21 @@ class Examples(NamedTuple):
 
     def only(self, chosen: NDArray[np.bool_]) -> "Examples":
         return Examples(self.X[chosen], self.y[chosen], self.importance[chosen])
+
+    def scaled(self, factors: Floats) -> "Examples":
+        """The same with columns times these factors."""
+        from scipy import sparse
+
+        parts = (self.X.data * factors[self.X.indices], self.X.indices, self.X.indptr)
+        return self._replace(X=sparse.csr_array(parts, shape=self.X.shape))
+
+    @property
+    def sizes(self) -> Floats:
+        """The root mean square of every column in the rows that have it; 1 where none has."""
+        squares = self.X.power(2).T @ self.importance
+        occurrences = self.X.astype(bool).T @ self.importance
+        means = np.divide(squares, occurrences, out=np.ones_like(squares), where=occurrences > 0.0)
+        return np.asarray(np.sqrt(means))
 
     @property
     def size(self) -> float:
@@ -82,12 +101,45 @@ def refitted(learner: Learner, X: Any, y: Floats, importance: Floats, l2: float 
     features, outputs = np.divmod(slots, learner.n_outputs)
     kept, columns = np.unique(features, return_inverse=True)
     has_intercept = len(learner.intercept_state) > 0
-    wanted = Wanted(columns, outputs, learner.n_outputs, has_intercept, smooth(learner.loss))
     examples = Examples(X[:, kept], y, importance).only(importance > 0.0)
+    sizes = examples.sizes
+    examples = examples.scaled(1.0 / sizes)
+    sizes = sizes[columns]
+    if learner.n_outputs == 1:
+        basis = without_repetition(examples.X)
+        examples = examples._replace(X=examples.X @ basis)
+        columns, outputs = np.arange(basis.shape[1]), np.zeros(basis.shape[1], dtype=np.int64)
+    wanted = Wanted(columns, outputs, learner.n_outputs, has_intercept, smooth(learner.loss))
     if l2 is None:
         l2 = best_strength(examples, wanted) / examples.size
     objective = Objective(examples, wanted, l2)
-    return learner.with_weights(slots, *objective.parts(minimum(objective)))
+    weights, intercepts = objective.parts(minimum(objective))
+    if learner.n_outputs == 1:
+        weights = basis @ weights
+    return learner.with_weights(slots, weights / sizes, intercepts)
+
+
+def without_repetition(X: Any) -> Any:
+    """Orthonormal directions, as columns, in which all that the columns of X can say is said.
+
+    Columns that have one entry, all in the same row, say the same, and are one direction; of rare
+    features, which are many, few are left. All other columns stay. A penalty of the sum of squares
+    is the same in both.
+    """
+    from scipy import sparse
+
+    by_column = X.tocsc()
+    is_lone = np.diff(by_column.indptr) == 1
+    at = by_column.indptr[:-1][is_lone]
+    values = by_column.data[at]
+    _, direction = np.unique(by_column.indices[at], return_inverse=True)
+    lengths = np.sqrt(np.bincount(direction, values**2))
+    lone, others = np.flatnonzero(is_lone), np.flatnonzero(~is_lone)
+    entries = np.concatenate([np.ones(len(others)), values / lengths[direction]])
+    columns = np.concatenate([np.arange(len(others)), len(others) + direction])
+    shape = X.shape[1], len(others) + len(lengths)
+    rows = np.concatenate([others, lone])
+    return sparse.csr_array((entries, (rows, columns)), shape=shape)
 
 
 def smooth(loss: Any) -> Any:
@@ -132,13 +184,11 @@ class Objective:
         self.wanted = wanted
         self.n_weights = len(wanted.columns)
         self.n_intercepts = wanted.n_outputs if wanted.fit_intercept else 0
+        self.l2 = l2
         squares = examples.X.power(2).T @ examples.shares
-        occurrences = examples.X.astype(bool).T @ examples.shares
-        means = np.divide(squares, occurrences, out=np.ones_like(squares), where=occurrences > 0.0)
-        self.penalties = l2 * means[wanted.columns]
-        self.curvatures = np.append(
-            squares[wanted.columns] + self.penalties, np.ones(self.n_intercepts)
-        )
+        curvatures = squares[wanted.columns] + l2
+        curvatures[curvatures == 0.0] = 1.0
+        self.curvatures = np.append(curvatures, np.ones(self.n_intercepts))
 
     def parts(self, variables: Floats) -> tuple[Floats, Floats]:
         """The weights, and an intercept for every output."""
@@ -162,43 +212,81 @@ class Objective:
         examples, weights = self.examples, variables[: self.n_weights]
         losses, slopes = self.losses_and_slopes(examples, variables)
         slopes *= examples.shares[:, np.newaxis]
-        value = examples.shares @ losses + 0.5 * (self.penalties @ weights**2)
+        value = examples.shares @ losses + 0.5 * self.l2 * _dot(weights, weights)
         by_column = examples.X.T @ slopes
-        by_weight = by_column[self.wanted.columns, self.wanted.outputs] + self.penalties * weights
+        by_weight = by_column[self.wanted.columns, self.wanted.outputs] + self.l2 * weights
         return float(value), np.append(by_weight, slopes.sum(axis=0)[: self.n_intercepts])
 
 
 def minimum(
     objective: Objective, start: Floats | None = None, precision: float = PRECISION
 ) -> Floats:
-    """The variables with the least value.
+    """The variables with the least value, by L-BFGS.
 
-    They are scaled for the way there, so that curvatures are about 1, and the gradient where all
-    are zero is 1 long, whatever the units of features and targets.
+    They are scaled for the way there, so that curvatures are about 1, whatever the units. It ends
+    when the gradient has shrunk to `precision` times what it is at the start.
     """
-    from scipy.optimize import minimize
-
-    zeros = np.zeros(len(objective.curvatures))
     scale = 1.0 / np.sqrt(objective.curvatures)
-    length = float(np.linalg.norm(scale * objective.value_and_gradient(zeros)[1]))
-    if length == 0.0:
-        return zeros
-    scale *= length
 
-    def scaled(variables: Floats) -> tuple[float, Floats]:
-        value, gradient = objective.value_and_gradient(scale * variables)
-        return value / length**2, scale * gradient / length**2
+    def measured(at: Floats) -> tuple[float, Floats]:
+        value, gradient = objective.value_and_gradient(scale * at)
+        return value, scale * gradient
 
-    options = {
-        "gtol": precision,
-        "ftol": 0.0,
-        "maxcor": STEPS_REMEMBERED,
-        "maxiter": MOST_ITERATIONS,
-        "maxfun": 2 * MOST_ITERATIONS,
-    }
-    begin = zeros if start is None else start / scale
-    found = minimize(scaled, begin, jac=True, method="L-BFGS-B", options=options)
-    return np.asarray(scale * found.x)
+    at = np.zeros(len(scale)) if start is None else start / scale
+    value, gradient = measured(at)
+    enough = precision**2 * _dot(gradient, gradient)
+    past: deque[Step] = deque(maxlen=STEPS_REMEMBERED)
+    for _ in range(MOST_ITERATIONS):
+        if _dot(gradient, gradient) <= enough:
+            break
+        way = _downhill(gradient, past)
+        fall = _dot(gradient, way)
+        for halvings in range(MOST_HALVINGS):
+            there = at + 0.5**halvings * way
+            new_value, new_gradient = measured(there)
+            still_falls = _dot(new_gradient, way) <= 0.0
+            if still_falls or new_value <= value + LEAST_GAIN * 0.5**halvings * fall:
+                break
+        else:
+            break
+        if new_value >= value and _dot(new_gradient, new_gradient) >= _dot(gradient, gradient):
+            break
+        step = Step(there - at, new_gradient - gradient)
+        if step.curvature > 0.0:
+            past.append(step)
+        at, value, gradient = there, new_value, new_gradient
+    return np.asarray(scale * at)
+
+
+class Step(NamedTuple):
+    """How the variables changed, and the gradient with them."""
+
+    moved: Floats
+    change: Floats
+
+    @property
+    def curvature(self) -> float:
+        return _dot(self.moved, self.change)
+
+
+def _downhill(gradient: Floats, past: Sequence[Step]) -> Floats:
+    """Minus the gradient, divided by the curvature that past steps met with."""
+    way = -gradient
+    shares = []
+    for step in reversed(past):
+        share = _dot(step.moved, way) / step.curvature
+        way -= share * step.change
+        shares.append(share)
+    if past:
+        way *= past[-1].curvature / _dot(past[-1].change, past[-1].change)
+    for step, share in zip(past, reversed(shares), strict=True):
+        way += (share - _dot(step.change, way) / step.curvature) * step.moved
+    return way
+
+
+def _dot(a: Floats, b: Floats) -> float:
+    """Without BLAS, whose threads would get in the way of ours and make sums depend on them."""
+    return float(np.einsum("i,i->", a, b))
 
 
 @compiled

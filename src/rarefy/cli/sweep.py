@@ -102,7 +102,9 @@ grid_options = options(
     "--max-features", type=click.IntRange(1), help="Choose a model that keeps no more features."
 )
 @click.option(
-    "--refit", is_flag=True, help="Learn the weights of the chosen model again, without l1."
+    "--refit",
+    is_flag=True,
+    help="Learn the weights that are kept again, without l1, in every model before it is judged.",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the folds.")
 @click.option(
@@ -192,6 +194,7 @@ def _swept(asked: dict[str, Any], memory: int, progress: Silent) -> tuple[RowsIn
             random_state=asked["seed"],
             fit_intercept=not asked["no_intercept"],
             sample_weight=rows.importance,
+            refit=asked["refit"],
             memory=max(memory - rows.n_bytes, 1),
             progress=progress.advance,
             **parameters,

@@ -17,11 +17,12 @@ def facts_of(
 ) -> dict[str, str]:
     """What was done."""
     n_points, n_folds = found.by_fold["loss"].shape
+    refit = " and a refit" if asked["refit"] else ""
     return {
         "data": ", ".join(map(visible, asked["data"])),
         "rows": f"{count(rows.X.shape[0])} with {count(rows.X.shape[1])} features",
         "grid": f"{count(n_points)} points: {', '.join(asked['rule'])}; {asked['loss']} loss",
-        "learned": f"{n_folds} folds, {asked['passes']} passes, in {duration(seconds)}",
+        "learned": f"{n_folds} folds, {asked['passes']} passes{refit}, in {duration(seconds)}",
     }
 
 

@@ -12,13 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from rarefy.config import check_whole, choose
 from rarefy.estimators.classifier import check_probabilities
 from rarefy.losses import MARGIN_LOSSES, REGRESSION_LOSSES
-from rarefy.refit import check_refit
 from rarefy.sweeping.grid import values
 from rarefy.sweeping.result import Sweep
 from rarefy.sweeping.run import DEFAULT_MEMORY, DEFAULT_PASSES, sweep
 
 # The parameters that `sweep` does not have, or calls by another name.
-OF_THE_CHOICE = ("cv", "choose", "max_features", "refit", "refit_l2")
+OF_THE_CHOICE = ("cv", "choose", "max_features")
 MOST_FEATURES = 1 << 62
 
 
@@ -60,7 +59,6 @@ class CrossValidated(BaseEstimator):
         """Judge every point of the grid by cross-validation, and fit the chosen one to all rows."""
         for loss in values(self.loss):
             choose("loss", loss, self._losses)
-            check_refit(self.refit, self.refit_l2, loss)
         chooser = choose("choose", self.choose, CHOOSERS)
         if self.max_features is not None:
             check_whole("max_features", self.max_features, 0, MOST_FEATURES)
@@ -70,8 +68,7 @@ class CrossValidated(BaseEstimator):
         found = sweep(X, y, folds=self.cv, sample_weight=sample_weight, **parameters)
         most = math.inf if self.max_features is None else self.max_features
         choice = chooser(found, max_features=most)
-        estimator = found.estimator(choice).set_params(refit=self.refit, refit_l2=self.refit_l2)
-        self.best_estimator_ = estimator.fit(X, y, sample_weight=sample_weight)
+        self.best_estimator_ = found.refit(X, y, choice, sample_weight)
         self.best_params_ = choice.parameters
         self.sweep_ = found
         return self
@@ -117,8 +114,8 @@ class SparseOnlineClassifierCV(ClassifierMixin, CrossValidated):
     max_features : int or None
         Choose among the points that keep so many features at most, in the mean over the folds.
     refit, refit_l2 : as in SparseOnlineClassifier
-        Whether the weights of the chosen estimator are learned again without l1. The points of the
-        grid are judged without that.
+        Whether weights are learned again without l1, in every model before it is judged and in the
+        chosen one.
     fit_intercept, shuffle : as in SparseOnlineClassifier
     random_state : int, default=0
         Seed of the folds and of the shuffling.

@@ -14,6 +14,7 @@ from rarefy.estimators import SparseOnlineRegressor
 from rarefy.rows import read_only
 from rarefy.sweeping.block import NO_FOLD, Block, Lane
 from rarefy.sweeping.lanes import Lanes, Tallies, blocks_of
+from rarefy.sweeping.refitting import Refitting
 from rarefy.weighting import PLAIN
 
 
@@ -35,11 +36,13 @@ class Contest:
         self, models: Sequence[Any], rows: Rows, folds: NDArray[np.int64] | None, n_columns: int
     ) -> None:
         self._models = models
-        self._rows, self._n_features = compacted(rows, n_columns)
+        self._rows, columns = compacted(rows, n_columns)
+        self._n_features = len(columns)
         self._n_columns = n_columns
         self._folds = None if folds is None else folds.astype(np.float64)
         self._n_folds = 1 if folds is None else int(folds.max()) + 1
         self._spread = self._checked_spread()
+        self._refitting = self._checked_refitting(rows, columns)
         self._lanes: list[Lane] = []
         for model in models:
             rule, schedule, weighting = model._check_parameters()
@@ -60,7 +63,8 @@ class Contest:
         blocks = list(self._blocks())
         n_threads = min(n_threads, self._n_blocks_in(memory), len(blocks))
         tallies = np.empty((len(Tallies._fields), len(self._lanes)))
-        progress = _Progress(len(self._lanes) * self._models[0].passes, on_progress)
+        steps_of_a_lane = self._models[0].passes * (1 if self._refitting is None else 2)
+        progress = _Progress(len(self._lanes) * steps_of_a_lane, on_progress)
         with ThreadPoolExecutor(n_threads) as threads, progress:
             found = threads.map(lambda numbers: self._learned(numbers, progress), blocks)
             for numbers, of_block in zip(blocks, found, strict=True):
@@ -105,9 +109,24 @@ class Contest:
             judged = self._folds is None and number == model.passes - 1
             lanes.learn(self._rows, self._folds, order, judged=judged)
             progress.add(len(numbers))
+        if self._refitting is not None:
+            return self._refitted(numbers, lanes, self._refitting, progress)
         if self._folds is not None:
             lanes.judge(self._rows, self._folds)
         return lanes.tallies()
+
+    def _refitted(
+        self, numbers: Sequence[int], lanes: Lanes, refitting: Refitting, progress: "_Progress"
+    ) -> Tallies:
+        """The same once they are refitted; a refit counts as much as all passes."""
+        before = lanes.tallies()
+        tallies = np.array(before)
+        for place, number in enumerate(numbers):
+            if not before.diverged[place]:
+                found = refitting.tallies(self._lanes[number], lanes.weights(place))
+                tallies[:, place] = found
+            progress.add(self._model_of(number).passes)
+        return Tallies(*tallies)
 
     def _measures(self, tallies: Tallies) -> dict[str, Floats]:
         shape = len(self._models), self._n_folds
@@ -126,6 +145,19 @@ class Contest:
     @property
     def _is_regression(self) -> bool:
         return isinstance(self._models[0], SparseOnlineRegressor)
+
+    def _checked_refitting(self, rows: Rows, columns: NDArray[np.int64]) -> Refitting | None:
+        model = self._models[0]
+        if not model.refit:
+            return None
+        if self._folds is None:
+            raise ConfigError(
+                "refit=True needs folds: predictions of rows before they are learned are there "
+                "only as learning goes on, and a refit comes after it."
+            )
+        return Refitting(
+            rows, self._n_columns, columns, self._folds, model.fit_intercept, model.refit_l2
+        )
 
     def _checked_spread(self) -> Floats:
         """The weighted sum of squared distances of the targets from their mean, for every fold."""
@@ -172,14 +204,15 @@ class _Progress:
                 raise
 
 
-def compacted(rows: Rows, n_columns: int) -> tuple[Rows, int]:
-    """The rows with only the columns that occur, those that occur often first, and their number.
+def compacted(rows: Rows, n_columns: int) -> tuple[Rows, NDArray[np.int64]]:
+    """The rows with only the columns that occur, those that occur often first; and which those are.
 
     What is needed often then lies side by side in memory. The order within the rows, in which
     scores are summed, stays as it is.
     """
     counts = np.bincount(rows.indices, minlength=n_columns)
+    order = np.argsort(-counts, kind="stable")
     places = np.empty(n_columns, dtype=np.int32)
-    places[np.argsort(-counts, kind="stable")] = np.arange(n_columns, dtype=np.int32)
+    places[order] = np.arange(n_columns, dtype=np.int32)
     indices = read_only(places[rows.indices])
-    return rows._replace(indices=indices), int(np.count_nonzero(counts))
+    return rows._replace(indices=indices), order[: np.count_nonzero(counts)]

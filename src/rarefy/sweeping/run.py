@@ -33,6 +33,8 @@ def sweep(
     random_state: Any = 0,
     fit_intercept: bool = True,
     sample_weight: Any = None,
+    refit: bool = False,
+    refit_l2: float | None = None,
     memory: int = DEFAULT_MEMORY,
     n_jobs: int | None = None,
     progress: Callable[[float], None] | None = None,
@@ -62,6 +64,8 @@ def sweep(
     random_state : int or list of int
         Seed of the folds (the first) and of the shuffling.
     fit_intercept, sample_weight : as in the estimators
+    refit, refit_l2 : as in the estimators
+        With refit=True each model is judged as it is after the refit, which needs folds.
     memory : int
         How many bytes the models that learn at a time may take.
     n_jobs : int, default: the number of cores
@@ -91,7 +95,7 @@ def sweep(
     setting = Setting(
         estimator_class(loss),
         {"passes": passes, "shuffle": shuffle, "random_state": seeds[0],
-         "fit_intercept": fit_intercept},
+         "fit_intercept": fit_intercept, "refit": refit, "refit_l2": refit_l2},
     )  # fmt: skip
     points = grid(rule, loss, n_l1, parameters)
     models = [setting.estimator(point) for point in points]

@@ -1,0 +1,1 @@
+"""Accuracy against weights kept, next to other tools: `python -m experiments.peers`."""

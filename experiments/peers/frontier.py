@@ -1,0 +1,79 @@
+"""The best that a method reaches with a number of weights, and how two methods compare."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.peers.outcome import Outcome
+
+Floats = NDArray[np.float64]
+BUDGETS = tuple(m * 10**k for k in range(6) for m in (1, 2, 5))  # numbers of weights to compare at
+
+
+class Frontier(NamedTuple):
+    """The points that no other of the same method beats in both, the fewest weights first."""
+
+    weights: Floats  # (point,), means over the folds
+    accuracy: Floats  # (point, fold)
+
+    @property
+    def means(self) -> Floats:
+        return np.asarray(self.accuracy.mean(axis=1))
+
+    def at(self, n_weights: float) -> Floats:
+        """The accuracy with that many weights, in every fold.
+
+        Between two points it is drawn as a straight line over the logarithm of the weights; with
+        more than the last has, it is that of the last.
+        """
+        logs = np.log(self.weights)
+        return np.array([np.interp(math.log(n_weights), logs, fold) for fold in self.accuracy.T])
+
+    def fewest(self, accuracy: float) -> float:
+        """How many weights it takes to be so accurate on average; infinitely many if none do."""
+        means = self.means
+        if means[-1] < accuracy:
+            return math.inf
+        above = int(np.argmax(means >= accuracy))
+        if above == 0:
+            return float(self.weights[0])
+        pair = slice(above - 1, above + 1)
+        return float(np.exp(np.interp(accuracy, means[pair], np.log(self.weights[pair]))))
+
+
+def frontier(outcome: Outcome) -> Frontier:
+    """Models without any weight are left out."""
+    weights, accuracy = np.array(outcome.weights).mean(axis=1), np.array(outcome.accuracy)
+    means = accuracy.mean(axis=1)
+    chosen: list[int] = []
+    for point in np.lexsort((-means, weights)):
+        if weights[point] >= 1.0 and (not chosen or means[point] > means[chosen[-1]]):
+            chosen.append(int(point))
+    return Frontier(weights[chosen], accuracy[chosen])
+
+
+class Lead(NamedTuple):
+    """By how much one method is ahead of another with so many weights, in accuracy."""
+
+    n_weights: int
+    mean: float
+    error: float  # the standard error of the mean over the folds
+
+    @property
+    def is_clear(self) -> bool:
+        return self.mean > self.error
+
+
+def leads(ahead: Frontier, behind: Frontier) -> list[Lead]:
+    """For all numbers of weights that both have models for, up to the most that either keeps."""
+    first = max(ahead.weights[0], behind.weights[0])
+    last = max(ahead.weights[-1], behind.weights[-1])
+    found = []
+    for budget in BUDGETS:
+        if first <= budget <= last:
+            differences = ahead.at(budget) - behind.at(budget)
+            error = differences.std(ddof=1) / math.sqrt(len(differences))
+            found.append(Lead(budget, float(differences.mean()), float(error)))
+    return found

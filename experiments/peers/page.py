@@ -1,0 +1,240 @@
+"""The page: docs/peers.md."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+
+from benchmarks.tables import markdown_table
+from experiments.peers.data import SOURCES, task
+from experiments.peers.frontier import Frontier, Lead, frontier, leads
+from experiments.peers.methods import METHODS
+from experiments.peers.plan import OURS, Plan
+from experiments.peers.work import Outcomes
+
+SHOWN = (10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 20_000, 100_000)
+SHARES_OF_THE_BEST = (0.9, 0.97, 1.0)  # of the way from guessing to the best accuracy of all
+
+INTRODUCTION = """# Next to other tools
+
+How accurate is a model that keeps so many weights? Every tool below got {n_points} tries for each
+data set, was judged by {n_folds}-fold cross-validation over the same folds, and is shown by its
+*frontier*: the tries that no other try of the same tool beats in both accuracy and weights kept,
+joined by straight lines over the logarithm of the number of weights. `make peers` runs all of it
+and writes this page.
+
+**rarefy**, in bold, is a sweep with `refit=True`: a third of the tries each are of `frda` with q =
+∞ and q = 2, and of `ftrl`, the weights that they keep learned again at the end. The other rows of
+ours show what that is worth, with the same number of tries.
+
+"""
+
+RULES_OF_THE_GAME = """## How it was run
+
+{table_of_methods}
+
+- Penalties run over the decades in which weights go from next to none to most. What learns online
+  goes over the rows {passes} times, River once.
+- LIBLINEAR is called through scikit-learn with its own tolerance and number of iterations;
+  intercepts are penalised by LIBLINEAR and VW, and are not counted as weights anywhere.
+- Of larger data sets {most_rows:,} rows are drawn. Texts are words that occur or do not; the rows
+  of rcv1 are tf-idf of unit length.
+- A *lead* is the difference of two frontiers at the same number of weights, and is called clear if
+  it is more than its standard error over the folds. Where there is none, about one lead in five is
+  called clear by chance.
+- The best of {n_points} tries is a little better than new data would show, for all tools alike.
+
+{table_of_data}
+"""
+
+
+RANGES = (
+    (1, 100, "Fewer than 100 weights"),
+    (100, 1_000, "100 to 999"),
+    (1_000, 10**9, "1,000 and more"),
+)
+
+ADVICE = """## When to use which
+
+In how many columns of the tables above each tool is the most accurate, of rarefy and the peers:
+
+{all_tools}
+The same of what learns online and does without a refit, for rows that come once and are gone:
+
+{online}
+With the refit, rarefy reads the rows once more, and they have to fit memory with the features that
+are kept. LIBLINEAR needs all of them in memory, and has no steps to choose. The verdict says where
+either is ahead.
+
+"""
+
+
+def page(plan: Plan, outcomes: Outcomes) -> str:
+    frontiers = {key: frontier(found) for key, found in outcomes.items()}
+    parts = [
+        INTRODUCTION.format(**plan._asdict()),
+        verdicts(plan, frontiers),
+        "## Accuracy with so many weights\n\nIn percent, with the standard error over the folds "
+        "for rarefy; a dash where the tool has no model with so few.\n\n",
+    ]
+    for dataset in plan.datasets:
+        parts.append(
+            f"### {dataset}\n\n![accuracy against weights kept](img/peers-{dataset}.svg)\n\n"
+            f"{accuracy_table(dataset, frontiers)}\n\n"
+        )
+    parts.append("## Weights that it takes to be so accurate\n\n" + weights_text(plan, frontiers))
+    parts.append(advice(plan, frontiers))
+    parts.append(
+        RULES_OF_THE_GAME.format(
+            table_of_methods=method_table(plan),
+            table_of_data=data_table(plan),
+            **plan._asdict(),
+        )
+    )
+    return "".join(parts)
+
+
+Frontiers = dict[tuple[str, str], Frontier]
+
+
+def methods_of(dataset: str, frontiers: Frontiers) -> list[str]:
+    return [method for of, method in frontiers if of == dataset]
+
+
+def peers_of(dataset: str, frontiers: Frontiers) -> list[str]:
+    return [name for name in methods_of(dataset, frontiers) if not METHODS[name].is_ours]
+
+
+def clear_leads(dataset: str, peer: str, frontiers: Frontiers) -> tuple[list[Lead], int]:
+    """The clear leads of a peer over ours, and how many numbers of weights were compared."""
+    found = leads(frontiers[dataset, peer], frontiers[dataset, OURS])
+    return [lead for lead in found if lead.is_clear], len(found)
+
+
+def verdicts(plan: Plan, frontiers: Frontiers) -> str:
+    rows, n_clear, n_all = [], 0, 0
+    for dataset in plan.datasets:
+        for peer in peers_of(dataset, frontiers):
+            clear, compared = clear_leads(dataset, peer, frontiers)
+            behind = [
+                lead
+                for lead in leads(frontiers[dataset, OURS], frontiers[dataset, peer])
+                if lead.is_clear
+            ]
+            n_clear, n_all = n_clear + len(clear), n_all + compared
+            where = ", ".join(f"{lead.n_weights:,}" for lead in clear) or "nowhere"
+            most = max(clear, key=lambda lead: lead.mean, default=None)
+            rows.append(
+                [
+                    dataset,
+                    METHODS[peer].title,
+                    f"{len(behind)} of {compared}",
+                    where,
+                    "" if most is None else f"{_points(most)} at {most.n_weights:,}",
+                ]
+            )
+    header = ["", "peer", "rarefy clearly ahead", "peer clearly ahead at", "by at most, points"]
+    summary = (
+        f"Of {n_all} comparisons of a peer with rarefy, at 1, 2, 5, 10, 20, ... weights, the peer "
+        f"is clearly ahead in {n_clear}:\n\n"
+    )
+    return "## Verdict\n\n" + summary + markdown_table(header, rows) + "\n\n"
+
+
+def _points(lead: Lead) -> str:
+    return f"{100.0 * lead.mean:.2f} ± {100.0 * lead.error:.2f}"
+
+
+def accuracy_table(dataset: str, frontiers: Frontiers) -> str:
+    most = max(frontiers[dataset, name].weights[-1] for name in methods_of(dataset, frontiers))
+    shown = [budget for budget in SHOWN if budget <= most]
+    rows = []
+    for name in methods_of(dataset, frontiers):
+        found = frontiers[dataset, name]
+        cells = [_accuracy(found, budget, with_error=name == OURS) for budget in shown]
+        title = METHODS[name].title
+        rows.append([f"**{title}**" if name == OURS else title, *cells])
+    return markdown_table(["weights", *(f"{budget:,}" for budget in shown)], rows)
+
+
+def _accuracy(found: Frontier, budget: int, *, with_error: bool) -> str:
+    if budget < found.weights[0]:
+        return "–"
+    values = 100.0 * found.at(budget)
+    error = values.std(ddof=1) / math.sqrt(len(values))
+    return f"{values.mean():.2f}" + (f" ± {error:.2f}" if with_error else "")
+
+
+def weights_text(plan: Plan, frontiers: Frontiers) -> str:
+    """For every data set, the fewest weights for shares of the best accuracy."""
+    parts = [
+        "Of the way from guessing the commoner class to the best accuracy that any tool reaches, "
+        + ", ".join(f"{share:.0%}" for share in SHARES_OF_THE_BEST)
+        + ", and the weights (and the share of zeros) that it takes; a dash where the tool does "
+        "not get there.\n\n"
+    ]
+    names = [name for name in plan.methods if any(name == method for _, method in frontiers)]
+    header = ["", "accuracy", *(METHODS[name].title for name in names)]
+    rows = []
+    for dataset in plan.datasets:
+        made = task(dataset, plan.most_rows, plan.n_folds)
+        guessed = max(np.mean(made.y > 0.0), np.mean(made.y < 0.0))
+        best = max(frontiers[dataset, m].means[-1] for m in methods_of(dataset, frontiers))
+        for share in SHARES_OF_THE_BEST:
+            wanted = guessed + share * (best - guessed)
+            cells = [
+                _weights(frontiers.get((dataset, name)), wanted, made.X.shape[1]) for name in names
+            ]
+            rows.append([dataset, f"{100.0 * wanted:.2f} %", *cells])
+    return "".join(parts) + markdown_table(header, rows) + "\n\n"
+
+
+def _weights(found: Frontier | None, accuracy: float, n_features: int) -> str:
+    fewest = math.inf if found is None else found.fewest(accuracy)
+    return "–" if math.isinf(fewest) else f"{fewest:,.0f} ({1.0 - fewest / n_features:.2%})"
+
+
+def advice(plan: Plan, frontiers: Frontiers) -> str:
+    """Which tool for what, as the numbers say."""
+    rivals = [name for name in plan.methods if name == OURS or not METHODS[name].is_ours]
+    online = [name for name in plan.methods if not METHODS[name].needs_all_rows]
+    return ADVICE.format(
+        all_tools=wins(plan, rivals, frontiers), online=wins(plan, online, frontiers)
+    )
+
+
+def wins(plan: Plan, names: Sequence[str], frontiers: Frontiers) -> str:
+    lines = []
+    for low, high, title in RANGES:
+        count: Counter[str] = Counter()
+        for dataset, budget in product(plan.datasets, SHOWN):
+            if low <= budget < high:
+                count.update(winner(dataset, budget, names, frontiers))
+        text = ", ".join(f"{METHODS[name].title} {n}" for name, n in count.most_common())
+        lines.append(f"- {title}: {text or 'none'}.\n")
+    return "".join(lines)
+
+
+def winner(dataset: str, budget: int, names: Sequence[str], frontiers: Frontiers) -> list[str]:
+    """The most accurate, if any of them keeps so many weights."""
+    found = {name: frontiers[dataset, name] for name in names if (dataset, name) in frontiers}
+    if budget > max((one.weights[-1] for one in found.values()), default=0.0):
+        return []
+    means = {name: one.at(budget).mean() for name, one in found.items() if one.weights[0] <= budget}
+    return [max(means, key=lambda name: means[name])] if means else []
+
+
+def method_table(plan: Plan) -> str:
+    rows = [[METHODS[name].title, METHODS[name].grid] for name in plan.methods]
+    return markdown_table(["", f"the {plan.n_points} tries"], rows)
+
+
+def data_table(plan: Plan) -> str:
+    rows: list[Sequence[str]] = []
+    for name in plan.datasets:
+        made = task(name, plan.most_rows, plan.n_folds)
+        n_rows, n_features = made.X.shape
+        rows.append([name, SOURCES[name].title, f"{n_rows:,}", f"{n_features:,}"])
+    return markdown_table(["", "what it is", "rows", "features"], rows)

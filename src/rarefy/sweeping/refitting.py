@@ -1,0 +1,71 @@
+"""Lanes as they are after a refit, judged by their own fold."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rarefy.engine import Floats, Rows, engine_for
+from rarefy.learner import Learner
+from rarefy.refit import refitted
+from rarefy.rows import as_rows
+from rarefy.stream import predicted_classes, true_classes
+from rarefy.sweeping.block import Lane
+
+
+class Refitting:
+    """Refits lanes on the rows that they learned, as the estimators do.
+
+    `rows` are those that were given, and `columns` says which of theirs a lane's features are.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        n_columns: int,
+        columns: NDArray[np.int64],
+        folds: Floats,
+        fit_intercept: bool,
+        l2: float | None,
+    ) -> None:
+        self._X = sparse.csr_array(
+            (rows.values, rows.indices, rows.indptr), shape=(len(rows.y), n_columns)
+        )
+        self._y, self._importance = rows.y, rows.importance
+        self._columns = columns
+        self._folds = folds
+        self._fit_intercept = fit_intercept
+        self._l2 = l2
+
+    def tallies(self, lane: Lane, weights: Floats) -> Floats:
+        """The Tallies of a lane with these weights, (output, feature), once it is refitted."""
+        own = self._folds == lane.fold
+        learned = refitted(self._learner(lane, weights), *self._only(~own), self._l2)
+        X, y, importance = self._only(own)
+        scores = learned.scores(as_rows(X, y, importance))
+        right = predicted_classes(scores) == true_classes(scores, y)
+        engine = engine_for(lane.loss)
+        total_loss = engine.total_loss if learned.n_outputs == 1 else engine.total_loss_classes
+        slots, _ = learned.nonzero()
+        found = (
+            total_loss(lane.loss, scores, y, importance),
+            importance.sum(),
+            importance @ right,
+            importance @ (scores[:, 0] - y) ** 2,
+            len(slots),
+            len(np.unique(slots // learned.n_outputs)),
+            0.0,
+        )
+        return np.array(found)
+
+    def _learner(self, lane: Lane, weights: Floats) -> Learner:
+        n_outputs = len(weights)
+        learner = Learner.predicting(
+            lane.loss, self._X.shape[1], n_outputs, fit_intercept=self._fit_intercept
+        )
+        outputs, features = np.nonzero(weights)
+        slots = self._columns[features] * n_outputs + outputs
+        learner.state[slots, 0] = weights[outputs, features]
+        return learner
+
+    def _only(self, chosen: NDArray[np.bool_]) -> tuple[sparse.csr_array, Floats, Floats]:
+        return self._X[chosen], self._y[chosen], self._importance[chosen]
