@@ -37,3 +37,11 @@ class Bits:
         place, bit = np.divmod(np.where(known, numbers, 0), 8)
         found: Flags = (self.bytes[place] >> bit) & 1 == 1
         return known & found
+
+
+def scattered(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Numbers that look random, for numbers in a row (the finaliser of SplitMix64)."""
+    mixed = numbers * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.bits import Bits, Numbers
+from rarefy.bits import Bits, Numbers, scattered
 from rarefy.engine import Floats
 from rarefy.metrics import Metrics
 from rarefy.readers import Reader
@@ -59,7 +59,7 @@ class HeldOutShare:
     def chosen(self, first_row: int, n_rows: int) -> NDArray[np.bool_]:
         """Which of the rows of a pass from the first one on are held out."""
         numbers = np.arange(1 + first_row, 1 + first_row + n_rows, dtype=np.uint64)
-        return _scattered(numbers) < np.uint64(self.share * 2.0**64)
+        return scattered(numbers) < np.uint64(self.share * 2.0**64)
 
     def score(self, model: StreamModel, part: Prepared, rows: Numbers) -> None:
         """Predict rows that are held out; `rows` are their numbers in the pass."""
@@ -103,11 +103,3 @@ class HeldOutFiles:
 
 def _flips(flips: RunningFlips | None) -> dict[str, int | None]:
     return {} if flips is None else flips.summary()
-
-
-def _scattered(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Numbers that look random, for numbers in a row (the finaliser of SplitMix64)."""
-    mixed = numbers * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))

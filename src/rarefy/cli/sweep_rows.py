@@ -15,6 +15,10 @@ BYTES_PER_ENTRY = 20
 BYTES_PER_ROW = 48
 
 
+class TooManyRowsError(InputError):
+    """They do not fit memory."""
+
+
 class RowsInMemory(NamedTuple):
     X: Any  # CSR; a column for every feature that occurs
     y: Floats  # as the loss takes it
@@ -68,9 +72,9 @@ def _taken(parts: list[list[Any]]) -> Any:
     return whole
 
 
-def _too_many(n_bytes: int, share: float, memory: int) -> InputError:
+def _too_many(n_bytes: int, share: float, memory: int) -> TooManyRowsError:
     needed = f"about {size(int(n_bytes / share))}" if share > 0.0 else f"more than {size(n_bytes)}"
-    return InputError(
+    return TooManyRowsError(
         f"the rows need {needed} of memory, and {size(memory)} may be taken: allow more by "
         f"--memory, or sweep over a part of the data."
     )

@@ -4,7 +4,6 @@ import os
 from typing import Any
 
 from rarefy.cli.display import finite
-from rarefy.cli.sweep_rows import RowsInMemory
 from rarefy.cli.tables import Column, Page, visible
 from rarefy.cli.texts import count, duration, number, percent
 from rarefy.sweeping.result import Choice, Sweep
@@ -13,25 +12,25 @@ TABLE, MODEL, REPORT = "table.csv", "best.model", "report.html"  # in the folder
 
 
 def facts_of(
-    asked: dict[str, Any], rows: RowsInMemory, found: Sweep, seconds: float
+    asked: dict[str, Any], found: Sweep, seconds: float
 ) -> dict[str, str]:
     """What was done."""
     n_points, n_folds = found.by_fold["loss"].shape
     refit = " and a refit" if asked["refit"] else ""
     return {
         "data": ", ".join(map(visible, asked["data"])),
-        "rows": f"{count(rows.X.shape[0])} with {count(rows.X.shape[1])} features",
+        "rows": f"{count(found.extent.n_rows)} with {count(found.extent.n_features)} features",
         "grid": f"{count(n_points)} points: {', '.join(asked['rule'])}; {asked['loss']} loss",
         "learned": f"{n_folds} folds, {asked['passes']} passes{refit}, in {duration(seconds)}",
     }
 
 
 def choices_as_json(
-    folder: str, rows: RowsInMemory, choices: dict[str, Choice], chosen: str
+    folder: str, found: Sweep, choices: dict[str, Choice], chosen: str
 ) -> dict[str, Any]:
     return {
-        "rows": rows.X.shape[0],
-        "features": rows.X.shape[1],
+        "rows": found.extent.n_rows,
+        "features": found.extent.n_features,
         "choices": {
             label: finite({"parameters": choice.parameters, **choice.measures})
             for label, choice in choices.items()

@@ -26,6 +26,40 @@ class MemoryTooSmallError(ConfigError):
         self.n_bytes = n_bytes
 
 
+def lanes_of(models: Sequence[Any], n_folds: int | None) -> tuple[list[Lane], int]:
+    """A lane for each model and fold, in this order, and how many outputs they have."""
+    lanes, n_outputs = [], 1
+    for model in models:
+        rule, schedule, weighting = model._check_parameters()
+        if weighting != PLAIN:
+            raise ConfigError("endowment and importance='aware' have no meaning for sweeps.")
+        loss, n_outputs = model._loss_and_outputs()
+        folds = [NO_FOLD] if n_folds is None else range(n_folds)
+        lanes += [Lane(rule, schedule, loss, float(fold)) for fold in folds]
+    return lanes, n_outputs
+
+
+def measures_of(
+    tallies: Tallies, n_folds: int, n_weights: int, spread: Floats | None
+) -> dict[str, Floats]:
+    """Every measure by model and fold, NaN where weights diverged.
+
+    `spread`, for regression, is the weighted sum of squared distances of the targets from their
+    mean, for every fold; `n_weights` says how many weights there are, zeros included.
+    """
+    loss, examples, right, squared_error, weights, features = (
+        np.where(tallies.diverged, np.nan, tally).reshape(-1, n_folds) for tally in tallies[:-1]
+    )
+    measures = {"loss": loss / examples}
+    if spread is None:
+        measures["accuracy"] = right / examples
+    else:
+        measures["r2"] = 1.0 - squared_error / spread
+        measures["rmse"] = np.sqrt(squared_error / examples)
+    measures["zeros"] = 1.0 - weights / n_weights
+    return measures | {"weights": weights, "features": features}
+
+
 class Contest:
     """A lane for each model and fold; without folds, for each model.
 
@@ -43,14 +77,7 @@ class Contest:
         self._n_folds = 1 if folds is None else int(folds.max()) + 1
         self._spread = self._checked_spread()
         self._refitting = self._checked_refitting(rows, columns)
-        self._lanes: list[Lane] = []
-        for model in models:
-            rule, schedule, weighting = model._check_parameters()
-            if weighting != PLAIN:
-                raise ConfigError("endowment and importance='aware' have no meaning for sweeps.")
-            loss, self._n_outputs = model._loss_and_outputs()
-            numbers = [NO_FOLD] if folds is None else range(self._n_folds)
-            self._lanes += [Lane(rule, schedule, loss, float(fold)) for fold in numbers]
+        self._lanes, self._n_outputs = lanes_of(models, None if folds is None else self._n_folds)
 
     def run(
         self, memory: int, n_threads: int, on_progress: Callable[[float], None]
@@ -69,7 +96,12 @@ class Contest:
             found = threads.map(lambda numbers: self._learned(numbers, progress), blocks)
             for numbers, of_block in zip(blocks, found, strict=True):
                 tallies[:, numbers] = of_block
-        return self._measures(Tallies(*tallies))
+        return measures_of(
+            Tallies(*tallies),
+            self._n_folds,
+            self._n_columns * self._n_outputs,
+            self._spread if self._is_regression else None,
+        )
 
     def _blocks(self) -> Iterator[list[int]]:
         """The numbers of lanes of one kind that take their rows in the same order."""
@@ -127,20 +159,6 @@ class Contest:
                 tallies[:, place] = found
             progress.add(self._model_of(number).passes)
         return Tallies(*tallies)
-
-    def _measures(self, tallies: Tallies) -> dict[str, Floats]:
-        shape = len(self._models), self._n_folds
-        loss, examples, right, squared_error, weights, features = (
-            np.where(tallies.diverged, np.nan, tally).reshape(shape) for tally in tallies[:-1]
-        )
-        measures = {"loss": loss / examples}
-        if self._is_regression:
-            measures["r2"] = 1.0 - squared_error / self._spread
-            measures["rmse"] = np.sqrt(squared_error / examples)
-        else:
-            measures["accuracy"] = right / examples
-        measures["zeros"] = 1.0 - weights / (self._n_columns * self._n_outputs)
-        return measures | {"weights": weights, "features": features}
 
     @property
     def _is_regression(self) -> bool:

@@ -86,6 +86,22 @@ class Lanes:
         order = read_only(np.arange(len(rows.y)) if order is None else order)
         self._on_all(lambda block: block.learn(rows, folds, order, judged))
 
+    def n_bytes(self, n_features: int) -> int:
+        """How much memory all lanes take with so many features."""
+        return sum(
+            Block.n_bytes(block.lanes[0], n_features, self.n_outputs) for block in self._blocks
+        )
+
+    def grow(self, n_features: int) -> None:
+        """Make room for more features."""
+        for block in self._blocks:
+            block.grow(n_features)
+
+    def move(self, old: NDArray[Any], new: NDArray[Any], n_features: int) -> None:
+        """Bring features from old slots to new ones; all others are forgotten."""
+        for block in self._blocks:
+            block.move(old, new, n_features)
+
     def judge(self, rows: Rows, folds: Floats | None = None) -> None:
         """Tally every lane's predictions of the rows of its own fold; of all rows without folds."""
         folds = _checked(folds, rows)

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,13 @@ from rarefy.engine import Floats
 from rarefy.errors import ConfigError, DivergenceError
 from rarefy.estimators import SparseOnlineRegressor
 from rarefy.sweeping.grid import Point
+
+
+class Extent(NamedTuple):
+    """How large the data are."""
+
+    n_rows: int
+    n_features: int
 
 
 @dataclass(frozen=True)
@@ -43,8 +50,11 @@ class Sweep:
     or R² in regression. A point whose weights diverged has NaN.
     """
 
-    def __init__(self, setting: Setting, points: list[Point], by_fold: dict[str, Floats]) -> None:
+    def __init__(
+        self, setting: Setting, points: list[Point], by_fold: dict[str, Floats], extent: Extent
+    ) -> None:
         self.points = points
+        self.extent = extent
         self.by_fold = by_fold
         self.score = "accuracy" if "accuracy" in by_fold else "r2"
         self._setting = setting

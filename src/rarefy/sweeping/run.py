@@ -6,11 +6,13 @@ from typing import Any
 
 from rarefy.config import check_flag, check_whole
 from rarefy.errors import ConfigError, InputError
+from rarefy.readers import Reader
 from rarefy.rows import as_rows
 from rarefy.sweeping.contest import Contest
 from rarefy.sweeping.folds import fold_numbers
 from rarefy.sweeping.grid import estimator_class, grid, values
-from rarefy.sweeping.result import Setting, Sweep
+from rarefy.sweeping.result import Extent, Setting, Sweep
+from rarefy.sweeping.streams import sweep_stream
 
 DEFAULT_PASSES = 20
 DEFAULT_MEMORY = 1 << 30
@@ -18,11 +20,12 @@ LARGEST_MEMORY = 1 << 62
 LARGEST_SEED = (1 << 32) - 1
 MOST_PASSES = 1 << 31
 MOST_THREADS = 1 << 10
+MOST_FOLDS = 1 << 10
 
 
 def sweep(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     rule: Any = "frda",
     loss: Any = "logistic",
@@ -46,7 +49,9 @@ def sweep(
 
     Parameters
     ----------
-    X, y : what the estimators take
+    X, y : what the estimators take, or, as X, a reader from `rarefy.read`
+        What a reader gives is never kept in memory; with folds it is read once more than `passes`
+        says, and rows belong to folds as if drawn, whatever their class.
     rule, loss, and the other parameters of the estimators : a value, or a list or array of values
         Those of `SparseOnlineClassifier`, or of `SparseOnlineRegressor` for losses of regression.
         With several rules or losses, one is left out where it has no meaning.
@@ -101,6 +106,19 @@ def sweep(
     models = [setting.estimator(point) for point in points]
     for model in models:
         model._check_parameters()
+    progress = progress or (lambda share: None)
+    if isinstance(X, Reader):
+        _check_stream(y, sample_weight, folds, shuffle, refit)
+        measures, extent = sweep_stream(
+            models,
+            X,
+            n_folds=folds,
+            seed=seeds[0],
+            memory=memory,
+            n_threads=n_threads,
+            progress=progress,
+        )
+        return Sweep(setting, points, measures, extent)
     X, y, importance = models[0]._prepare(X, y, sample_weight)
     if not importance.any():
         raise InputError("sample_weight is zero for all rows, which leaves nothing to learn.")
@@ -109,8 +127,19 @@ def sweep(
         for model in models:
             model.classes_ = models[0].classes_
     contest = Contest(models, as_rows(X, y, importance), numbers, X.shape[1])
-    measures = contest.run(memory, n_threads, progress or (lambda share: None))
-    return Sweep(setting, points, measures)
+    measures = contest.run(memory, n_threads, progress)
+    return Sweep(setting, points, measures, Extent(*X.shape))
+
+
+def _check_stream(y: Any, sample_weight: Any, folds: Any, shuffle: bool, refit: bool) -> None:
+    """Refuse what needs all rows at once."""
+    if y is not None or sample_weight is not None:
+        raise InputError("X is a reader, which brings labels and weights: give neither.")
+    if folds is not None:
+        check_whole("folds", folds, 2, MOST_FOLDS)
+    if shuffle or refit:
+        name = "shuffle" if shuffle else "refit"
+        raise ConfigError(f"{name}=True needs all rows at once: give a matrix, and not a reader.")
 
 
 def _checked_passes(passes: int | None, folds: Any) -> int:
