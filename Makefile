@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/installed
 
-.PHONY: install demo test test-all lint bench endowment clean
+.PHONY: install demo test test-all lint bench endowment reproduce clean
 
 install: $(READY)
 
@@ -31,6 +31,9 @@ bench: $(READY)
 
 endowment: $(READY)
 	$(BIN)/python -m experiments.endowment
+
+reproduce: $(READY)
+	$(BIN)/python -m experiments.reproduction
 
 clean:
 	rm -rf .venv demo.png

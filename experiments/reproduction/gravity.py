@@ -5,15 +5,16 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LogisticRegression
-from sklearn.model_selection import KFold, StratifiedKFold
 
 from experiments.comparison import Comparison, Floats
 from experiments.records import Records
 from experiments.reproduction.plan import Plan
 from experiments.reproduction.uci import TABLES, Examples, load
 from rarefy import sweep
+from rarefy.sweeping.folds import fold_numbers
 
 TRUNCATED, ROUNDING, BATCH = "truncated gradient", "rounding", "batch L1"
 WAYS = (TRUNCATED, ROUNDING, BATCH)
@@ -51,13 +52,9 @@ def shuffled(name: str, shuffle: int) -> Examples:
     return Examples(X[order], y[order])
 
 
-def fold_numbers(name: str, y: Floats, shuffle: int) -> Floats:
-    splitter = KFold if TABLES[name].is_regression else StratifiedKFold
-    numbers = np.empty(len(y), dtype=np.int64)
-    split = splitter(FOLDS, shuffle=True, random_state=shuffle).split(np.zeros(len(y)), y)
-    for number, (_, held_out) in enumerate(split):
-        numbers[held_out] = number
-    return numbers
+def folds_of(job: Job, y: Floats) -> NDArray[np.int64]:
+    is_regression = TABLES[job.dataset].is_regression
+    return np.asarray(fold_numbers(FOLDS, y, is_regression=is_regression, seed=job.shuffle))
 
 
 def online(job: Job, threads: int) -> Trade:
@@ -70,7 +67,7 @@ def online(job: Job, threads: int) -> Trade:
         y,
         rule="truncated-gradient" if job.way == TRUNCATED else "rounding",
         loss="squared" if is_regression else "logistic",
-        folds=fold_numbers(job.dataset, y, job.shuffle),
+        folds=folds_of(job, y),
         passes=job.passes,
         n_jobs=threads,
         truncate_every=EVERY,
@@ -88,7 +85,7 @@ def online(job: Job, threads: int) -> Trade:
 def batch(job: Job) -> Trade:
     """The minimum of the same loss with an L1 penalty: LIBLINEAR, or the lasso."""
     X, y = shuffled(job.dataset, job.shuffle)
-    folds = fold_numbers(job.dataset, y, job.shuffle)
+    folds = folds_of(job, y)
     score, features = np.empty((2, len(STRENGTHS[BATCH]), FOLDS))
     for k, strength in enumerate(STRENGTHS[BATCH]):
         for fold in range(FOLDS):

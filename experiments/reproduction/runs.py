@@ -90,18 +90,12 @@ class Laboratory:
             random_state=shuffle,
             fit_intercept=protocol.intercept,
             n_jobs=self.threads,
-            **_grid(batch, METHODS[method], n_classes=int(y.max()) + 1),
+            eta0=protocol.eta0,
+            l1=[l1_of(run.step) for run in batch],
+            **METHODS[method],
         ).by_fold
         columns = (np.nan_to_num(found[name]).tolist() for name in Outcome._fields)
         return [Outcome(*values) for values in zip(*columns, strict=True)]
-
-
-def _grid(batch: list[Run], method: dict[str, Any], n_classes: int) -> dict[str, Any]:
-    l1s = [l1_of(run.step) for run in batch]
-    grid = {**method, "l1": l1s, "eta0": batch[0].case.protocol.eta0}
-    if n_classes > 2:
-        grid["multiclass"] = "crammer_singer"
-    return grid
 
 
 def _batches(runs: list[Run]) -> Iterator[list[Run]]:

@@ -109,7 +109,7 @@ As in the papers: {protocol.loss} loss (S15 with several classes), η = {protoco
 the l1 that is best for it. All of it by `rarefy.sweep`, which learns the models side by side; a
 shuffle puts the rows in another order and draws other folds.
 
-- **l1** is a power of 10^(1/{STEPS_PER_DECADE}). A scan over seven decades with {SCAN_FOLDS} folds
+- **l1** is a power of 10^(1/{STEPS_PER_DECADE}). A scan over five decades with {SCAN_FOLDS} folds
   says where to look. Then points are added until the chosen ones have neighbours on both sides
   that were tried. Is the best l1 at an end of what was tried? {ends}
 - **Zeros** are weights that are zero at the end, of all features of the data set, averaged over
@@ -178,9 +178,9 @@ def kept_features(study: Study, kept: Kept) -> str:
     return f"""## Table T4.8: kept features by name
 
 {models}, learned from all rows of {study.plan.names_dataset}. For FRDA it is the l1 of the most
-accurate models with at least {TARGET_ZEROS:.0%} zeros, for RDA one that leaves about as many. Of the {TOP} strongest features of each model, those that the other
-leaves at zero, the strongest first ({LISTED} at most); in brackets the number of reviews that have
-it, then the weight.
+accurate models with at least {TARGET_ZEROS:.0%} zeros, for RDA one that leaves about as many. Of
+the {TOP} strongest features of each model, those that the other leaves at zero, the strongest first
+({LISTED} at most); in brackets the number of reviews that have it, then the weight.
 
 {names_table(kept)}
 

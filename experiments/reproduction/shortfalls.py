@@ -63,14 +63,11 @@ def ranges_of_zeros(study: Study, statement: Statement, finding: Finding) -> str
     datasets = [c.dataset for c in finding.comparisons if c.sign != finding.wanted][:MOST_SETS]
     parts = []
     for dataset in datasets:
-        ranges = (
-            f"{method} "
-            + "–".join(f"{100 * zeros:.0f}" for zeros in _range(study, dataset, method))
-            for method in (statement.after, statement.before)
-        )
+        ranges = [_range(study, dataset, method) for method in (statement.after, statement.before)]
         parts.append(f"{dataset}: {', '.join(ranges)}")
     return f"Zeros that go with the best accuracy, in per cent: {'; '.join(parts)}."
 
 
-def _range(study: Study, dataset: str, method: str) -> tuple[float, float]:
-    return zeros_among_best(study.path(study.case(dataset, method)))
+def _range(study: Study, dataset: str, method: str) -> str:
+    least, most = zeros_among_best(study.path(study.case(dataset, method)))
+    return f"{method} {100 * least:.0f}–{100 * most:.0f}"

@@ -16,7 +16,6 @@ from experiments.reproduction.plan import (
 from experiments.reproduction.runs import Case, Laboratory, Outcome, Run
 
 SCAN_SHUFFLE = 0
-NEAR_SCANNED, NEAR_CHOSEN = 2, 1  # steps to either side that are learned
 
 
 class Point(NamedTuple):
@@ -63,8 +62,9 @@ CHOICES: dict[str, Choice] = {
 }
 
 
-def around(steps: Iterable[int], reach: int) -> set[int]:
-    near = {step + k for step in steps for k in range(-reach, reach + 1)}
+def around(steps: Iterable[int]) -> set[int]:
+    """These and their neighbours."""
+    near = {step + k for step in steps for k in (-1, 0, 1)}
     return {step for step in near if SMALLEST_STEP <= step <= LARGEST_STEP}
 
 
@@ -111,11 +111,11 @@ class Study:
         return [
             Run(_scan_of(case), SCAN_SHUFFLE, step)
             for case in cases
-            for step in self.plan.scan_steps
+            for step in self.plan.scan_steps(case.method)
         ]
 
     def path_runs(self, cases: Iterable[Case]) -> list[Run]:
-        """What has to be known next: around the choices of the scan, then around those of the path.
+        """What has to be known next.
 
         When nothing of it is missing, a chosen point has neighbours on both sides.
         """
@@ -127,24 +127,27 @@ class Study:
         ]
 
     def _wanted_steps(self, case: Case) -> set[int]:
-        path = self.path(case)
-        scanned = self._path(_scan_of(case), [SCAN_SHUFFLE])
-        wanted = around({best(scanned)}, NEAR_SCANNED) | around({sparse(scanned)}, NEAR_CHOSEN)
-        if path:
-            wanted |= around((choose(path) for choose in CHOICES.values()), NEAR_CHOSEN)
+        """Those around the choices of the scan, and once they are known, around the path's own."""
+        scanned = self._points(_scan_of(case), [SCAN_SHUFFLE], self.plan.scan_steps(case.method))
+        wanted = around(choose(scanned) for choose in CHOICES.values())
+        while len(path := self._points(case, self._shuffles(case), wanted)) == len(wanted):
+            more = wanted | around(choose(path) for choose in CHOICES.values())
+            if more == wanted:
+                break
+            wanted = more
         return wanted
 
     def _shuffles(self, case: Case) -> range:
         return range(self.plan.shuffles[case.dataset])
 
     def path(self, case: Case) -> L1Path:
-        """The points that are known for all shuffles."""
-        return self._path(case, self._shuffles(case))
+        return self._points(case, self._shuffles(case), self._wanted_steps(case))
 
-    def _path(self, case: Case, shuffles: Sequence[int]) -> L1Path:
+    def _points(self, case: Case, shuffles: Sequence[int], steps: Iterable[int]) -> L1Path:
+        """Those of the steps that are known for all shuffles."""
         known = self.laboratory.known
         path = {}
-        for step in range(SMALLEST_STEP, LARGEST_STEP + 1):
+        for step in sorted(steps):
             runs = [Run(case, shuffle, step) for shuffle in shuffles]
             if all(run in known for run in runs):
                 path[step] = _point([known[run] for run in runs])
