@@ -18,7 +18,7 @@ from experiments.reproduction.__main__ import write
 from experiments.reproduction.claims import SAME, Finding, shown_p
 from experiments.reproduction.eager import eager_sgft
 from experiments.reproduction.methods import METHODS, RDA, frda, sgft
-from experiments.reproduction.names import Kept
+from experiments.reproduction.names import Kept, Model, rarer
 from experiments.reproduction.pictures import intensities
 from experiments.reproduction.plan import QUICK
 from experiments.reproduction.runs import (
@@ -161,12 +161,20 @@ def test_verdicts():
 
 def test_what_only_one_model_keeps():
     rows = np.array([5, 900, 1, 40])
-    kept = Kept(["a_b", "the", "c", "d"], rows, np.array([0.0, 2.0, 0.0, 1.0]),
-                np.array([3.0, 0.0, -0.5, 1.0]))  # fmt: skip
-    assert [named.name for named in kept.only(kept.aware, kept.plain)] == ["a b", "c"]
-    assert [named.rows for named in kept.only(kept.plain, kept.aware)] == [900]
-    assert kept.weights_of("a b") == (5, 0.0, 3.0)
-    assert kept.weights_of("absent") is None
+    kept = Kept(["a_b", "the", "c", "d"], rows, {
+        RDA: Model(0.1, np.array([0.0, 2.0, 0.0, 1.0])),
+        frda(2.0): Model(0.1, np.array([3.0, 0.0, -4.0, 1.0])),
+    })  # fmt: skip
+    names = [(named.name, named.other_weight) for named in kept.stronger(frda(2.0), RDA)]
+    assert names == [("c", 0.0), ("a b", 0.0)]
+    assert kept.rows_if_strongest(RDA, frda(2.0)).tolist() == [900]
+    assert kept.rows_if_kept(frda(2.0), RDA).tolist() == [5, 1]
+
+
+def test_rarer():
+    assert rarer(np.arange(1, 20), np.arange(30, 50)) < 0.001
+    assert rarer(np.arange(30, 50), np.arange(1, 20)) > 0.999
+    assert rarer(np.array([], dtype=int), np.arange(9)) == 1.0
 
 
 # --- what the papers print, and equations -------------------------------------------------------

@@ -20,7 +20,7 @@ from benchmarks.data import REAL_DATA
 from experiments import data as shared_data
 from experiments.digest import digest_of
 from experiments.records import Records
-from experiments.reproduction import data, gravity, names, news, pictures, runs, uci
+from experiments.reproduction import data, gravity, methods, names, news, pictures, runs, uci
 from experiments.reproduction import eager as lazy_and_eager
 from experiments.reproduction.defaults import Defaults
 from experiments.reproduction.page import Results, page
@@ -30,7 +30,8 @@ from experiments.reproduction.study import Study
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "build" / "reproduction"  # where runs are kept, and what --quick writes
-CODE = (shared_data, data, gravity, news, runs, uci)  # that runs depend on
+CODE_OF_TEXTS = (shared_data, data, methods, news, runs)  # that runs depend on
+CODE_OF_TABLES = (gravity, uci)
 
 
 class Work:
@@ -69,12 +70,17 @@ def write(plan: Plan, folder: Path, kept: Path, threads: int, console: Console) 
     images = folder / "img"
     for made in (images, kept):
         made.mkdir(parents=True, exist_ok=True)
-    code = digest_of(CODE)
     study = Study(
         plan,
-        Laboratory(Records(kept / f"runs-{code}.jsonl", runs.from_json), plan.n_rows, threads),
+        Laboratory(
+            Records(kept / f"texts-{digest_of(CODE_OF_TEXTS)}.jsonl", runs.from_json),
+            plan.n_rows,
+            threads,
+        ),
     )
-    trades = gravity.Trades(plan, Records(kept / f"uci-{code}.jsonl", gravity.from_json))
+    trades = gravity.Trades(
+        plan, Records(kept / f"uci-{digest_of(CODE_OF_TABLES)}.jsonl", gravity.from_json)
+    )
     columns = (TextColumn("{task.description:22}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=console) as progress:
         work = Work(study, progress)

@@ -15,17 +15,31 @@ from experiments.reproduction.plan import Plan
 from experiments.reproduction.uci import TABLES, Examples, load
 from rarefy import sweep
 from rarefy.sweeping.folds import fold_numbers
+from rarefy.sweeping.result import Sweep
 
-TRUNCATED, ROUNDING, BATCH = "truncated gradient", "rounding", "batch L1"
-WAYS = (TRUNCATED, ROUNDING, BATCH)
+BATCH = "batch L1"
+PERIODS = (10, 1_000)  # K, rounds from one truncation to the next
 FOLDS = 10
-EVERY = 10  # K, rounds from one truncation to the next
 ETAS = (0.003, 0.01, 0.03)
-STRENGTHS: dict[str, Floats] = {  # gravity, threshold θ, and 1/(n C) or α
-    TRUNCATED: np.concatenate([[0.0], np.logspace(-4, 0.5, 19)]),
-    ROUNDING: np.logspace(-4, 0.5, 20),
-    BATCH: np.logspace(-4, 0, 13),
+SMALL = 1_500  # rows; smaller sets are learned in more passes
+MORE_PASSES = 10  # times as many
+PENALTIES = np.logspace(-4, 0, 17)  # gravity, and for the batch solution 1/(n C) or α
+STRENGTHS: dict[str, Floats] = {
+    "l1": np.concatenate([[0.0], PENALTIES, [2.0, 4.0]]),
+    "threshold": np.logspace(-4, 0.5, 20),
+    BATCH: PENALTIES,
 }
+
+
+def truncated(period: int) -> str:
+    return f"truncated gradient, K={period}"
+
+
+def rounding(period: int) -> str:
+    return f"rounding, K={period}"
+
+
+WAYS = (*map(truncated, PERIODS), *map(rounding, PERIODS), BATCH)
 
 
 class Job(NamedTuple):
@@ -46,46 +60,63 @@ def from_json(job: Any, found: Any) -> tuple[Job, Trade]:
     return Job(*job), Trade(*found)
 
 
-def shuffled(name: str, shuffle: int) -> Examples:
-    X, y = load(name)
-    order = np.random.default_rng(shuffle).permutation(len(y))
+def shuffled(job: Job) -> Examples:
+    """As many rows, in random order, as end the last pass with a truncation for every K."""
+    X, y = load(job.dataset)
+    order = np.random.default_rng(job.shuffle).permutation(len(y))
+    rounds_for_a_row = passes_of(job, len(y)) * (FOLDS - 1) // FOLDS
+    unit = max(PERIODS) // np.gcd(max(PERIODS), rounds_for_a_row)
+    unit = int(np.lcm(unit, FOLDS))
+    order = order[: max(len(y) // unit, 1) * unit]
     return Examples(X[order], y[order])
 
 
-def folds_of(job: Job, y: Floats) -> NDArray[np.int64]:
-    is_regression = TABLES[job.dataset].is_regression
-    return np.asarray(fold_numbers(FOLDS, y, is_regression=is_regression, seed=job.shuffle))
+def passes_of(job: Job, n_rows: int) -> int:
+    return job.passes * (MORE_PASSES if n_rows < SMALL else 1)
+
+
+def folds_of(job: Job, n_rows: int) -> NDArray[np.int64]:
+    """Of equal size."""
+    y = np.zeros(n_rows)
+    return np.asarray(fold_numbers(FOLDS, y, is_regression=True, seed=job.shuffle))
 
 
 def online(job: Job, threads: int) -> Trade:
-    """All strengths with the constant step η that is best at the weakest one."""
-    X, y = shuffled(job.dataset, job.shuffle)
-    is_regression = TABLES[job.dataset].is_regression
-    strength = "l1" if job.way == TRUNCATED else "threshold"
-    found = sweep(
-        X,
-        y,
-        rule="truncated-gradient" if job.way == TRUNCATED else "rounding",
-        loss="squared" if is_regression else "logistic",
-        folds=folds_of(job, y),
-        passes=job.passes,
-        n_jobs=threads,
-        truncate_every=EVERY,
-        schedule="constant",
-        eta0=list(ETAS),
-        **{strength: STRENGTHS[job.way]},
+    """All strengths, with the constant step η that is best without truncation."""
+    X, y = shuffled(job)
+    rule, strength = {
+        **{truncated(period): ("truncated-gradient", "l1") for period in PERIODS},
+        **{rounding(period): ("rounding", "threshold") for period in PERIODS},
+    }[job.way]
+
+    def learned(**grid: Any) -> Sweep:
+        return sweep(
+            X,
+            y,
+            loss="squared" if TABLES[job.dataset].is_regression else "logistic",
+            folds=folds_of(job, len(y)),
+            passes=passes_of(job, len(load(job.dataset).y)),
+            schedule="constant",
+            n_jobs=threads,
+            **grid,
+        )
+
+    by_eta = learned(rule="ogd", eta0=list(ETAS))
+    period = int(job.way.rpartition("=")[2])
+    found = learned(
+        rule=rule,
+        truncate_every=period,
+        eta0=by_eta.best().parameters["eta0"],
+        **{strength: STRENGTHS[strength]},
     )
-    by_eta = np.array([point["eta0"] for point in found.points])
-    scores = np.nan_to_num(found.by_fold[found.score], nan=-np.inf)
-    weakest = {eta: scores[by_eta == eta][0].mean() for eta in ETAS}
-    mine = by_eta == max(ETAS, key=lambda eta: weakest[eta])
-    return Trade(scores[mine].tolist(), found.by_fold["features"][mine].tolist())
+    scores = np.nan_to_num(found.by_fold[found.score])
+    return Trade(scores.tolist(), found.by_fold["features"].tolist())
 
 
 def batch(job: Job) -> Trade:
     """The minimum of the same loss with an L1 penalty: LIBLINEAR, or the lasso."""
-    X, y = shuffled(job.dataset, job.shuffle)
-    folds = folds_of(job, y)
+    X, y = shuffled(job)
+    folds = folds_of(job, len(y))
     score, features = np.empty((2, len(STRENGTHS[BATCH]), FOLDS))
     for k, strength in enumerate(STRENGTHS[BATCH]):
         for fold in range(FOLDS):
@@ -132,17 +163,17 @@ class Trades:
     def _job(self, dataset: str, way: str, shuffle: int) -> Job:
         return Job(dataset, way, shuffle, self._passes)
 
-    def path(self, dataset: str, way: str) -> tuple[Floats, Floats]:
+    def path(self, dataset: str, way: str) -> Trade:
         """Scores and features kept, (strength, shuffle and fold)."""
         trades = [self._known[self._job(dataset, way, shuffle)] for shuffle in self._shuffles]
-        return tuple(np.hstack(values) for values in zip(*trades, strict=True))  # type: ignore[return-value]
+        return Trade(*(np.hstack(values) for values in zip(*trades, strict=True)))
 
     def n_features(self, dataset: str) -> int:
-        return load(dataset).X.shape[1]
+        return int(load(dataset).X.shape[1])
 
     def with_at_most(self, dataset: str, way: str, share: float) -> Floats:
         """The scores of the best strength that keeps so many features, or else the fewest."""
-        scores, features = self.path(dataset, way)
+        scores, features = map(np.asarray, self.path(dataset, way))
         few = features.mean(axis=1) <= share * self.n_features(dataset)
         if not few.any():
             few = features.mean(axis=1) == features.mean(axis=1).min()
@@ -152,12 +183,28 @@ class Trades:
         scores = (self.with_at_most(dataset, way, share) for way in (before, after))
         return Comparison(dataset, *scores, FOLDS)
 
-    def fewest(self, dataset: str, way: str, loss: float) -> float:
-        """The least share of features whose score is within `loss` of the way's best."""
-        scores, features = self.path(dataset, way)
-        close = scores.mean(axis=1) >= scores.mean(axis=1).max() - loss
-        return float(features.mean(axis=1)[close].min() / self.n_features(dataset))
+    def means(self, dataset: str, way: str) -> tuple[Floats, Floats]:
+        """The mean score and the mean share of features kept, for each strength."""
+        scores, features = map(np.asarray, self.path(dataset, way))
+        return scores.mean(axis=1), features.mean(axis=1) / self.n_features(dataset)
 
-    def kept(self, dataset: str, way: str) -> Floats:
-        """The mean number of features for each strength."""
-        return np.asarray(self.path(dataset, way)[1].mean(axis=1))
+    def against_batch(self, way: str) -> tuple[float, float]:
+        """By how much scores, and shares of features kept, differ with the same penalty: means.
+
+        Of truncated gradient; differences of scores are absolute.
+        """
+        gaps = []
+        for dataset in self.datasets:
+            own, solution = self.means(dataset, way), self.means(dataset, BATCH)
+            scores, kept = (
+                a[1 : 1 + len(PENALTIES)] - b for a, b in zip(own, solution, strict=True)
+            )
+            gaps.append((np.abs(scores).mean(), kept.mean()))
+        score, share = np.mean(gaps, axis=0)
+        return float(score), float(share)
+
+    def fewest(self, dataset: str, way: str, loss: float) -> float:
+        """The least share of features whose score is within `loss` of the best of all ways."""
+        best = max(self.means(dataset, other)[0].max() for other in WAYS)
+        scores, kept = self.means(dataset, way)
+        return float(kept[scores >= best - loss].min(initial=1.0))

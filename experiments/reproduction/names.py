@@ -1,6 +1,7 @@
 """Which features RDA and FRDA keep, by name and by how often they occur (T4.8)."""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,12 +13,14 @@ from experiments.data import vocabulary
 from experiments.reproduction.data import load
 from experiments.reproduction.methods import METHODS, RDA, frda
 from experiments.reproduction.runs import l1_of
-from experiments.reproduction.study import Study, as_sparse, sparse
+from experiments.reproduction.study import Study, sparse
 from rarefy import SparseOnlineClassifier
 
-FEATURE_AWARE = frda(math.inf)
-LISTED = 15
+THESIS, FREQUENCY_AWARE = frda(math.inf), frda(2.0)
+AWARE = (THESIS, FREQUENCY_AWARE)
 TOP = 100
+HALVINGS = 8  # of the interval in which an l1 is looked for that keeps as many weights
+DECADES = 1.5  # from where it is looked for, to either side
 VOCABULARIES = {
     "books-2000": ("amazon-books", "processed_acl2000.vocab.xz"),
     "books-6000": ("amazon-books", "ub6000.vocab.xz"),
@@ -25,81 +28,104 @@ VOCABULARIES = {
 
 
 class Named(NamedTuple):
-    """A feature that is among the strongest of one model and that the other leaves at zero."""
+    """A feature that is among the strongest of one model and not of another."""
 
     name: str
     rows: int  # in which it occurs
     weight: float
+    other_weight: float
+
+
+class Model(NamedTuple):
+    l1: float
+    weights: Floats
+
+    @property
+    def n_kept(self) -> int:
+        return int(np.count_nonzero(self.weights))
+
+    @property
+    def strongest(self) -> NDArray[np.bool_]:
+        """Which weights are among the largest."""
+        chosen = np.zeros(len(self.weights), dtype=bool)
+        chosen[np.argsort(-np.abs(self.weights), kind="stable")[:TOP]] = True
+        return chosen & (self.weights != 0.0)
 
 
 class Kept(NamedTuple):
-    """Two models of all rows: the plain one and the feature-aware one."""
+    """Models of all rows, with about as many weights each."""
 
-    names: list[str]
+    names: Sequence[str]
     rows: NDArray[np.int64]  # in which each feature occurs
-    plain: Floats
-    aware: Floats
+    models: dict[str, Model]
 
-    def only(self, mine: Floats, other: Floats) -> list[Named]:
-        """Of the strongest weights, those that the other model does not have at all."""
-        strongest = np.argsort(-np.abs(mine), kind="stable")[:TOP]
+    def stronger(self, mine: str, other: str) -> list[Named]:
+        """Among the strongest of one model and not of the other; the strongest first."""
+        own, others = self.models[mine], self.models[other]
+        only = np.flatnonzero(own.strongest & ~others.strongest)
         return [
-            Named(self.names[k].replace("_", " "), int(self.rows[k]), float(mine[k]))
-            for k in strongest
-            if mine[k] != 0.0 and other[k] == 0.0
+            Named(
+                self.names[k].replace("_", " "),
+                int(self.rows[k]),
+                float(own.weights[k]),
+                float(others.weights[k]),
+            )
+            for k in sorted(only, key=lambda k: -abs(own.weights[k]))
         ]
 
-    def rows_of_only(self, mine: Floats, other: Floats) -> NDArray[np.int64]:
-        """In how many rows the features occur that only this model keeps."""
-        return self.rows[(mine != 0.0) & (other == 0.0)]
+    def rows_if_strongest(self, mine: str, other: str) -> NDArray[np.int64]:
+        """In how many rows those features occur."""
+        return np.array([named.rows for named in self.stronger(mine, other)], dtype=np.int64)
 
-    @property
-    def p(self) -> float:
-        """That what only the feature-aware model keeps is rarer (Mann and Whitney, one-sided)."""
-        aware = self.rows_of_only(self.aware, self.plain)
-        plain = self.rows_of_only(self.plain, self.aware)
-        if len(aware) == 0 or len(plain) == 0:
-            return 1.0
-        return float(stats.mannwhitneyu(aware, plain, alternative="less").pvalue)
-
-    def weights_of(self, phrase: str) -> tuple[int, float, float] | None:
-        """Rows and both weights of a feature, if it occurs at all."""
-        name = phrase.replace(" ", "_")
-        if name not in self.names:
-            return None
-        k = self.names.index(name)
-        return int(self.rows[k]), float(self.plain[k]), float(self.aware[k])
+    def rows_if_kept(self, mine: str, other: str) -> NDArray[np.int64]:
+        """In how many rows the features occur that only one model keeps."""
+        own, others = (self.models[method].weights for method in (mine, other))
+        return self.rows[(own != 0.0) & (others == 0.0)]
 
 
-def chosen_steps(study: Study) -> dict[str, int]:
-    """The sparse choice of l1 for the feature-aware rule, and as many zeros for the plain one."""
-    aware, plain = (
-        study.path(study.case(study.plan.names_dataset, method)) for method in (FEATURE_AWARE, RDA)
-    )
-    step = sparse(aware)
-    return {RDA: as_sparse(plain, aware[step].zeros.mean()), FEATURE_AWARE: step}
+def rarer(some: NDArray[np.int64], others: NDArray[np.int64]) -> float:
+    """The p-value for that the first features occur in fewer rows (Mann and Whitney)."""
+    if len(some) == 0 or len(others) == 0:
+        return 1.0
+    return float(stats.mannwhitneyu(some, others, alternative="less").pvalue)
 
 
-def weights(study: Study, method: str, step: int) -> Floats:
-    """Of a model that has learned all rows."""
+def learned(study: Study, method: str, l1: float) -> Model:
+    """From all rows."""
     plan = study.plan
     X, y = load(plan.names_dataset, 0, plan.n_rows)
     model = SparseOnlineClassifier(
         **METHODS[method],
-        l1=l1_of(step),
+        l1=l1,
         loss=plan.protocol.loss,
         eta0=plan.protocol.eta0,
         passes=plan.protocol.passes,
         fit_intercept=plan.protocol.intercept,
     )
-    return np.asarray(model.fit(X, y).coef_).ravel()
+    return Model(l1, np.asarray(model.fit(X, y).coef_).ravel())
+
+
+def with_as_many(study: Study, method: str, near: float, n_kept: int) -> Model:
+    """The model of a method that keeps about so many weights, by bisection."""
+    low, high = (math.log10(near) + side * DECADES for side in (-1.0, 1.0))
+    tried = []
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        tried.append(learned(study, method, 10.0**middle))
+        low, high = (middle, high) if tried[-1].n_kept > n_kept else (low, middle)
+    return min(tried, key=lambda model: abs(model.n_kept - n_kept))
 
 
 def learn(study: Study) -> Kept:
+    """The thesis's rule with the sparse choice of l1, and others with as many weights."""
     plan = study.plan
     X, _ = load(plan.names_dataset, 0, plan.n_rows)
+    l1 = l1_of(sparse(study.path(study.case(plan.names_dataset, THESIS))))
+    models = {THESIS: learned(study, THESIS, l1)}
+    for method in (RDA, FREQUENCY_AWARE):
+        models[method] = with_as_many(study, method, l1, models[THESIS].n_kept)
     return Kept(
         vocabulary(*VOCABULARIES[plan.names_dataset])[: X.shape[1]],
         np.bincount(X.indices, minlength=X.shape[1]),
-        *(weights(study, method, step) for method, step in chosen_steps(study).items()),
+        models,
     )

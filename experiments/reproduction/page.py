@@ -9,7 +9,7 @@ from experiments.reproduction.checks import (
     gravity_checks,
     gravity_claims,
     lazy_check,
-    names_check,
+    names_checks,
 )
 from experiments.reproduction.claims import Claim, step_claims, text_claims
 from experiments.reproduction.defaults import Defaults
@@ -48,7 +48,7 @@ def page(results: Results) -> str:
     study, kept, lazy, defaults, trades = results
     of_texts = text_claims(study)
     claims = [*of_texts, *step_claims(study), *gravity_claims(trades)]
-    checks = [names_check(kept), lazy_check(lazy), *gravity_checks(trades)]
+    checks = [*names_checks(kept), lazy_check(lazy), *gravity_checks(trades)]
     parts = (
         HEAD,
         verdicts(claims, checks),

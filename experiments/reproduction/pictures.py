@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.drawing import BLUE, GREEN, GREY, ORANGE, PINK, STYLE, save
-from experiments.reproduction.gravity import BATCH, ROUNDING, TRUNCATED, Trades
+from experiments.reproduction.gravity import BATCH, PERIODS, Trades, rounding, truncated
 from experiments.reproduction.methods import (
     ALL_P,
     COMID,
@@ -35,7 +35,14 @@ LINES = {  # of the rules in the picture of paths
     ftpfrl(INF): (GREEN, "-"),
     sgft(2.0): (PINK, "-"),
 }
-WAY_LINES = {TRUNCATED: (ORANGE, "-"), ROUNDING: (BLUE, "--"), BATCH: (GREY, ":")}
+MODEL_COLOURS = {RDA: BLUE, frda(INF): ORANGE, frda(2.0): GREEN}
+WAY_LINES = {
+    truncated(PERIODS[0]): (ORANGE, ":"),
+    truncated(PERIODS[1]): (ORANGE, "-"),
+    rounding(PERIODS[0]): (BLUE, ":"),
+    rounding(PERIODS[1]): (BLUE, "-"),
+    BATCH: (GREY, "--"),
+}
 OCCURRENCES = 100
 COLUMNS = 4
 
@@ -102,32 +109,31 @@ def draw_paths(study: Study, file: Path) -> None:
 def draw_rare(kept: Kept, file: Path) -> None:
     """Weights against occurrences, and the share of features that is kept of those so frequent."""
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(12, 3.8), layout="constrained")
-        left, middle, right = figure.subplots(1, 3)
-        models = ((left, kept.plain, "RDA", BLUE), (middle, kept.aware, "FRDA q=∞", ORANGE))
-        largest = max(np.abs(kept.plain).max(), np.abs(kept.aware).max(), 1e-9)
-        for axes, weights, name, colour in models:
-            is_kept = weights != 0.0
+        figure = Figure(figsize=(13, 3.6), layout="constrained")
+        *shown, last = figure.subplots(1, len(MODEL_COLOURS) + 1)
+        largest = max(np.abs(model.weights).max() for model in kept.models.values())
+        edges = 2 ** np.arange(int(np.log2(kept.rows.max())) + 2)
+        every, _ = np.histogram(kept.rows, edges)
+        for axes, (method, colour) in zip(shown, MODEL_COLOURS.items(), strict=True):
+            model = kept.models[method]
+            is_kept = model.weights != 0.0
             axes.scatter(
-                kept.rows[is_kept], np.abs(weights[is_kept]), s=3, alpha=0.3, linewidths=0,
+                kept.rows[is_kept], np.abs(model.weights[is_kept]), s=3, alpha=0.3, linewidths=0,
                 color=colour, rasterized=True,
             )  # fmt: skip
-            axes.set_title(f"{name}: {is_kept.sum():,} weights kept")
+            axes.set_title(f"{method}: {model.n_kept:,} weights")
             axes.set_xscale("log")
             axes.set_yscale("log")
             axes.set_ylim(largest / 1e4, 2 * largest)
-            axes.set_xlabel("reviews in which the feature occurs")
-        left.set_ylabel("size of the weight")
-        edges = 2 ** np.arange(int(np.log2(kept.rows.max())) + 2)
-        every, _ = np.histogram(kept.rows, edges)
-        for _, weights, name, colour in models:
-            those, _ = np.histogram(kept.rows[weights != 0.0], edges)
+            axes.set_xlabel("reviews with the feature")
+            those, _ = np.histogram(kept.rows[is_kept], edges)
             share = 100 * those / np.maximum(every, 1)
-            right.plot(edges[:-1], share, "-o", markersize=3, color=colour, label=name)
-        right.set_xscale("log")
-        right.set_xlabel("reviews in which the feature occurs")
-        right.set_title("share of such features kept, %")
-        right.legend()
+            last.plot(edges[:-1], share, "-o", markersize=3, color=colour, label=method)
+        shown[0].set_ylabel("size of the weight")
+        last.set_xscale("log")
+        last.set_xlabel("reviews with the feature")
+        last.set_title("share of such features kept, %")
+        last.legend()
         save(figure, file)
 
 
@@ -138,13 +144,12 @@ def draw_gravity(trades: Trades, file: Path) -> None:
         shown = panels(figure, len(trades.datasets))
         for axes, dataset in zip(shown, trades.datasets, strict=True):
             for way, (colour, line) in WAY_LINES.items():
-                scores, features = (values.mean(axis=1) for values in trades.path(dataset, way))
-                share = 100 * features / trades.n_features(dataset)
-                scores = 100 * np.maximum(scores, 0.0)
-                axes.plot(share, scores, line, marker="o", markersize=3, color=colour, label=way)
+                scores, share = trades.means(dataset, way)
+                shown_scores = 100 * np.maximum(scores, 0.0)
+                axes.plot(100 * share, shown_scores, line, color=colour, label=way)
             axes.set_title(f"{dataset}, {trades.n_features(dataset)} features")
         for axes in shown[-COLUMNS:]:
             axes.set_xlabel("features kept, %")
         shown[0].set_ylabel("accuracy or R², %")
-        figure.legend(*shown[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        figure.legend(*shown[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
         save(figure, file)

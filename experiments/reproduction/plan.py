@@ -74,7 +74,7 @@ FULL = Plan(
     methods=tuple(METHODS),
     multiclass_methods=MULTICLASS_METHODS,
     shuffles={"books-2000": 2, "books-6000": 2, "dvd-2000": 2, "dvd-6000": 2,
-              "ob-2": 5, "sb-2": 5, "ob-8": 2, "sb-8": 2, "reut20": 1},
+              "ob-2": 5, "sb-2": 5, "ob-8": 2, "sb-8": 2, "reut20": 2},
     first_scan_step=-6 * STEPS_PER_DECADE,
     last_scan_step=-STEPS_PER_DECADE,
     scan_every=HALF_DECADE,

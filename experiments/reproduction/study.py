@@ -43,11 +43,6 @@ def sparse(path: L1Path) -> int:
     return max(enough, key=lambda step: (path[step].accuracy.mean(), -step))
 
 
-def as_sparse(path: L1Path, zeros: float) -> int:
-    """The step with the share of zeros nearest to that."""
-    return min(path, key=lambda step: abs(path[step].zeros.mean() - zeros))
-
-
 def zeros_among_best(path: L1Path) -> tuple[float, float]:
     """The least and the largest share of zeros within a standard error of the best accuracy."""
     top = path[best(path)].accuracy

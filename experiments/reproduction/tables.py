@@ -9,8 +9,8 @@ from experiments.reproduction.claims import Claim
 from experiments.reproduction.data import SOURCES, load
 from experiments.reproduction.defaults import Defaults, Judged
 from experiments.reproduction.gravity import WAYS, Trades
-from experiments.reproduction.methods import METHODS, PAIRS
-from experiments.reproduction.names import LISTED, Kept, Named
+from experiments.reproduction.methods import METHODS, PAIRS, RDA
+from experiments.reproduction.names import Kept
 from experiments.reproduction.plan import TARGET_ZEROS
 from experiments.reproduction.published import (
     KEPT_BY_FRDA,
@@ -28,6 +28,8 @@ from experiments.reproduction.study import (
     sparse,
     zeros_among_best,
 )
+
+LISTED = 15  # features, by name
 
 
 def percent(value: float) -> str:
@@ -158,27 +160,29 @@ def l1_table(study: Study) -> str:
     )
 
 
-def names_table(kept: Kept) -> str:
-    def cells(named: list[Named]) -> list[str]:
-        return [f'"{name}" ({rows:,}), {weight:+.2f}' for name, rows, weight in named[:LISTED]]
+def names_table(kept: Kept, aware: str) -> str:
+    def cells(mine: str, other: str) -> list[str]:
+        return [
+            f'"{name}" ({rows:,}), {weight:+.2f} ({other_weight:+.2f})'
+            for name, rows, weight, other_weight in kept.stronger(mine, other)[:LISTED]
+        ]
 
-    aware = cells(kept.only(kept.aware, kept.plain))
-    plain = cells(kept.only(kept.plain, kept.aware))
-    rows = list(zip_longest(aware, plain, fillvalue=""))
-    return markdown_table(["FRDA q=∞ only", "RDA only"], rows)
+    rows = list(zip_longest(cells(aware, RDA), cells(RDA, aware), fillvalue=""))
+    return markdown_table([f"{aware}, not RDA", f"RDA, not {aware}"], rows)
 
 
 def published_names_table(kept: Kept) -> str:
+    numbers = {name.replace("_", " "): k for k, name in enumerate(kept.names)}
     rows = []
     for keeper, phrases in (("FRDA", KEPT_BY_FRDA), ("RDA", KEPT_BY_RDA)):
         for phrase, count in phrases.items():
-            found = kept.weights_of(phrase)
-            cells = ["does not occur", "", ""]
-            if found:
-                cells = [f"{found[0]:,}", f"{found[2]:+.3f}", f"{found[1]:+.3f}"]
+            cells = ["does not occur", *("" for _ in kept.models)]
+            if phrase in numbers:
+                k = numbers[phrase]
+                weights = (f"{model.weights[k]:+.3f}" for model in kept.models.values())
+                cells = [f"{kept.rows[k]:,}", *weights]
             rows.append([f'"{phrase}"', keeper, f"{count:,}", *cells])
-    header = ["feature", "kept by, T4.8", "count, T4.8", "reviews here", "FRDA's weight",
-              "RDA's weight"]  # fmt: skip
+    header = ["feature", "kept by, T4.8", "count, T4.8", "reviews here", *kept.models]
     return markdown_table(header, rows)
 
 
