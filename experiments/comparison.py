@@ -32,18 +32,27 @@ class Comparison(NamedTuple):
         return self.difference / float(self.before.mean()) if self.before.any() else 0.0
 
     @property
-    def p(self) -> float:
-        """By a paired t-test, corrected for the rows that splits have in common.
+    def error(self) -> float:
+        """The standard error of the mean difference, corrected for rows that splits share.
 
         Nadeau and Bengio (2003): the variance of a mean of n differences is that of one times
         1/n + (test rows)/(training rows), and not 1/n.
         """
         differences = self.after - self.before
-        n, spread = len(differences), differences.std(ddof=1)
-        if spread == 0.0:
-            return 0.0 if differences.any() else 1.0
-        error = spread * np.sqrt(1.0 / n + 1.0 / (self.test_part - 1))
-        return float(2.0 * stats.t.sf(abs(differences.mean()) / error, n - 1))
+        share = 1.0 / len(differences) + 1.0 / (self.test_part - 1)
+        return float(differences.std(ddof=1) * np.sqrt(share))
+
+    @property
+    def p(self) -> float:
+        """By a paired t-test."""
+        if self.error == 0.0:
+            return 0.0 if (self.after != self.before).any() else 1.0
+        return float(2.0 * stats.t.sf(abs(self.difference) / self.error, len(self.after) - 1))
+
+    @property
+    def resolution(self) -> float:
+        """The least difference that could be told from none."""
+        return self.error * float(stats.t.isf(SIGNIFICANT / 2.0, len(self.after) - 1))
 
     @property
     def sign(self) -> int:

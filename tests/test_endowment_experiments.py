@@ -117,6 +117,9 @@ def test_the_paired_test_is_corrected_for_common_rows():
     expected = 2 * stats.t.sf(abs(corrected), 9)
     assert Comparison("", before, after, 4).p == pytest.approx(expected)
     assert expected > plain.pvalue
+    just_told = Comparison("", before, after, 4)
+    shift = just_told.resolution - just_told.difference
+    assert Comparison("", before, after + shift, 4).p == pytest.approx(0.05)
     assert Comparison("", before, before, 4).p == 1.0
     assert Comparison("", before, before, 4).sign == 0
 

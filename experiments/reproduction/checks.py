@@ -119,7 +119,7 @@ def gravity_claims(trades: Trades) -> list[Claim]:
 def lazy_check(lazy: LazyAndEager) -> Check:
     agrees = lazy.largest_difference < LAZY_TOLERANCE and not lazy.kept_by_one_only
     return Check(
-        "S12",
+        "S, eq. 12",
         "SGFT's lazy form has the weights of the eager one",
         f"largest difference {lazy.largest_difference:.0e} after {PASSES} passes over "
         f"{lazy.n_rows:,} rows; {lazy.n_kept:,} weights kept, {lazy.kept_by_one_only} by one only",

@@ -163,17 +163,18 @@ class Trades:
     def _job(self, dataset: str, way: str, shuffle: int) -> Job:
         return Job(dataset, way, shuffle, self._passes)
 
-    def path(self, dataset: str, way: str) -> Trade:
-        """Scores and features kept, (strength, shuffle and fold)."""
+    def path(self, dataset: str, way: str) -> tuple[Floats, Floats]:
+        """Scores and features kept, (strength, shuffle and fold); R² below 0 is taken as 0."""
         trades = [self._known[self._job(dataset, way, shuffle)] for shuffle in self._shuffles]
-        return Trade(*(np.hstack(values) for values in zip(*trades, strict=True)))
+        scores, features = map(np.hstack, zip(*trades, strict=True))
+        return np.maximum(scores, 0.0), features
 
     def n_features(self, dataset: str) -> int:
         return int(load(dataset).X.shape[1])
 
     def with_at_most(self, dataset: str, way: str, share: float) -> Floats:
         """The scores of the best strength that keeps so many features, or else the fewest."""
-        scores, features = map(np.asarray, self.path(dataset, way))
+        scores, features = self.path(dataset, way)
         few = features.mean(axis=1) <= share * self.n_features(dataset)
         if not few.any():
             few = features.mean(axis=1) == features.mean(axis=1).min()
@@ -185,7 +186,7 @@ class Trades:
 
     def means(self, dataset: str, way: str) -> tuple[Floats, Floats]:
         """The mean score and the mean share of features kept, for each strength."""
-        scores, features = map(np.asarray, self.path(dataset, way))
+        scores, features = self.path(dataset, way)
         return scores.mean(axis=1), features.mean(axis=1) / self.n_features(dataset)
 
     def against_batch(self, way: str) -> tuple[float, float]:

@@ -26,8 +26,9 @@ HEAD = """<!-- Written by `make reproduce`; to change it, change experiments/rep
 
 This page is generated: `make reproduce` runs everything on two cores and writes it, verdicts and
 numbers alike. T is the thesis (chapter 4), S the paper on SGFT, H the one on HF-FOBOS, L the one on
-the truncated gradient; [notation.md](notation.md) says which these are. Chapter 5 of the thesis has
-[a page of its own](endowment-experiments.md).
+the truncated gradient; [notation.md](notation.md) says which these are. T4.7 is table 4.7 of T, and
+so on. The slides on STDA, an earlier name of FRDA, show a part of T4.7 to T4.9. Chapter 5 of the
+thesis has [a page of its own](endowment-experiments.md).
 
 The question is whether a penalty that takes each feature's past subgradients into account
 (*feature-aware*) leads to models that are more accurate, or smaller, than one that is the same for

@@ -145,8 +145,7 @@ def draw_gravity(trades: Trades, file: Path) -> None:
         for axes, dataset in zip(shown, trades.datasets, strict=True):
             for way, (colour, line) in WAY_LINES.items():
                 scores, share = trades.means(dataset, way)
-                shown_scores = 100 * np.maximum(scores, 0.0)
-                axes.plot(100 * share, shown_scores, line, color=colour, label=way)
+                axes.plot(100 * share, 100 * scores, line, color=colour, label=way)
             axes.set_title(f"{dataset}, {trades.n_features(dataset)} features")
         for axes in shown[-COLUMNS:]:
             axes.set_xlabel("features kept, %")

@@ -234,8 +234,9 @@ Of *ad* only the first 998 rows are at hand, with all the ads.
 
 With the same penalty, the accuracy (or R²) of truncated gradient differs from that of the batch
 solution, and the share of features that it keeps, on average by: {gaps}. Between two truncations
-every gradient makes weights that are not zero, and a truncation takes away those below η K times
-the gravity. The longer K is, the better it tells them from noise.
+every gradient makes weights that are not zero, and a truncation takes away only those below η K
+times the gravity. So features that are not needed survive by noise, the more of them the shorter K
+is.
 
 The share of features that is enough to be at most 1 or 3 points behind the best of all:
 
