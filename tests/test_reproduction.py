@@ -32,7 +32,7 @@ from experiments.reproduction.runs import (
     from_json,
     l1_of,
 )
-from experiments.reproduction.study import Point, Study, best, sparse, zeros_among_best
+from experiments.reproduction.study import Point, Study, best, best_sparse, zeros_among_best
 from experiments.reproduction.uci import as_numbers
 from rarefy import SparseOnlineClassifier
 from tests import data
@@ -88,8 +88,9 @@ def test_choices():
     path = {-9: point(0.8, 0.1), -8: point(0.9, 0.5), -7: point(0.9, 0.6), -6: point(0.7, 0.95),
             -5: point(0.7, 1.0)}  # fmt: skip
     assert best(path) == -7
-    assert sparse(path) == -6
-    assert sparse({step: path[step] for step in (-9, -8)}) == -8
+    assert best_sparse(path) == -6
+    assert best_sparse({step: path[step] for step in (-9, -8)}) == -8
+    assert best_sparse({-9: point(0.8, 0.95), -8: point(0.8, 0.95)}) == -8
     assert zeros_among_best(path) == (0.5, 0.6)
 
 
@@ -120,8 +121,8 @@ def test_chosen_points_have_neighbours(tmp_path, peak, sparse_from):
         laboratory.do(wanted, lambda done, all_: None)
     path = study.path(case)
     assert best(path) == peak
-    assert sparse(path) == max(peak, sparse_from)
-    assert {peak - 1, peak + 1, sparse(path) - 1, sparse(path) + 1} <= path.keys()
+    assert best_sparse(path) == max(peak, sparse_from)
+    assert {peak - 1, peak + 1, best_sparse(path) - 1, best_sparse(path) + 1} <= path.keys()
     assert not study.is_at_an_end(case, best)
     far_away = Run(case, 0, peak + 9)
     laboratory.known.keep({far_away: Outcome([1.0] * 3, [1.0] * 3, [0.0] * 3)})

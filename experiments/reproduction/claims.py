@@ -22,7 +22,7 @@ from experiments.reproduction.methods import (
     sgft,
 )
 from experiments.reproduction.runs import Case
-from experiments.reproduction.study import CHOICES, Study, best, sparse
+from experiments.reproduction.study import CHOICES, Study, best, best_sparse
 
 SAME = 0
 INF = math.inf
@@ -85,7 +85,7 @@ class Claim(NamedTuple):
 
 
 AT_BEST = tuple(name for name, choose in CHOICES.items() if choose is best)
-AT_SPARSE = tuple(name for name, choose in CHOICES.items() if choose is sparse)
+AT_SPARSE = tuple(name for name, choose in CHOICES.items() if choose is best_sparse)
 
 
 def more_zeros(source: str, after: str, before: str, wanted: int = HIGHER) -> Statement:

@@ -13,7 +13,7 @@ from experiments.data import vocabulary
 from experiments.reproduction.data import load
 from experiments.reproduction.methods import METHODS, RDA, frda
 from experiments.reproduction.runs import l1_of
-from experiments.reproduction.study import Study, sparse
+from experiments.reproduction.study import Study, best_sparse
 from rarefy import SparseOnlineClassifier
 
 THESIS, FREQUENCY_AWARE = frda(math.inf), frda(2.0)
@@ -120,7 +120,7 @@ def learn(study: Study) -> Kept:
     """The thesis's rule with the sparse choice of l1, and others with as many weights."""
     plan = study.plan
     X, _ = load(plan.names_dataset, 0, plan.n_rows)
-    l1 = l1_of(sparse(study.path(study.case(plan.names_dataset, THESIS))))
+    l1 = l1_of(best_sparse(study.path(study.case(plan.names_dataset, THESIS))))
     models = {THESIS: learned(study, THESIS, l1)}
     for method in (RDA, FREQUENCY_AWARE):
         models[method] = with_as_many(study, method, l1, models[THESIS].n_kept)

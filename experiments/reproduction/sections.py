@@ -11,7 +11,12 @@ from experiments.reproduction.gravity import ETAS, FOLDS, PERIODS, Trades, trunc
 from experiments.reproduction.methods import ALL_Q, RDA, frda, number
 from experiments.reproduction.names import AWARE, THESIS, TOP, Kept
 from experiments.reproduction.pictures import intensities
-from experiments.reproduction.plan import SCAN_FOLDS, TARGET_ZEROS
+from experiments.reproduction.plan import (
+    LARGEST_STEP,
+    SCAN_FOLDS,
+    SMALLEST_STEP,
+    TARGET_ZEROS,
+)
 from experiments.reproduction.published import S4, T4_7, PublishedTable
 from experiments.reproduction.runs import STEPS_PER_DECADE, l1_of
 from experiments.reproduction.study import CHOICES, Study
@@ -76,6 +81,7 @@ def _in_words(judged: Judged | None) -> str:
 def data_and_protocol(study: Study) -> str:
     plan = study.plan
     protocol = plan.protocol
+    decades = (plan.last_scan_step - plan.first_scan_step) / STEPS_PER_DECADE
     accurate, small = (table.figures["books"][RDA] for table in (S4, T4_7))
     at_ends = [
         f"{case.method} on {case.dataset}"
@@ -110,12 +116,13 @@ As in the papers: {protocol.loss} loss (S15 with several classes), η = {protoco
 the l1 that is best for it. All of it by `rarefy.sweep`, which learns the models side by side; a
 shuffle puts the rows in another order and draws other folds.
 
-- **l1** is a power of 10^(1/{STEPS_PER_DECADE}). A scan over five decades with {SCAN_FOLDS} folds
-  says where to look. Then points are added until the chosen ones have neighbours on both sides
-  that were tried. Is the best l1 at an end of what was tried? {ends}
+- **l1** is a power of 10^(1/{STEPS_PER_DECADE}). A scan over {decades:g} decades with
+  {SCAN_FOLDS} folds says where to look. Then points are added until the chosen ones have
+  neighbours on both sides that were tried, as far as from {l1_of(SMALLEST_STEP):.0e} to
+  {l1_of(LARGEST_STEP):.0e}. Is a chosen l1 at one of these ends? {ends}
 - **Zeros** are weights that are zero at the end, of all features of the data set, averaged over
-  the folds. Features that do not occur in the training rows of a fold count: see the table of
-  every rule for how many there are without any penalty to speak of (RDA, l1 chosen for accuracy).
+  the folds. Those of features that do not occur in the training rows of a fold count, too: the
+  column *unseen* has their share.
 - **Accuracy** is that of the folds by which l1 was chosen, as in the papers, so all of it is a
   little too good. ± is the deviation over folds.
 - **The published shares of zeros.** For RDA on books S has {accurate.zeros:.1f} % zeros and an

@@ -35,9 +35,11 @@ def best(path: L1Path) -> int:
     return max(path, key=lambda step: (path[step].accuracy.mean(), step))
 
 
-def sparse(path: L1Path) -> int:
+def best_sparse(path: L1Path) -> int:
     """The same among those with enough zeros, of equals the smallest; or else that with most."""
     enough = [step for step in path if path[step].zeros.mean() >= TARGET_ZEROS]
+    if best(path) in enough:
+        return best(path)
     if not enough:
         return max(path, key=lambda step: path[step].zeros.mean())
     return max(enough, key=lambda step: (path[step].accuracy.mean(), -step))
@@ -53,7 +55,7 @@ def zeros_among_best(path: L1Path) -> tuple[float, float]:
 
 CHOICES: dict[str, Choice] = {
     "highest accuracy": best,
-    f"at least {TARGET_ZEROS:.0%} zeros": sparse,
+    f"at least {TARGET_ZEROS:.0%} zeros": best_sparse,
 }
 
 
