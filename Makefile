@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/installed
 
-.PHONY: install demo test test-all lint bench endowment peers clean
+.PHONY: install demo test test-all lint bench endowment reproduce peers clean
 
 install: $(READY)
 
@@ -34,6 +34,9 @@ peers: $(READY)
 
 endowment: $(READY)
 	$(BIN)/python -m experiments.endowment
+
+reproduce: $(READY)
+	$(BIN)/python -m experiments.reproduction
 
 clean:
 	rm -rf .venv demo.png

@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 from scipy import stats
 
+from experiments.comparison import HIGHER, LOWER, Comparison, Tally
 from experiments.endowment import data as real_data
 from experiments.endowment.__main__ import write
 from experiments.endowment.curves import Curves
@@ -14,8 +15,7 @@ from experiments.endowment.data import Dataset
 from experiments.endowment.learning import SHARES, Setting, curve, outcome, part, split
 from experiments.endowment.plan import OGD, QUICK
 from experiments.endowment.published import TABLE_5_3, TABLE_5_4, growth_of_divestiture
-from experiments.endowment.study import Comparison, Study, divestiture
-from experiments.endowment.verdicts import HIGHER, LOWER, Tally
+from experiments.endowment.study import Study, divestiture
 from experiments.endowment.work import Laboratory, Run
 from rarefy import SparseOnlineClassifier
 from tests import data
@@ -115,15 +115,18 @@ def test_the_paired_test_is_corrected_for_common_rows():
     plain = stats.ttest_rel(after, before)
     corrected = plain.statistic * np.sqrt(0.1 / (0.1 + 1 / 3))
     expected = 2 * stats.t.sf(abs(corrected), 9)
-    assert Comparison("", before, after).p == pytest.approx(expected)
+    assert Comparison("", before, after, 4).p == pytest.approx(expected)
     assert expected > plain.pvalue
-    assert Comparison("", before, before).p == 1.0
-    assert Comparison("", before, before).sign == 0
+    just_told = Comparison("", before, after, 4)
+    shift = just_told.resolution - just_told.difference
+    assert Comparison("", before, after + shift, 4).p == pytest.approx(0.05)
+    assert Comparison("", before, before, 4).p == 1.0
+    assert Comparison("", before, before, 4).sign == 0
 
 
 def comparison(change: float, dataset: str = "d") -> Comparison:
     before = np.linspace(1.0, 2.0, 10)
-    return Comparison(dataset, before, before + change + 1e-3 * np.cos(np.arange(10)))
+    return Comparison(dataset, before, before + change + 1e-3 * np.cos(np.arange(10)), 4)
 
 
 def test_verdicts():
@@ -176,7 +179,7 @@ def test_published_divestiture_losses_fall_like_the_share_that_stayed():
 def test_runs_of_earlier_times_are_known(tmp_path, dataset):
     run, found = Run("nothing", 7, OGD), outcome(split(dataset, 0), OGD)
     with Laboratory(tmp_path / "runs", 1) as laboratory:
-        laboratory.keep({run: found})
+        laboratory.known.keep({run: found})
     with Laboratory(tmp_path / "runs", 1) as laboratory:
         steps = []
         laboratory.do([run], lambda *step: steps.append(step))

@@ -1,6 +1,5 @@
 """Run the experiments and write docs/endowment-experiments.md: `make endowment`."""
 
-import hashlib
 import sys
 import time
 from collections.abc import Iterable
@@ -11,6 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from benchmarks.data import REAL_DATA
+from experiments import data as shared_data
+from experiments.digest import digest_of
 from experiments.endowment import curves, data, learning, pictures
 from experiments.endowment.page import page
 from experiments.endowment.plan import FULL, QUICK, Plan
@@ -19,14 +20,7 @@ from experiments.endowment.work import Laboratory, Run
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "build" / "endowment"  # where runs are kept, and what --quick writes
-
-
-def digest() -> str:
-    """Of all code that a run depends on: runs of other code are not taken for ours."""
-    own = [Path(str(module.__file__)) for module in (data, learning)]
-    sources = [*sorted((ROOT / "src" / "rarefy").rglob("*.py")), *own]
-    contents = b"".join(source.read_bytes() for source in sources)
-    return hashlib.sha256(contents).hexdigest()[:16]
+CODE = (shared_data, data, learning)  # that runs depend on
 
 
 def do(laboratory: Laboratory, runs: Iterable[Run], name: str, progress: Progress) -> None:
@@ -72,7 +66,13 @@ def main(quick: bool, processes: int) -> None:
         )
     folder = KEPT if quick else ROOT / "docs"
     try:
-        write(plan, folder, KEPT / f"runs-{digest()}.jsonl", processes, Console())
+        write(
+            plan,
+            folder,
+            KEPT / f"runs-{digest_of((shared_data, data, learning))}.jsonl",
+            processes,
+            Console(),
+        )
     except KeyboardInterrupt:
         click.echo("Stopped. The same command goes on from here.", err=True)
         sys.exit(130)

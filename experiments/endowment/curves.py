@@ -3,14 +3,13 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from experiments.endowment.learning import Curve, Setting, curve
+from experiments.comparison import Comparison, Floats
+from experiments.endowment.learning import TEST_PART, Curve, Setting, curve
 from experiments.endowment.plan import OGD
-from experiments.endowment.study import Comparison, Study
+from experiments.endowment.study import Study
 from experiments.endowment.work import split_of
 
-Floats = NDArray[np.float64]
 GAMMA, SHARE = 1.0, 0.3
 KINDS = ("expected", "divestiture", "cumulative")
 
@@ -32,9 +31,8 @@ class Curves(NamedTuple):
         """By how much the two differ, on average over the first and over the second half."""
         k, middle = KINDS.index(kind), len(self.rounds) // 2
         gaps = np.abs(self.endowed[:, k] - self.without[:, k])
-        return Comparison(
-            self.dataset, gaps[:, :middle].mean(axis=1), gaps[:, middle:].mean(axis=1)
-        )
+        halves = (half.mean(axis=1) for half in (gaps[:, :middle], gaps[:, middle:]))
+        return Comparison(self.dataset, *halves, TEST_PART)
 
 
 def one_curve(dataset: str, seed: int, setting: Setting, every: int) -> Curve:

@@ -3,15 +3,15 @@
 import lzma
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.datasets import load_svmlight_file
 from sklearn.preprocessing import normalize
 
 from benchmarks.data import REAL_DATA
+from experiments.data import Labelled, joined, newsgroups, svmlight
 
 # How the two classes of news20.binary are described; the file itself is not at hand.
 FIRST_CLASS_OF_NEWS = ("comp.", "sci.", "misc.forsale")
@@ -27,40 +27,27 @@ class Source(NamedTuple):
 
     folder: str
     title: str
-    read: Callable[[], tuple[Any, NDArray[Any]]]
+    read: Callable[[], Labelled]
 
 
-def svmlight(*path: str, n_features: int | None = None) -> tuple[Any, NDArray[Any]]:
-    with lzma.open(REAL_DATA.joinpath(*path)) as lines:
-        return load_svmlight_file(lines, n_features=n_features)  # type: ignore[no-any-return]
-
-
-def words(*path: str) -> tuple[Any, NDArray[Any]]:
+def words(*path: str) -> Labelled:
     """Texts as the words that occur in them, counted or not."""
     X, y = svmlight(*path)
     X.data[:] = 1.0
     return X, y
 
 
-def joined(n_features: int, *paths: tuple[str, str]) -> tuple[Any, NDArray[Any]]:
-    """Files of one data set, one after the other."""
-    parts = [svmlight(*path, n_features=n_features) for path in paths]
-    return sparse.vstack([X for X, _ in parts]), np.concatenate([y for _, y in parts])
-
-
-def news20() -> tuple[Any, NDArray[Any]]:
-    folder = "20newsgroups"
-    X, labels = joined(147_018, (folder, "bydate-train.svm.xz"), (folder, "bydate-test.svm.xz"))
+def news20() -> Labelled:
+    X, groups = newsgroups()
     X.data[:] = 1.0
-    names = (REAL_DATA / folder / "labels.txt").read_text().split()[1::2]
-    return X, np.array([names[int(k)].startswith(FIRST_CLASS_OF_NEWS) for k in labels])
+    return X, np.array([group.startswith(FIRST_CLASS_OF_NEWS) for group in groups])
 
 
-def rcv1() -> tuple[Any, NDArray[Any]]:
+def rcv1() -> Labelled:
     return joined(47_236, ("rcv1-small", "train.svm.xz"), ("rcv1-small", "test.svm.xz"))
 
 
-def criteo() -> tuple[Any, NDArray[Any]]:
+def criteo() -> Labelled:
     """Each value of each of the 39 fields is a feature."""
     files = [REAL_DATA / "criteo-8k" / f"{part}.tsv.xz" for part in ("train", "dev", "test")]
     lines = "".join(lzma.decompress(file.read_bytes()).decode() for file in files).splitlines()

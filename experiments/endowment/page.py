@@ -3,14 +3,13 @@
 from itertools import product
 from statistics import mean, median
 
+from experiments.comparison import LOWER, SIGNIFICANT, Comparison, Tally
 from experiments.endowment.curves import Curves
 from experiments.endowment.learning import Setting
 from experiments.endowment.plan import AS_PRINTED, AS_WRITTEN, AWARE, OGD, TARGET_ZEROS
 from experiments.endowment.published import TABLE_5_3, TABLE_5_4, growth_of_divestiture
 from experiments.endowment.study import (
-    SIGNIFICANT,
     SPARSE_GAMMA,
-    Comparison,
     Measure,
     Study,
     accuracy,
@@ -32,7 +31,7 @@ from experiments.endowment.tables import (
     sparse_table,
     step_table,
 )
-from experiments.endowment.verdicts import LOWER, Tally, own_claims, thesis_claims
+from experiments.endowment.verdicts import own_claims, thesis_claims
 
 SPARSE_SHARE = 0.3
 HEAD = """<!-- Written by `make endowment`; to change it, change experiments/endowment/. -->

@@ -8,26 +8,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments.drawing import BLUE, ORANGE, STYLE, save
 from experiments.endowment.curves import KINDS, SHARE, Curves
 from experiments.endowment.learning import Setting
 from experiments.endowment.plan import AWARE, OGD
 from experiments.endowment.study import Measure, Study, accuracy, test_flips, training_flips
-
-BLUE, ORANGE = "#0072B2", "#D55E00"  # Okabe and Ito's, safe for colour-blind eyes
-STYLE: Any = {
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#EEEEEE",
-    "legend.frameon": False,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "rarefy",  # the same numbers give the same file
-}
-
-
-def save(figure: Figure, file: Path) -> None:
-    figure.savefig(file, format="svg", metadata={"Date": None})
 
 
 def draw_curves(all_curves: list[Curves], file: Path) -> None:

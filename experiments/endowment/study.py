@@ -7,16 +7,13 @@ from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import stats
 
+from experiments.comparison import Comparison, Floats
 from experiments.endowment.learning import SHARES, TEST_PART, Outcome, Setting
 from experiments.endowment.plan import AWARE, OGD, TARGET_ZEROS, Plan
 from experiments.endowment.work import Laboratory, Run
 
-Floats = NDArray[np.float64]
 Measure = Callable[[Outcome], float]
-SIGNIFICANT = 0.05
 SPARSE_GAMMA = 1.0
 SPARSE_SHARES = (0.3, 0.95)
 STEPS_AROUND = 3  # steps η tried to either side of OGD's, for the picture of the trade-off
@@ -45,40 +42,6 @@ class Pair(NamedTuple):
 
     without: Setting
     endowed: Setting
-
-
-class Comparison(NamedTuple):
-    """What a measure is for two settings, on the same splits."""
-
-    dataset: str
-    before: Floats
-    after: Floats
-
-    @property
-    def change(self) -> float:
-        """Relative to before, of the means."""
-        return float(self.after.mean() / self.before.mean() - 1.0) if self.before.any() else 0.0
-
-    @property
-    def p(self) -> float:
-        """By a paired t-test, corrected for the rows that splits have in common.
-
-        Nadeau and Bengio (2003): the variance of a mean of n differences is that of one times
-        1/n + (test rows)/(training rows), and not 1/n.
-        """
-        differences = self.after - self.before
-        n, spread = len(differences), differences.std(ddof=1)
-        if spread == 0.0:
-            return 0.0 if differences.any() else 1.0
-        error = spread * np.sqrt(1.0 / n + 1.0 / (TEST_PART - 1))
-        return float(2.0 * stats.t.sf(abs(differences.mean()) / error, n - 1))
-
-    @property
-    def sign(self) -> int:
-        """-1: lower after than before, +1: higher, 0: cannot be told."""
-        if self.p >= SIGNIFICANT:
-            return 0
-        return int(np.sign(self.after.mean() - self.before.mean()))
 
 
 class Study:
@@ -178,9 +141,8 @@ class Study:
         return np.array([measure(self.laboratory[run]) for run in runs])
 
     def compare(self, dataset: str, before: Setting, after: Setting, what: Measure) -> Comparison:
-        return Comparison(
-            dataset, self.values(dataset, before, what), self.values(dataset, after, what)
-        )
+        values = (self.values(dataset, setting, what) for setting in (before, after))
+        return Comparison(dataset, *values, TEST_PART)
 
     def comparisons(
         self,

@@ -6,14 +6,13 @@ from itertools import product
 import numpy as np
 
 from benchmarks.tables import markdown_table
+from experiments.comparison import HIGHER, LOWER, Comparison, Floats, Tally
 from experiments.endowment.data import SOURCES, load
 from experiments.endowment.learning import Setting
 from experiments.endowment.plan import AS_PRINTED, AWARE, OGD
 from experiments.endowment.published import REPLACED, Table
 from experiments.endowment.study import (
     SPARSE_GAMMA,
-    Comparison,
-    Floats,
     Measure,
     Study,
     accuracy,
@@ -25,7 +24,7 @@ from experiments.endowment.study import (
     training_flips,
     zeros,
 )
-from experiments.endowment.verdicts import HIGHER, LOWER, Claim, Tally
+from experiments.endowment.verdicts import Claim
 
 MEASURES = {
     "expected": lambda gamma, share: expected(share),

@@ -2,16 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from itertools import product
-from statistics import median
 from typing import NamedTuple
 
+from experiments.comparison import HIGHER, LOWER, Comparison, Tally
 from experiments.endowment.curves import Curves
 from experiments.endowment.learning import Setting
 from experiments.endowment.plan import AS_PRINTED, AS_WRITTEN, AWARE, AWARE_HINGE, HINGE, OGD
 from experiments.endowment.study import (
     SPARSE_GAMMA,
     SPARSE_SHARES,
-    Comparison,
     Measure,
     Study,
     cumulative,
@@ -20,41 +19,8 @@ from experiments.endowment.study import (
     training_flips,
 )
 
-LOWER, HIGHER = -1, 1
 Comparing = Callable[[Sequence[float]], list[Comparison]]
 EndowedMeasure = Callable[[float, float], Measure]
-
-
-class Tally(NamedTuple):
-    """How comparisons came out, the sign that a claim is about being `wanted`."""
-
-    wanted: int
-    comparisons: Sequence[Comparison]
-
-    def count(self, sign: int) -> int:
-        return sum(c.sign == sign for c in self.comparisons)
-
-    @property
-    def counts(self) -> str:
-        """Better / undecided / worse."""
-        return " / ".join(str(self.count(sign)) for sign in (self.wanted, 0, -self.wanted))
-
-    @property
-    def summary(self) -> str:
-        """The counts and the median change."""
-        change = median(c.change for c in self.comparisons)
-        return f"{self.counts}; {100 * change:+.0f} %"
-
-    @property
-    def verdict(self) -> str:
-        better, worse, n = self.count(self.wanted), self.count(-self.wanted), len(self.comparisons)
-        if better == n:
-            return "holds"
-        if worse == 0:
-            return "holds mostly" if 2 * better >= n else "mostly undecided"
-        against = {c.dataset: None for c in self.comparisons if c.sign == -self.wanted}
-        word = "holds in part" if better > worse else "does not hold"
-        return f"{word}; against it: {', '.join(against)}"
 
 
 class Claim(NamedTuple):
@@ -89,7 +55,7 @@ def thesis_claims(study: Study) -> list[Claim]:
         """The ratio of the losses with and without for the largest γ, against that for γ = 1."""
         small_gamma, large_gamma = (endowed(template, g, cumulative) for g in (1.0, max(gammas)))
         return lambda shares: [
-            Comparison(small.dataset, small.after / small.before, large.after / large.before)
+            large._replace(before=small.after / small.before, after=large.after / large.before)
             for small, large in zip(small_gamma(shares), large_gamma(shares), strict=True)
         ]
 

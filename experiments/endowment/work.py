@@ -1,16 +1,16 @@
 """Runs, done by several processes and kept in a file, so that nothing is done twice."""
 
-import json
 import multiprocessing
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from experiments.endowment.data import load
 from experiments.endowment.learning import Outcome, Setting, Split, outcome, split
+from experiments.records import Records
 
 RUNS_AT_ONCE = 60  # that a process is given
 
@@ -36,13 +36,7 @@ class Laboratory:
     """Does runs and knows what came of each, also of those of earlier times that a file has."""
 
     def __init__(self, file: Path, processes: int) -> None:
-        self.file = file
-        self.known: dict[Run, Outcome] = {}
-        if file.exists():
-            lines = file.read_text().splitlines(keepends=True)
-            whole = [line for line in lines if line.endswith("\n")]  # the last may be cut off
-            file.write_text("".join(whole))
-            self.known = dict(map(_from_line, whole))
+        self.known = Records(file, _from_json)
         self.pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"))
 
     def __enter__(self) -> Self:
@@ -62,14 +56,9 @@ class Laboratory:
         on_progress(done, len(missing))
         for job in as_completed(jobs):
             found = dict(zip(jobs[job], job.result(), strict=True))
-            self.keep(found)
+            self.known.keep(found)
             done += len(found)
             on_progress(done, len(missing))
-
-    def keep(self, found: dict[Run, Outcome]) -> None:
-        self.known |= found
-        with self.file.open("a") as lines:
-            lines.writelines(json.dumps([*item, found[item]]) + "\n" for item in found)
 
 
 def _batches(runs: list[Run]) -> Iterator[list[Run]]:
@@ -80,6 +69,6 @@ def _batches(runs: list[Run]) -> Iterator[list[Run]]:
             yield same_split[first : first + RUNS_AT_ONCE]
 
 
-def _from_line(line: str) -> tuple[Run, Outcome]:
-    dataset, seed, setting, found = json.loads(line)
+def _from_json(run: Any, found: Any) -> tuple[Run, Outcome]:
+    dataset, seed, setting = run
     return Run(dataset, seed, Setting(*setting)), Outcome(*found)

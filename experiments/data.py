@@ -1,0 +1,41 @@
+"""Reading the data sets that several experiments use."""
+
+import lzma
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.datasets import load_svmlight_file
+
+from benchmarks.data import REAL_DATA
+
+Labelled = tuple[Any, NDArray[Any]]  # rows and their labels
+NEWS_FEATURES = 147_018
+
+
+def svmlight(*path: str, n_features: int | None = None) -> Labelled:
+    with lzma.open(REAL_DATA.joinpath(*path)) as lines:
+        return load_svmlight_file(lines, n_features=n_features)  # type: ignore[no-any-return]
+
+
+def joined(n_features: int, *paths: tuple[str, str]) -> Labelled:
+    """Files of one data set, one after the other."""
+    parts = [svmlight(*path, n_features=n_features) for path in paths]
+    return sparse.vstack([X for X, _ in parts]), np.concatenate([y for _, y in parts])
+
+
+def newsgroups() -> Labelled:
+    """All posts, as counts of words, with the names of their groups."""
+    folder = "20newsgroups"
+    X, labels = joined(
+        NEWS_FEATURES, (folder, "bydate-train.svm.xz"), (folder, "bydate-test.svm.xz")
+    )
+    names = np.array((REAL_DATA / folder / "labels.txt").read_text().split()[1::2])
+    return X, names[labels.astype(int)]
+
+
+def vocabulary(*path: str) -> list[str]:
+    """The names of the features of a file, by their number."""
+    text = lzma.decompress(REAL_DATA.joinpath(*path).read_bytes()).decode()
+    return text.removesuffix("\n").split("\n")

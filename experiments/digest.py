@@ -1,0 +1,15 @@
+"""What code a run depends on: runs of other code are not taken for ours."""
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+
+SOURCES = Path(__file__).parents[1] / "src" / "rarefy"
+
+
+def digest_of(modules: Iterable[ModuleType]) -> str:
+    """Of the library and of these modules."""
+    own = [Path(str(module.__file__)) for module in modules]
+    contents = b"".join(file.read_bytes() for file in [*sorted(SOURCES.rglob("*.py")), *own])
+    return hashlib.sha256(contents).hexdigest()[:16]

@@ -1,0 +1,1 @@
+"""The papers' experiments on truncation: `python -m experiments.reproduction`."""
