@@ -16,7 +16,7 @@ from rarefy.rules import Frda
 from rarefy.sweeping.contest import compacted
 from rarefy.sweeping.folds import fold_numbers
 from rarefy.sweeping.grid import grid
-from rarefy.sweeping.result import Setting, Sweep
+from rarefy.sweeping.result import Extent, Setting, Sweep
 from tests import data
 from tests.test_lanes import rows_of
 
@@ -355,7 +355,7 @@ def fared(rows=FARED) -> Sweep:
     kept = np.array([[row[2], row[2]] for row in rows])
     by_fold = {"accuracy": accuracy, "loss": accuracy, "weights": kept, "features": kept}
     points = [{"rule": "frda", "loss": "hinge", "l1": row[0]} for row in rows]
-    return Sweep(Setting(Classifier, {"passes": 1}), points, by_fold)
+    return Sweep(Setting(Classifier, {"passes": 1}), points, by_fold, Extent(10, 10))
 
 
 def test_best():

@@ -25,7 +25,7 @@ from rarefy.cli.options import (
 )
 from rarefy.cli.plan import OF_RULE, new_plan
 from rarefy.cli.progress import Silent, make_progress
-from rarefy.cli.sweep_rows import RowsInMemory, read_rows
+from rarefy.cli.sweep_rows import RowsInMemory, TooManyRowsError, read_rows
 from rarefy.cli.sweep_view import MODEL, REPORT, TABLE, choices_as_json, facts_of, show
 from rarefy.cli.tables import visible
 from rarefy.cli.texts import count, size
@@ -35,6 +35,7 @@ from rarefy.intensity import Basis
 from rarefy.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model_file import check_place, load_model
 from rarefy.multiclass import MULTICLASS
+from rarefy.readers import Reader
 from rarefy.replacing import replacing
 from rarefy.rules import ALIASES, RULES
 from rarefy.schedules import SCHEDULES
@@ -89,8 +90,13 @@ grid_options = options(
 @click.option("--multiclass", type=click.Choice(MULTICLASS), default="auto", show_default=True)
 @grid_options
 @click.option("--no-intercept", is_flag=True)
-@click.option("--folds", type=click.IntRange(2), default=10, show_default=True)
-@click.option("--passes", type=click.IntRange(1), default=20, show_default=True)
+@click.option("--folds", type=click.IntRange(2), help="How many.  [default: 10]")
+@click.option(
+    "--progressive",
+    is_flag=True,
+    help="No folds: judge what is predicted for each row before it is learned, in one pass.",
+)
+@click.option("--passes", type=click.IntRange(1), help="[default: 20, or 1 with --progressive]")
 @click.option(
     "--choose",
     type=click.Choice(["best", "one-standard-error"]),
@@ -120,15 +126,18 @@ def sweep(folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any) ->
     """Learn a model from DATA for every combination of parameters, and keep the one that does best.
 
     Options with commas take several values. Every combination is judged by cross-validation, all
-    of them from one reading of DATA, whose rows have to fit memory. DIR gets table.csv, with a row
-    for every combination; report.html, with pictures; and best.model, which has learned all rows.
+    of them from one reading of DATA; rows that do not fit memory are read again in every pass. DIR
+    gets table.csv, with a row for every combination; report.html, with pictures; and best.model,
+    which has learned all rows.
 
     \b
-    Example:
+    Examples:
       rarefy sweep reviews.svm.gz -o reviews --rule frda --n-l1 8 --folds 3 --passes 2
+      rarefy sweep clicks.csv -o clicks --label click --rule ftrl --eta0 0.1,1 --progressive
     """
     if as_json and quiet:
         raise click.UsageError("choose between --json and --quiet.")
+    _settle_validation(asked)
     if asked["rule"] is None:
         asked["rule"] = ["adagrad-fobos" if asked["loss"] in REGRESSION_LOSSES else "frda"]
     Path(folder).mkdir(parents=True, exist_ok=True)
@@ -137,7 +146,7 @@ def sweep(folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any) ->
     start = time.perf_counter()
     with make_progress(silent=as_json or quiet) as progress:
         try:
-            rows, found = _swept(asked, memory, progress)
+            found = _swept(asked, memory, progress)
         except KeyboardInterrupt:
             progress.say("Interrupted before there was a result.")
             raise click.exceptions.Exit(EXIT_CODE) from None
@@ -145,22 +154,33 @@ def sweep(folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any) ->
         choices = _choices(found, asked["max_features"])
         chosen = _label(asked["choose"], asked["max_features"])
         _learn_best(asked, choices[chosen], os.path.join(folder, MODEL), progress)
-        facts = facts_of(asked, rows, found, time.perf_counter() - start)
+        facts = facts_of(asked, found, time.perf_counter() - start)
         progress.stage("Writing the report")
         _write_report(folder, found, facts, choices, chosen)
     if as_json:
         click.echo(
-            json.dumps(choices_as_json(folder, rows, choices, chosen), allow_nan=False, indent=2)
+            json.dumps(choices_as_json(folder, found, choices, chosen), allow_nan=False, indent=2)
         )
     elif not quiet:
         show(folder, found, facts, choices, chosen)
 
 
-def _swept(asked: dict[str, Any], memory: int, progress: Silent) -> tuple[RowsInMemory, Any]:
-    """Read all rows, and judge the grid by them."""
-    from rarefy.sweeping.contest import MemoryTooSmallError
+def _settle_validation(asked: dict[str, Any]) -> None:
+    """Put in the defaults of --folds and --passes."""
+    if not asked["progressive"]:
+        asked["folds"], asked["passes"] = asked["folds"] or 10, asked["passes"] or 20
+        return
+    if asked["folds"] is not None or asked["passes"] not in (None, 1):
+        raise click.UsageError("--progressive is for one pass and no folds.")
+    if asked["choose"] != "best" or asked["refit"]:
+        name = "--refit" if asked["refit"] else f"--choose {asked['choose']}"
+        raise click.UsageError(f"{name} needs folds, and has no meaning with --progressive.")
+    asked["passes"] = 1
+
+
+def _swept(asked: dict[str, Any], memory: int, progress: Silent) -> Any:
+    """Judge the grid, by rows in memory if they fit."""
     from rarefy.sweeping.grid import estimator_class, grid
-    from rarefy.sweeping.run import sweep as sweep_rows
 
     rule, loss, n_l1 = asked["rule"], asked["loss"], asked["n_l1"]
     of_any_point = _for_training(asked, {"rule": rule[0], "loss": loss}, MODEL)
@@ -175,29 +195,48 @@ def _swept(asked: dict[str, Any], memory: int, progress: Silent) -> tuple[RowsIn
             "a sweep reads the data twice, and standard input or a pipe can be read only once: "
             "name files."
         )
-    progress.stage(f"Reading {visible(' '.join(reader.files))}")
+    n_models = len(points) * (asked["folds"] or 1)
+    learning = f"Learning {count(n_models)} models: {count(len(points))} points of the grid"
+    how = {
+        "rule": rule,
+        "loss": loss,
+        "n_l1": n_l1,
+        "folds": asked["folds"],
+        "passes": asked["passes"],
+        "random_state": asked["seed"],
+        "fit_intercept": not asked["no_intercept"],
+        "progress": progress.advance,
+        **parameters,
+    }
     try:
-        rows = read_rows(plan.run, memory, progress.advance)
+        if not asked["progressive"]:
+            progress.stage(f"Reading {visible(' '.join(reader.files))}")
+            try:
+                rows = read_rows(plan.run, memory, progress.advance)
+            except TooManyRowsError:
+                if asked["refit"]:
+                    raise
+                progress.say("The rows do not fit memory; they are read again in every pass.")
+            else:
+                progress.stage(learning)
+                return _swept_in_memory(rows, memory, refit=asked["refit"], **how)
+        progress.stage(learning)
+        return _swept_by_reading(reader.another(), memory, how)
     finally:
         report_bad_lines(reader)
-    n_models = len(points) * asked["folds"]
-    progress.stage(f"Learning {count(n_models)} models: {count(len(points))} points of the grid")
+
+
+def _swept_in_memory(rows: RowsInMemory, memory: int, **how: Any) -> Any:
+    from rarefy.sweeping.contest import MemoryTooSmallError
+    from rarefy.sweeping.run import sweep as sweep_rows
+
     try:
-        found = sweep_rows(
+        return sweep_rows(
             rows.X,
             rows.y,
-            rule=rule,
-            loss=loss,
-            n_l1=n_l1,
-            folds=asked["folds"],
-            passes=asked["passes"],
-            random_state=asked["seed"],
-            fit_intercept=not asked["no_intercept"],
             sample_weight=rows.importance,
-            refit=asked["refit"],
             memory=max(memory - rows.n_bytes, 1),
-            progress=progress.advance,
-            **parameters,
+            **how,
         )
     except MemoryTooSmallError as error:
         needed = rows.n_bytes + error.n_bytes
@@ -206,7 +245,20 @@ def _swept(asked: dict[str, Any], memory: int, progress: Silent) -> tuple[RowsIn
             f"{size(error.n_bytes)} more, and {size(memory)} may be taken: allow at least "
             f"{Size.written(needed)} by --memory."
         ) from error
-    return rows, found
+
+
+def _swept_by_reading(reader: Reader, memory: int, how: dict[str, Any]) -> Any:
+    from rarefy.sweeping.contest import MemoryTooSmallError
+    from rarefy.sweeping.run import sweep as sweep_rows
+
+    try:
+        return sweep_rows(reader, memory=memory, **how)
+    except MemoryTooSmallError as error:
+        raise InputError(
+            f"all models at a time need {size(error.n_bytes)} of memory, and {size(memory)} may be "
+            f"taken: allow at least {Size.written(error.n_bytes)} by --memory, or sweep over a "
+            f"smaller grid."
+        ) from error
 
 
 def _parameters(asked: dict[str, Any]) -> dict[str, Any]:
@@ -241,7 +293,9 @@ def _choices(found: Any, max_features: int | None) -> dict[str, Any]:
     for most in dict.fromkeys((None, max_features)):
         limit = math.inf if most is None else most
         choices[_label("best", most)] = found.best(max_features=limit)
-        choices[_label("one-standard-error", most)] = found.one_standard_error(max_features=limit)
+        if found.by_fold["loss"].shape[1] > 1:
+            one = found.one_standard_error(max_features=limit)
+            choices[_label("one-standard-error", most)] = one
     return choices
 
 

@@ -11,17 +11,18 @@ from rarefy.sweeping.result import Choice, Sweep
 TABLE, MODEL, REPORT = "table.csv", "best.model", "report.html"  # in the folder
 
 
-def facts_of(
-    asked: dict[str, Any], found: Sweep, seconds: float
-) -> dict[str, str]:
+def facts_of(asked: dict[str, Any], found: Sweep, seconds: float) -> dict[str, str]:
     """What was done."""
     n_points, n_folds = found.by_fold["loss"].shape
     refit = " and a refit" if asked["refit"] else ""
+    judged = f"{n_folds} folds, {asked['passes']} passes"
+    if asked["progressive"]:
+        judged = "one pass, each row judged before it was learned"
     return {
         "data": ", ".join(map(visible, asked["data"])),
         "rows": f"{count(found.extent.n_rows)} with {count(found.extent.n_features)} features",
         "grid": f"{count(n_points)} points: {', '.join(asked['rule'])}; {asked['loss']} loss",
-        "learned": f"{n_folds} folds, {asked['passes']} passes{refit}, in {duration(seconds)}",
+        "learned": f"{judged}{refit}, in {duration(seconds)}",
     }
 
 

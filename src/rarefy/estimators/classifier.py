@@ -36,6 +36,8 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
 
     Parameters
     ----------
+    rule, l1, q, eta0 may be "auto": they are then found in the one pass over the data.
+
     rule : str or rule, default="frda"
         How weights follow from subgradients: ogd, fobos, fr-comid (sgft, hf-fobos), rda, frda
         (stda), ftprl, ftpfrl, truncated-gradient, rounding, adagrad-fobos, adagrad-rda, ftrl, or a
@@ -82,6 +84,8 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         Whether `fit` takes the rows of each pass in random order.
     random_state : int, RandomState instance or None
         Seed of the shuffling.
+    max_features : int, default: no limit
+        How many features may have a weight; the l1 for that is found while learning.
     refit : bool, default=False
         Whether `fit` and `fit_stream` end with learning the weights that are not zero once more, to
         the minimum of the loss, without l1. There is no `partial_fit` then.
@@ -96,6 +100,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
     coef_ : array of shape (1 or n_classes, n_features), built when asked for
     sparse_coef_ : the same in CSR, never dense
     intercept_, n_nonzero_, sparsity_, t_, progressive_loss_
+    found_ : what was found of the parameters that are "auto"
 
     Examples
     --------

@@ -17,6 +17,11 @@ PICTURES = {
     "The score against l1": draw_by_l1,
 }
 WITHOUT_PICTURES = "<p>There are pictures here if Matplotlib is installed: rarefy[plots].</p>"
+BY_FOLDS = (
+    "The score is the mean over the folds, each predicted by a model that has not learned it; ± is "
+    "its standard error."
+)
+PROGRESSIVELY = "The score is that of predictions for each row just before it was learned."
 TITLES = {"standard_error": "±", "r2": "R²"}
 
 
@@ -42,6 +47,7 @@ def report(
             [{"choice": name, **row} for name, row in of_choices.items()],
             lambda row: row["choice"] == chosen,
         ),
+        judged=BY_FOLDS if sweep.by_fold["loss"].shape[1] > 1 else PROGRESSIVELY,
         pictures=_pictures(sweep),
         points=_table(points, lambda row: row == of_choices[chosen]),
         features=_table(features),

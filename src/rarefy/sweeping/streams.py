@@ -35,9 +35,11 @@ class GridLearner:
         self._n_folds = n_folds
         self._seed = seed
         self._memory = memory
-        self._lanes = Lanes(lanes, **shape)
         self._row = 0
         self._moments = np.zeros((3, n_folds or 1))  # weighted sums of 1, y and y²
+        self._lanes = Lanes(lanes, **{**shape, "n_features": 0})
+        self._check_memory(self.n_features)
+        self._lanes.grow(self.n_features)
 
     def begin_pass(self) -> None:
         self._row = 0
@@ -73,7 +75,8 @@ class GridLearner:
         """Every measure by model and fold."""
         weight, total, squares = self._moments
         if not weight.all():
-            raise InputError(f"fold {int(weight.argmin())} has no row that counts; take fewer folds.")
+            empty = int(weight.argmin())
+            raise InputError(f"fold {empty} has no row that counts; take fewer folds.")
         spread = squares - total**2 / weight
         return measures_of(
             self._lanes.tallies(),
