@@ -25,9 +25,9 @@ data set, was judged by {n_folds}-fold cross-validation over the same folds, and
 joined by straight lines over the logarithm of the number of weights. `make peers` runs all of it
 and writes this page.
 
-**rarefy**, in bold, is a sweep with `refit=True`: a third of the tries each are of `frda` with q =
-∞ and q = 2, and of `ftrl`, the weights that they keep learned again at the end. The other rows of
-ours show what that is worth, with the same number of tries.
+**rarefy**, in bold, is what we would try: a third of the tries each are of `frda` with q = ∞ and
+with q = 2, both with the refit, and of `ftrl` without it, which is better at large models. The
+other rows of ours show what that is worth, with the same number of tries.
 
 """
 
