@@ -20,13 +20,17 @@ class Method(NamedTuple):
     package: str = "rarefy"  # that it needs
 
 
-RULES = "a third of the points each of frda with q = ∞, with q = 2, and of ftrl with two steps"
+RULES = "a third of the points each of frda with q = 2, of ftrl with eta0 = 1, and of ftrl with two"
 ALL_L1 = "one value of l1 a point"
 PENALTIES = "one penalty a point"
 
 METHODS = {
     OURS: Method(
-        "rarefy", RULES + "; frda refitted", partial(ours.all_rules, refit=True), True, True
+        "rarefy",
+        RULES + "; the first two refitted",
+        partial(ours.all_rules, refit=True),
+        True,
+        True,
     ),
     "rarefy-unrefitted": Method(
         "rarefy, no refit", RULES, partial(ours.all_rules, refit=False), True

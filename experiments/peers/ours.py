@@ -15,8 +15,9 @@ FRDA: dict[str, Any] = {"rule": "frda", "q": inf}
 FRDA_2: dict[str, Any] = {"rule": "frda", "q": 2.0}
 FTRL: dict[str, Any] = {"rule": "ftrl"}
 DECADES = {inf: (-3.9, -1.7), 2.0: (-4.2, -2.7), None: (-0.5, 3.0)}  # by q
-OF_LARGE_MODELS = (-0.5, 1.5)  # of ftrl, for which the refit is of no use there
-STEPS = [0.1, 1.0]  # for ftrl
+FTRL_REFITTED: dict[str, Any] = {"rule": "ftrl", "eta0": 1.0}
+OF_SMALL_MODELS, OF_LARGE_MODELS = (0.0, 2.7), (-0.5, 1.5)  # decades of ftrl's l1
+STEPS = [0.1, 1.0]  # of ftrl's large models, which are better without a refit
 
 
 def swept(task: Task, plan: Plan, l1: Any, refit: bool, **rule: Any) -> Outcome:
@@ -39,11 +40,12 @@ def one_rule(task: Task, plan: Plan, rule: dict[str, Any], refit: bool) -> Outco
 
 
 def all_rules(task: Task, plan: Plan, refit: bool) -> Outcome:
-    """frda with both norms, refitted if that is asked for, and ftrl with both steps."""
+    """frda and ftrl for small models, refitted if that is asked for, and ftrl for large ones."""
     third = plan.n_points // 3
-    few = [
-        swept(task, plan, np.logspace(*DECADES[rule["q"]], third), refit, **rule)
-        for rule in (FRDA, FRDA_2)
-    ]
-    l1 = np.logspace(*OF_LARGE_MODELS, third // len(STEPS))
-    return few[0] + few[1] + swept(task, plan, l1, refit=False, eta0=STEPS, **FTRL)
+    few = np.logspace(*OF_SMALL_MODELS, third)
+    many = np.logspace(*OF_LARGE_MODELS, third // len(STEPS))
+    return (
+        swept(task, plan, np.logspace(*DECADES[2.0], third), refit, **FRDA_2)
+        + swept(task, plan, few, refit, **FTRL_REFITTED)
+        + swept(task, plan, many, refit=False, eta0=STEPS, **FTRL)
+    )
