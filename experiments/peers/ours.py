@@ -16,7 +16,7 @@ FRDA_2: dict[str, Any] = {"rule": "frda", "q": 2.0}
 FTRL: dict[str, Any] = {"rule": "ftrl"}
 DECADES = {inf: (-3.9, -1.7), 2.0: (-4.2, -2.7), None: (-0.5, 3.0)}  # by q
 FTRL_REFITTED: dict[str, Any] = {"rule": "ftrl", "eta0": 1.0}
-OF_SMALL_MODELS, OF_LARGE_MODELS = (0.0, 2.7), (-0.5, 1.5)  # decades of ftrl's l1
+OF_SMALL_MODELS, OF_LARGE_MODELS = (0.3, 3.0), (-0.5, 1.5)  # decades of ftrl's l1
 STEPS = [0.1, 1.0]  # of ftrl's large models, which are better without a refit
 
 
