@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
-from math import inf
 from typing import NamedTuple
 
 from experiments.peers import ours, theirs, vw
@@ -21,20 +20,26 @@ class Method(NamedTuple):
     package: str = "rarefy"  # that it needs
 
 
-RULES = "a third of the points each of frda with q = ∞, with q = 2, and ftrl"
+RULES = "a third of the points each of frda with q = 2, of ftrl with eta0 = 1, and of ftrl with two"
 ALL_L1 = "one value of l1 a point"
 PENALTIES = "one penalty a point"
 
 METHODS = {
-    OURS: Method("rarefy", RULES + "; refit", partial(ours.all_rules, refit=True), True, True),
+    OURS: Method(
+        "rarefy",
+        RULES + "; the first two refitted",
+        partial(ours.all_rules, refit=True),
+        True,
+        True,
+    ),
     "rarefy-unrefitted": Method(
         "rarefy, no refit", RULES, partial(ours.all_rules, refit=False), True
     ),
-    "frda": Method("frda", ALL_L1, partial(ours.one_rule, rule="frda", q=inf, refit=False), True),
+    "frda": Method("frda", ALL_L1, partial(ours.one_rule, rule=ours.FRDA, refit=False), True),
     "frda-refit": Method(
-        "frda, refit", ALL_L1, partial(ours.one_rule, rule="frda", q=inf, refit=True), True, True
+        "frda, refit", ALL_L1, partial(ours.one_rule, rule=ours.FRDA, refit=True), True, True
     ),
-    "ftrl": Method("ftrl", ALL_L1, partial(ours.one_rule, rule="ftrl", q=None, refit=False), True),
+    "ftrl": Method("ftrl", ALL_L1, partial(ours.one_rule, rule=ours.FTRL, refit=False), True),
     "liblinear-6": Method(
         "LIBLINEAR -s 6", PENALTIES, theirs.liblinear_logistic, needs_all_rows=True
     ),
@@ -73,7 +78,7 @@ METHODS = {
 
 
 def runnable(plan: Plan) -> list[tuple[str, str]]:
-    """Every data set and method that is to be run and can be, the slowest first."""
+    """Every data set and method that is to be run and can be."""
     return [
         (dataset, name)
         for dataset in plan.datasets

@@ -1,4 +1,7 @@
-"""Our own grids, each learned by one sweep."""
+"""Our own grids, each learned by a few sweeps."""
+
+from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -7,32 +10,42 @@ from experiments.peers.outcome import Outcome
 from experiments.peers.plan import Plan
 from rarefy import sweep
 
-# From next to none to all of the weights, as decades of l1.
-DECADES = {("frda", np.inf): (-4.2, -1.7), ("frda", 2.0): (-5.2, -2.7), ("ftrl", None): (-0.5, 3.0)}
+# Rules, and the decades of l1 in which weights go from next to none to most.
+FRDA: dict[str, Any] = {"rule": "frda", "q": inf}
+FRDA_2: dict[str, Any] = {"rule": "frda", "q": 2.0}
+FTRL: dict[str, Any] = {"rule": "ftrl"}
+DECADES = {inf: (-3.9, -1.7), 2.0: (-4.2, -2.7), None: (-0.5, 3.0)}  # by q
+FTRL_REFITTED: dict[str, Any] = {"rule": "ftrl", "eta0": 1.0}
+OF_SMALL_MODELS, OF_LARGE_MODELS = (0.3, 3.0), (-0.5, 1.5)  # decades of ftrl's l1
+STEPS = [0.1, 1.0]  # of ftrl's large models, which are better without a refit
 
 
-def swept(
-    task: Task, plan: Plan, rule: str, q: float | None, n_points: int, refit: bool
-) -> Outcome:
+def swept(task: Task, plan: Plan, l1: Any, refit: bool, **rule: Any) -> Outcome:
     found = sweep(
         task.X,
         task.y,
-        rule=rule,
-        q=q,
-        l1=np.logspace(*DECADES[rule, q], n_points),
+        l1=l1,
         folds=task.folds,
         passes=plan.passes,
         refit=refit,
         n_jobs=1,
+        **rule,
     )
     return Outcome(found.by_fold["accuracy"].tolist(), found.by_fold["weights"].tolist())
 
 
+def one_rule(task: Task, plan: Plan, rule: dict[str, Any], refit: bool) -> Outcome:
+    l1 = np.logspace(*DECADES[rule.get("q")], plan.n_points)
+    return swept(task, plan, l1, refit, **rule)
+
+
 def all_rules(task: Task, plan: Plan, refit: bool) -> Outcome:
-    n_points = plan.n_points // len(DECADES)
-    parts = [swept(task, plan, rule, q, n_points, refit) for rule, q in DECADES]
-    return parts[0] + parts[1] + parts[2]
-
-
-def one_rule(task: Task, plan: Plan, rule: str, q: float | None, refit: bool) -> Outcome:
-    return swept(task, plan, rule, q, plan.n_points, refit)
+    """frda and ftrl for small models, refitted if that is asked for, and ftrl for large ones."""
+    third = plan.n_points // 3
+    few = np.logspace(*OF_SMALL_MODELS, third)
+    many = np.logspace(*OF_LARGE_MODELS, third // len(STEPS))
+    return (
+        swept(task, plan, np.logspace(*DECADES[2.0], third), refit, **FRDA_2)
+        + swept(task, plan, few, refit, **FTRL_REFITTED)
+        + swept(task, plan, many, refit=False, eta0=STEPS, **FTRL)
+    )
