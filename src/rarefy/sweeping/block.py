@@ -214,6 +214,20 @@ class Block:
         before = (schedule.eta(max(t, 1.0)), coming.total_before, coming.decay_before)
         return Clock(schedule, t, *before, *before, 0.0, 0.0)
 
+    def take_over(self, learner: Learner) -> None:
+        """Let all lanes go on from where a model is that was learned by itself."""
+        seats = self._seats
+        for lanes, own in (
+            (seats.state, learner.state),
+            (seats.intercepts, learner.intercept_state),
+        ):
+            lanes[:] = own[: len(lanes), : lanes.shape[1], np.newaxis]
+        for lane, (rule, schedule, _, _) in enumerate(self.lanes):
+            before = learner.clock._replace(
+                schedule=schedule, eta=schedule.eta(max(learner.clock.t, 1.0))
+            )
+            seats.clocks[:, lane] = _floats(next_round(rule, before))
+
     def learner(self, lane: int) -> Learner:
         """A lane as a model by itself."""
         seats, (rule, schedule, loss, _) = self._seats, self.lanes[lane]

@@ -1,5 +1,6 @@
 """A learner that finds its parameters while it learns."""
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from rarefy.tuning.space import Point, Space
 
 FIRST_STOCK = 128  # examples after which models are compared for the first time
 STRETCH = 1.25  # the next time, there are so many times as many
+FIRST_RACE = 2048  # examples after which one model goes on alone
+ALONE = 4  # until there are so many times as many; then others join it
+RACE = 1.5  # until there are so many times as many
 FROM_KINDS_TO = {256: 2, 512: 1}  # after so many examples only so many kinds of rules go on
 ROWS_TO_MEASURE = 128
 
@@ -20,8 +24,9 @@ ROWS_TO_MEASURE = 128
 class TuningLearner:
     """Has several models learn the same rows, and predicts with the one that does best so far.
 
-    Whatever else is asked of it is asked of that model. Rows that come in other portions may lead
-    to other parameters only in so far as the first portion tells how large values are.
+    Whatever else is asked of it is asked of that model, which learns alone most of the time. Rows
+    that come in other portions may lead to other parameters only in so far as the first portion
+    tells how large values are.
     """
 
     def __init__(
@@ -29,35 +34,61 @@ class TuningLearner:
     ) -> None:
         self._space = space
         self._shape = {"n_outputs": n_outputs, "fit_intercept": fit_intercept}
-        self._races: list[Race] = []
-        self._settled: Learner | None = None
+        self._races: list[Race] = []  # none while one model learns alone
+        self._best: Learner | None = None  # by itself; None while it is one of several
+        self._settled: Learner | None = None  # what it would be if learning ended here
         self._next_stock = FIRST_STOCK
+        self._last_stock = FIRST_RACE
+        self._progress = np.zeros(3)  # up to the last comparison
+        self._usual: Point = {}
         self.loss = loss
         self.n_outputs = n_outputs
         self.n_features = n_features
         self.t = 0
-        self._progress = np.zeros(3)  # up to the last comparison
 
     def learn(self, rows: Rows, n_features: int = 0, *, restorable: bool = True) -> None:
         """Learn the rows; there is no going back, `restorable` or not."""
         self.grow(n_features)
         self._settled = None
-        if not self._races:
-            size = _size(rows)
-            self._races = [
-                Race(self._space, kind, size, self.loss, n_features=self.n_features, **self._shape)
-                for kind in self._space.kinds
-            ]
+        if self.t == 0:
+            self._begin(_size(rows))
         begin, n_rows = 0, len(rows.y)
         while begin < n_rows:
             end = min(n_rows, begin + self._next_stock - self.t)
             for race in self._races:
                 race.learn(rows, begin, end)
+            if self._best is not None:
+                self._best.learn(_part(rows, begin, end), restorable=False)
             self.t += end - begin
             begin = end
             if self.t == self._next_stock:
-                self._next_stock = int(self._next_stock * STRETCH)
-                self._take_stock()
+                self._end_stretch()
+
+    def _begin(self, size: float) -> None:
+        for kind in self._space.kinds:
+            points, usual = self._space.first_points(kind, size), self._space.usual(kind, size)
+            self._races.append(self._race(points, usual))
+
+    def _race(self, points: list[Point], usual: Point) -> Race:
+        return Race(
+            self._space, points, usual, self.loss, n_features=self.n_features, **self._shape
+        )
+
+    def _end_stretch(self) -> None:
+        """Compare the models; or let others join the one that has learned alone."""
+        if self._best is None:
+            self._take_stock()
+        else:
+            race = self._race(self._space.points_around(self._best.found), self._usual)
+            race.take_over(self._best)
+            self._progress = self._best.progress
+            self._races, self._best = [race], None
+            self._last_stock = int(self.t * RACE)
+        self._next_stock = int(self.t * STRETCH)
+        if self.t >= self._last_stock:
+            self._usual = self._races[0].usual
+            self._best, self._races = self._best_of_races(), []
+            self._next_stock = self.t * ALONE
 
     def _take_stock(self) -> None:
         """Compare; what does poorly makes room."""
@@ -76,21 +107,23 @@ class TuningLearner:
         for race in self._races:
             race.refine()
 
-    @property
-    def found(self) -> Point:
-        """The parameters of the best model so far, all of those that were to be found."""
+    def _best_of_races(self) -> Learner:
         race = self._races[0]
-        return {**race.points[race.choice()], "max_features": None}
+        chosen = race.choice()
+        learner = race.block.learner(chosen)
+        learner.progress[:] = self.progress
+        learner.found = race.points[chosen]
+        return learner
 
     def settled(self) -> Learner:
         """The best model so far, by itself."""
         if self._settled is None:
-            race = self._races[0]
-            self._settled = race.block.learner(race.choice())
-            self._settled.progress[:] = self.progress
-            self._settled.found = self.found
+            best = self._best_of_races() if self._best is None else copy(self._best)
+            best.found = {**best.found, "max_features": None}
             if self._space.max_features is not None:
-                _keep_largest(self._settled, self._space.max_features)
+                best.state = best.state.copy()
+                _keep_largest(best, self._space.max_features)
+            self._settled = best
         return self._settled
 
     def __getattr__(self, name: str) -> Any:
@@ -101,6 +134,8 @@ class TuningLearner:
     @property
     def progress(self) -> Floats:
         """As a learner's, of the predictions with the best model of the time."""
+        if self._best is not None:
+            return self._best.progress
         race = self._races[0]
         return self._progress + race.stretch()[:, race.choice()]
 
@@ -114,15 +149,27 @@ class TuningLearner:
         """Make room for more columns, which start at weight zero."""
         for race in self._races:
             race.grow(n_features)
-        self.n_features = max(self.n_features, n_features)
+        if self._best is not None:
+            self._best.grow(n_features)
         self._settled = None
+        self.n_features = max(self.n_features, n_features)
 
     def move(self, old: NDArray[Any], new: NDArray[Any], n_features: int) -> None:
         """Bring features from old slots to new ones; all others are forgotten."""
         for race in self._races:
             race.move(old, new, n_features)
-        self.n_features = n_features
+        if self._best is not None:
+            self._best.move(old, new, n_features)
         self._settled = None
+        self.n_features = n_features
+
+
+def _part(rows: Rows, begin: int, end: int) -> Rows:
+    return rows._replace(
+        indptr=rows.indptr[begin : end + 1],
+        y=rows.y[begin:end],
+        importance=rows.importance[begin:end],
+    )
 
 
 def _size(rows: Rows) -> float:

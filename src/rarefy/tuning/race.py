@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.engine import Floats, Rows
+from rarefy.learner import Learner
 from rarefy.rows import read_only
 from rarefy.sweeping.block import NO_FOLD, Block, Lane
 from rarefy.tuning.space import FARTHEST, Point, Space
@@ -28,23 +29,25 @@ class Race:
     """A block of models, each with its parameters and the history of its losses."""
 
     def __init__(
-        self,
-        space: Space,
-        kind: Point,
-        size: float,
-        loss: Any,
-        **shape: Any,
+        self, space: Space, points: list[Point], usual: Point, loss: Any, **shape: Any
     ) -> None:
         self._space = space
-        self._usual = space.usual(kind, size)
-        self.points = space.first_points(kind, size)
-        self.block = Block([Lane(*space.rule_at(point), loss) for point in self.points], **shape)
+        self.usual = usual
+        self.points = points
+        self.block = Block([Lane(*space.rule_at(point), loss) for point in points], **shape)
         self._losses = np.empty((0, len(self.points)))  # mean of each stretch, by model
         self._counts = np.empty(0)  # what each stretch counts
         self._before = self.block.progress()
+        self._n_features = np.ones(len(points))  # counted when stock is taken, if it matters
         self._has_occurred = np.zeros(self.block.n_features, np.bool_)
         self._own_stretches = np.full(len(self.points), APPRENTICESHIP)
         self._turn = 0
+
+    def take_over(self, learner: Learner) -> None:
+        """Let all models go on from where one is, whose parameters are those of the first."""
+        self.block.take_over(learner)
+        self._has_occurred[learner.used()] = True
+        self._own_stretches[1:] = 0
 
     def learn(self, rows: Rows, begin: int, end: int) -> None:
         """Predict, and learn, some of the rows."""
@@ -79,6 +82,8 @@ class Race:
             self._losses = np.vstack([self._losses, means])
             self._counts = np.append(self._counts * MEMORY, weight)
             self._own_stretches += 1
+        if self._space.max_features is not None:
+            self._n_features = self.block.n_features_kept()
 
     @property
     def standing(self) -> float:
@@ -92,9 +97,9 @@ class Race:
         losses = np.where(self.block.alive, self._losses, np.inf)
         means: Floats = self._counts @ losses / self._counts.sum()
         if self._space.max_features is not None:
-            features = self.block.n_features_kept()
-            means += EXCESS * np.log(np.maximum(features / self._space.max_features, 1.0))
-            means[features == 0.0] += EMPTINESS
+            excess = self._n_features / self._space.max_features
+            means += EXCESS * np.log(np.maximum(excess, 1.0))
+            means[self._n_features == 0.0] += EMPTINESS
         return means
 
     def choice(self) -> int:
@@ -137,6 +142,7 @@ class Race:
                 self.points[poorest] = point
                 self._losses[:, poorest] = self._losses[:, origin]
                 self._before[:, poorest] = self._before[:, origin]
+                self._n_features[poorest] = self._n_features[origin]
                 self._own_stretches[poorest] = 0
                 return
 
@@ -148,7 +154,7 @@ class Race:
         below, above = others[others < own], others[others > own]
         low = below.max() if len(below) else own / STRIDE**2
         high = above.min() if len(above) else own * STRIDE**2
-        far = FARTHEST[name] * self._usual[name], self._usual[name] / FARTHEST[name]
+        far = FARTHEST[name] * self.usual[name], self.usual[name] / FARTHEST[name]
         gaps = [
             (max(own / end, end / own), math.sqrt(own * end))
             for end in (low, high)

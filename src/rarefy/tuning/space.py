@@ -23,6 +23,7 @@ LARGEST_MODEL = 1 << 62
 FIRST_L1 = np.logspace(-3.0, 2.0, 8)
 FIRST_STEPS = np.logspace(-1.0, 1.5, 8)
 FIRST_L1_BESIDE_STEPS = 0.1
+NEAR = {"l1": (0.25, 0.5, 2.0, 4.0), "eta0": (0.5, 2.0)}
 FARTHEST = {"l1": 1e4, "eta0": 1e3}
 
 
@@ -60,6 +61,11 @@ class Space(NamedTuple):
             return [kind]
         beside = {"l1": usual["l1"] * FIRST_L1_BESIDE_STEPS} if "l1" in self.free else {}
         return [{**kind, **beside, "eta0": float(usual["eta0"] * share)} for share in FIRST_STEPS]
+
+    def points_around(self, point: Point) -> list[Point]:
+        """A point, first, and others near it."""
+        near = [{name: point[name] * share} for name in self.free for share in NEAR[name]]
+        return [point, *({**point, **other} for other in near)]
 
 
 def rule_or_space(
