@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks.data import REAL_DATA
+from experiments import data as shared_data
+from experiments.digest import digest_of
 from experiments.peers import data, ours, pictures, theirs, vw
 from experiments.peers.page import page
 from experiments.peers.plan import FULL, QUICK, Plan
@@ -21,11 +23,9 @@ KEPT = ROOT / "build" / "peers"  # where results are kept, and what --quick writ
 
 def digest(plan: Plan) -> str:
     """Of all that a result depends on beside its data set and tool."""
-    own = [Path(str(module.__file__)) for module in (data, ours, theirs, vw)]
-    sources = [*sorted((ROOT / "src" / "rarefy").rglob("*.py")), *own]
-    contents = b"".join(source.read_bytes() for source in sources)
     settings = repr(plan._replace(datasets=(), methods=(), slow_datasets=())).encode()
-    return hashlib.sha256(contents + settings).hexdigest()[:16]
+    own = hashlib.sha256(settings).hexdigest()[:8]
+    return f"{digest_of((shared_data, data, ours, theirs, vw))}-{own}"
 
 
 def write(plan: Plan, folder: Path, kept: Path, processes: int, console: Console) -> Path:
