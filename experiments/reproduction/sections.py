@@ -190,7 +190,8 @@ def kept_features(study: Study, kept: Kept) -> str:
 Models of all rows of {study.plan.names_dataset}. {THESIS} has the l1 of its most accurate models
 with at least {TARGET_ZEROS:.0%} zeros, the others one that keeps about as many weights. {models}.
 (That models of one size are compared was settled after a first look at the smaller set, where each
-model had its own best l1: the feature-aware one kept half as many weights then, and fewer rare ones.)
+model had its own best l1: the feature-aware one kept half as many weights then, and fewer rare
+ones.)
 
 These are features that are among the {TOP} strongest of one model and not of the other
 ({LISTED} at most). In brackets: the number of reviews that have it; then its weight, and in
