@@ -15,8 +15,9 @@ from rarefy.tuning.space import Point, Space
 FIRST_STOCK = 128  # examples after which models are compared for the first time
 STRETCH = 1.25  # the next time, there are so many times as many
 FIRST_RACE = 2048  # examples after which one model goes on alone
-ALONE = 4  # until there are so many times as many; then others join it
-RACE = 1.5  # until there are so many times as many
+ALONE = 6  # until there are so many times as many; then others join it
+RACE = 1.3  # until there are so many times as many
+LATER_STRETCH = 1.1
 FROM_KINDS_TO = {256: 2, 512: 1}  # after so many examples only so many kinds of rules go on
 ROWS_TO_MEASURE = 128
 
@@ -37,7 +38,7 @@ class TuningLearner:
         self._races: list[Race] = []  # none while one model learns alone
         self._best: Learner | None = None  # by itself; None while it is one of several
         self._settled: Learner | None = None  # what it would be if learning ended here
-        self._next_stock = FIRST_STOCK
+        self._next_stock, self._stretch = FIRST_STOCK, STRETCH
         self._last_stock = FIRST_RACE
         self._progress = np.zeros(3)  # up to the last comparison
         self._usual: Point = {}
@@ -83,8 +84,8 @@ class TuningLearner:
             race.take_over(self._best)
             self._progress = self._best.progress
             self._races, self._best = [race], None
-            self._last_stock = int(self.t * RACE)
-        self._next_stock = int(self.t * STRETCH)
+            self._last_stock, self._stretch = int(self.t * RACE), LATER_STRETCH
+        self._next_stock = int(self.t * self._stretch)
         if self.t >= self._last_stock:
             self._usual = self._races[0].usual
             self._best, self._races = self._best_of_races(), []
