@@ -37,6 +37,7 @@ endowment: $(READY)
 
 reproduce: $(READY)
 	$(BIN)/python -m experiments.reproduction
+	$(BIN)/python -m experiments.peers
 
 clean:
 	rm -rf .venv demo.png
