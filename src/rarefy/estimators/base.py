@@ -166,6 +166,11 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
         asked = self._check_parameters()
         if not isinstance(asked[0], Space):
             self._check_same(asked)
+        elif self.max_features is not None and isinstance(self.learner_, Learner):
+            raise ConfigError(
+                f"max_features={self.max_features} was settled by fit. To go on learning within "
+                f"it, begin with partial_fit instead."
+            )
         self.learner_.learn(as_rows(X, y, importance), self.n_features_in_)
 
     def _check_same(self, asked: tuple[Any, Any, Weighting]) -> None:

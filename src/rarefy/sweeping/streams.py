@@ -27,7 +27,13 @@ class GridLearner:
     """
 
     def __init__(
-        self, lanes: Sequence[Lane], n_folds: int | None, seed: int, memory: int, **shape: Any
+        self,
+        lanes: Sequence[Lane],
+        n_folds: int | None,
+        seed: int,
+        memory: int,
+        passes: int,
+        **shape: Any,
     ) -> None:
         self.n_features: int = shape["n_features"]
         self.n_outputs: int = shape["n_outputs"]
@@ -35,18 +41,22 @@ class GridLearner:
         self._n_folds = n_folds
         self._seed = seed
         self._memory = memory
+        self._passes_left = passes
         self._row = 0
-        self._moments = np.zeros((3, n_folds or 1))  # weighted sums of 1, y and y²
+        self._moments = np.zeros((3, n_folds or 1))  # weighted sums of 1, y - origin and its square
+        self._origin: float | None = None  # the first y, so that large numbers do not cancel
         self._lanes = Lanes(lanes, **{**shape, "n_features": 0})
         self._check_memory(self.n_features)
         self._lanes.grow(self.n_features)
 
-    def begin_pass(self) -> None:
+    def end_pass(self) -> None:
+        self._passes_left -= 1
         self._row = 0
 
     def learn(self, rows: Rows, n_features: int = 0, *, restorable: bool = True) -> None:
         self.grow(n_features)
-        folds, is_judged = self._next_folds(rows), self._n_folds is None
+        is_judged = self._n_folds is None and self._passes_left == 1
+        folds = self._next_folds(rows)
         if is_judged:
             self._add_moments(rows, folds)
         self._lanes.learn(rows, folds, judged=is_judged)
@@ -67,9 +77,12 @@ class GridLearner:
         return stream_folds(numbers, self._n_folds, self._seed).astype(np.float64)
 
     def _add_moments(self, rows: Rows, folds: Floats) -> None:
+        if self._origin is None:
+            self._origin = float(rows.y[0])
         numbers, n = np.nan_to_num(folds).astype(np.int64), self._moments.shape[1]
+        y = rows.y - self._origin
         for power in range(len(self._moments)):
-            self._moments[power] += np.bincount(numbers, rows.importance * rows.y**power, n)
+            self._moments[power] += np.bincount(numbers, rows.importance * y**power, n)
 
     def measures(self, n_columns: int, *, is_regression: bool) -> dict[str, Floats]:
         """Every measure by model and fold."""
@@ -125,7 +138,7 @@ class _GridModel(StreamModel):
         return cast(GridLearner, self.learner)
 
     def _new_learner(self) -> None:
-        models, n_folds, seed, memory, n_threads = self._grid.values()
+        models, n_folds, seed, memory, passes, n_threads = self._grid.values()
         if not self.task.is_regression:
             for model in models:
                 model.classes_ = np.array(self.classes)
@@ -135,6 +148,7 @@ class _GridModel(StreamModel):
             n_folds,
             seed,
             memory,
+            passes,
             n_features=self.store.n_slots,
             n_outputs=n_outputs,
             fit_intercept=self.task.fit_intercept,
@@ -164,6 +178,7 @@ def sweep_stream(
         "n_folds": n_folds,
         "seed": seed,
         "memory": memory,
+        "passes": models[0].passes,
         "n_threads": n_threads,
     }
     model = _GridModel(store, reader.labels.classes, grid)
@@ -175,7 +190,7 @@ def sweep_stream(
             progress((number + run.share) / n_readings)
         if model.t == 0:
             raise InputError(f"{' '.join(reader.files)}: there are no examples to learn from.")
-        model.grid_learner.begin_pass()
+        model.grid_learner.end_pass()
     if n_folds is not None:
         for prepared, _ in Run(model, reader).again():
             if len(prepared.batch.labels):

@@ -20,6 +20,7 @@ RACE = 1.3  # until there are so many times as many
 LATER_STRETCH = 1.1
 FROM_KINDS_TO = {256: 2, 512: 1}  # after so many examples only so many kinds of rules go on
 ROWS_TO_MEASURE = 128
+SMALLEST_SIZE = 1e-50  # what is smaller says nothing of how large values are
 
 
 class TuningLearner:
@@ -51,19 +52,28 @@ class TuningLearner:
         """Learn the rows; there is no going back, `restorable` or not."""
         self.grow(n_features)
         self._settled = None
-        if self.t == 0:
-            self._begin(_size(rows))
         begin, n_rows = 0, len(rows.y)
+        if n_rows and self._best is None and not self._races:
+            self._begin(_size(rows))
         while begin < n_rows:
             end = min(n_rows, begin + self._next_stock - self.t)
             for race in self._races:
                 race.learn(rows, begin, end)
             if self._best is not None:
                 self._best.learn(_part(rows, begin, end), restorable=False)
-            self.t += end - begin
+            self.t += int(np.count_nonzero(rows.importance[begin:end]))
             begin = end
+            self._check_alive()
             if self.t == self._next_stock:
                 self._end_stretch()
+
+    def _check_alive(self) -> None:
+        """Refuse to go on when the weights of all models have diverged."""
+        if self._best is None and not any(race.block.alive.any() for race in self._races):
+            raise DivergenceError(
+                f"The weights of all models diverged within {self.t} examples: the steps are too "
+                f"large for these features. Leave eta0 to be found, or scale the features."
+            )
 
     def _begin(self, size: float) -> None:
         for kind in self._space.kinds:
@@ -97,24 +107,31 @@ class TuningLearner:
         for race in self._races:
             race.take_stock()
         self._races.sort(key=lambda race: race.standing)
-        if not np.isfinite(self._races[0].standing):
-            raise DivergenceError(
-                f"The weights of all models diverged within {self.t} examples: the steps are too "
-                f"large for these features. Leave eta0 to be found, or scale the features."
-            )
         for n_examples, n_kinds in FROM_KINDS_TO.items():
             if self.t >= n_examples:
                 del self._races[n_kinds:]
         for race in self._races:
             race.refine()
 
+    @property
+    def _leading(self) -> Race:
+        return next(race for race in self._races if race.block.alive.any())
+
     def _best_of_races(self) -> Learner:
-        race = self._races[0]
+        race = self._leading
         chosen = race.choice()
         learner = race.block.learner(chosen)
         learner.progress[:] = self.progress
         learner.found = race.points[chosen]
         return learner
+
+    def usefulness(self, counts: NDArray[Any]) -> Floats:
+        """As a learner's; what the best model has forgotten may matter to the others."""
+        best = self._best_of_races() if self._best is None else self._best
+        useful = best.usefulness(counts)
+        if self._races:
+            return np.where(counts > 0, np.maximum(useful, -1.0), -np.inf)
+        return useful
 
     def settled(self) -> Learner:
         """The best model so far, by itself."""
@@ -137,7 +154,9 @@ class TuningLearner:
         """As a learner's, of the predictions with the best model of the time."""
         if self._best is not None:
             return self._best.progress
-        race = self._races[0]
+        if not self._races:
+            return self._progress
+        race = self._leading
         return self._progress + race.stretch()[:, race.choice()]
 
     @property
@@ -177,7 +196,8 @@ def _size(rows: Rows) -> float:
     """How large values are, by their squares, in the first rows."""
     last = rows.indptr[min(ROWS_TO_MEASURE, len(rows.y))]
     values: Floats = rows.values[rows.indptr[0] : last]
-    return float(np.sqrt(np.mean(values**2))) if len(values) else 1.0
+    size = float(np.sqrt(np.mean(values**2))) if len(values) else 0.0
+    return size if size > SMALLEST_SIZE else 1.0
 
 
 def _keep_largest(learner: Learner, n_features: int) -> None:

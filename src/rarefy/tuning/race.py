@@ -106,9 +106,16 @@ class Race:
         """The model to predict with.
 
         That is the one with the most l1 of those that are hardly worse than the best, or, where
-        there is a limit to its features, the best.
+        there is a limit to its features, the best. Before models have been compared, it is the one
+        in the middle.
         """
-        means = np.where(self._own_stretches < APPRENTICESHIP, np.inf, self._means())
+        means = self._means()
+        if len(self._counts) == 0:
+            alive = np.flatnonzero(self.block.alive)
+            return int(alive[(len(alive) - 1) // 2])
+        is_proven = (self._own_stretches >= APPRENTICESHIP) & self.block.alive
+        if is_proven.any():
+            means[~is_proven] = np.inf
         best = int(means.argmin())
         if "l1" not in self._space.free or self._space.max_features is not None:
             return best
