@@ -109,13 +109,12 @@ class Race:
         there is a limit to its features, the best. Before models have been compared, it is the one
         in the middle.
         """
-        means = self._means()
-        if len(self._counts) == 0:
-            alive = np.flatnonzero(self.block.alive)
-            return int(alive[(len(alive) - 1) // 2])
         is_proven = (self._own_stretches >= APPRENTICESHIP) & self.block.alive
-        if is_proven.any():
-            means[~is_proven] = np.inf
+        proven = np.flatnonzero(is_proven if is_proven.any() else self.block.alive)
+        if len(self._counts) == 0:
+            return int(proven[(len(proven) - 1) // 2])
+        means = np.full(len(self.points), np.inf)
+        means[proven] = self._means()[proven]
         best = int(means.argmin())
         if "l1" not in self._space.free or self._space.max_features is not None:
             return best
