@@ -47,11 +47,23 @@ def test_folds(kind):
     assert_same(streamed, rarefy.sweep(found.csr, found.y, folds=folds(3, 7), **how))
 
 
-def test_one_pass_without_folds():
+@pytest.mark.parametrize("passes", [1, 2])
+def test_without_folds_the_last_pass_counts(passes):
     found = problem("binary")
-    streamed = rarefy.sweep(rarefy.read("data.svm"), folds=None, **GRID)
-    assert_same(streamed, rarefy.sweep(found.csr, found.y, folds=None, **GRID))
+    how = {**GRID, "folds": None, "passes": passes}
+    streamed = rarefy.sweep(rarefy.read("data.svm"), **how)
+    assert_same(streamed, rarefy.sweep(found.csr, found.y, **how))
     assert streamed.extent.n_rows == N
+
+
+def test_targets_far_from_zero():
+    found = problem("regression")
+    far = found._replace(y=np.round(found.y, 2) + 1e8)
+    Path("data.svm").write_text(data.svmlight_text(far))
+    how = {"loss": "squared", "l1": [1e-3], "folds": None}
+    streamed = rarefy.sweep(rarefy.read("data.svm"), **how)
+    swept = rarefy.sweep(far.csr, far.y, **how)
+    np.testing.assert_allclose(streamed.by_fold["r2"], swept.by_fold["r2"], rtol=1e-6)
 
 
 def test_folds_are_of_about_one_size_and_depend_on_the_seed():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from copy import deepcopy
 from math import inf
 from pathlib import Path
 
@@ -21,6 +23,8 @@ from rarefy.losses import Logistic
 from rarefy.rows import as_rows
 from rarefy.schedules import InvSqrt
 from rarefy.sweeping.block import NO_FOLD, Block, Lane
+from rarefy.tuning import new_learner
+from rarefy.tuning.learner import _part
 from rarefy.tuning.space import TUNABLE
 from tests import data
 
@@ -200,6 +204,66 @@ class TestFinding:
         model = SparseOnlineClassifier(rule="auto").fit(X[:2], [False, True])
         assert model.predict(X[:2]).shape == (2,)
 
+    @pytest.mark.parametrize("n", [50, 127])
+    def test_few_rows_do_not_lead_to_an_empty_model(self, n):
+        model = SparseOnlineClassifier(rule="ftrl", l1="auto", eta0=0.1).fit(X[:n], Y[:n])
+        assert model.n_nonzero_ > 0
+
+    def test_rows_of_no_weight_are_as_if_they_were_not_there(self):
+        weights = np.ones(2000)
+        weights[150:400] = 0.0
+        some = weights > 0.0
+        model = SparseOnlineClassifier(rule="ftrl", l1="auto")
+        model.partial_fit(X[FIRST], Y[FIRST], classes=[False, True], sample_weight=weights)
+        other = SparseOnlineClassifier(rule="ftrl", l1="auto")
+        other.partial_fit(X[FIRST][some], Y[FIRST][some], classes=[False, True])
+        assert model.t_ == other.t_ == model.learner_.settled().t
+        assert model.found_ == other.found_
+        assert (model.sparse_coef_ != other.sparse_coef_).nnz == 0
+
+    def test_an_empty_portion_changes_nothing(self):
+        space, _, _ = SparseOnlineClassifier(rule="auto")._check_parameters()
+        some = rows()
+        learners = []
+        for portions in ([some], [some._replace(indptr=some.indptr[:1], y=some.y[:0]), some]):
+            learner = new_learner(space, None, Logistic(), n_features=N_FEATURES)
+            for portion in portions:
+                learner.learn(portion)
+            learners.append(learner)
+        assert learners[0].found == learners[1].found
+        np.testing.assert_array_equal(learners[0].progress, learners[1].progress)
+
+    def test_values_too_small_to_be_measured(self):
+        model = SparseOnlineClassifier(rule="auto").fit(X[:200] * 1e-200, Y[:200])
+        assert np.isfinite(model.decision_function(X)).all()
+
+    def test_the_progressive_loss_is_that_of_predictions_before_learning(self):
+        """With more rows than it takes for others to join the model that learns alone."""
+        X, y = stream(n=14_000, d=30, n_useful=10)
+        model = SparseOnlineClassifier(rule="ftrl", l1="auto")
+        model.partial_fit(X[:128], y[:128], classes=[False, True])
+        total = model.learner_.progress[0]
+        all_rows = as_rows(as_csr(X), np.where(y, 1.0, -1.0), np.ones(len(y)))
+        for row in range(128, len(y)):
+            one = _part(all_rows, row, row + 1)
+            score = model.learner_.scores(one)[0, 0]
+            total += np.logaddexp(0.0, -one.y[0] * score)
+            model.learner_.learn(one)
+        assert model.learner_.progress[0] == pytest.approx(total, rel=1e-9)
+        whole = SparseOnlineClassifier(rule="ftrl", l1="auto").fit(X, y)
+        assert model.found_ == whole.found_
+        assert (model.sparse_coef_ != whole.sparse_coef_).nnz == 0
+
+    @pytest.mark.parametrize("n", [1000, 2500])
+    def test_copies_go_on_alike(self, n):
+        model = SparseOnlineClassifier(rule="ftrl", l1="auto")
+        model.partial_fit(X[:n], Y[:n], classes=[False, True])
+        models = [model, pickle.loads(pickle.dumps(model)), deepcopy(model)]
+        for some in models:
+            some.partial_fit(X[n:], Y[n:])
+        for other in models[1:]:
+            assert (other.sparse_coef_ != model.sparse_coef_).nnz == 0
+
     def test_columns_may_be_added(self):
         model = SparseOnlineClassifier(l1="auto", rule="ftrl", n_features="grow")
         model.partial_fit(X[:1000, :100], Y[:1000], classes=[False, True])
@@ -207,9 +271,11 @@ class TestFinding:
         assert model.coef_.shape == (1, X.shape[1])
         assert model.coef_[:, 100:].any()
 
-    def test_all_models_diverge(self):
+    @pytest.mark.parametrize("n", [50, 3000])
+    def test_all_models_diverge(self, n):
+        model = SparseOnlineRegressor(rule="fobos", l1="auto", eta0=1e30)
         with pytest.raises(DivergenceError, match="eta0"):
-            SparseOnlineRegressor(rule="fobos", l1="auto", eta0=1e30).fit(X * 1e20, Y * 1.0)
+            model.fit(X[:n] * 1e20, Y[:n] * 1.0)
 
 
 class TestLimit:
@@ -226,6 +292,17 @@ class TestLimit:
         kept = set(model.sparse_coef_.indices.tolist())
         assert len(kept & set(range(80))) >= 70
         assert model.score(X[REST], Y[REST]) > 0.88
+
+    def test_it_holds_at_any_moment(self):
+        model = SparseOnlineClassifier(rule="ftrl", max_features=15)
+        for begin in range(0, 3000, 500):
+            part = slice(begin, begin + 500)
+            model.partial_fit(X[part], Y[part], classes=[False, True])
+            assert 1 <= model.n_nonzero_ <= 15
+
+    def test_after_fit_there_is_no_going_on_beyond_it(self):
+        with pytest.raises(ConfigError, match="begin with partial_fit"):
+            fitted(rule="ftrl", max_features=15).partial_fit(X[REST], Y[REST])
 
     def test_a_refit_keeps_to_it(self):
         model = fitted(rule="auto", max_features=20, refit=True)
@@ -303,6 +380,17 @@ class TestFiles:
             coef = whole.sparse_coef_
             assert weights == dict(zip(coef.indices.tolist(), coef.data.tolist(), strict=True))
 
+    @pytest.mark.parametrize("left", [{"l1": "auto"}, {"max_features": 100}], ids=str)
+    def test_a_table_that_grows_forgets_nothing_that_matters(self, left):
+        rng = np.random.default_rng(0)
+        wide = sparse.random_array((3000, 8000), density=0.002, rng=rng, format="csr")
+        y = wide @ rng.normal(size=8000) > 0.0
+        dump_svmlight_file(wide, y.astype(int), "wide.svm")
+        streamed = rarefy.train("wide.svm", rule="fobos", store="table", **left)
+        coef = SparseOnlineClassifier(rule="fobos", **left).fit(wide, y).sparse_coef_
+        weights = {int(name): weight for name, weight in streamed.weights_.items()}
+        assert weights == dict(zip(coef.indices.tolist(), coef.data.tolist(), strict=True))
+
     def test_a_crowded_table(self):
         model = rarefy.train("data.svm", rule="ftrl", l1="auto", max_features=50)
         assert len(model.weights_) <= 50
@@ -327,6 +415,15 @@ class TestFiles:
         result = CliRunner().invoke(main, ["train", "data.svm", "--resume", "a.model"])
         assert result.exit_code == 0, result.output
         assert rarefy.load("a.model").t_ == 4000
+
+    def test_a_run_that_is_gone_on_with_keeps_to_a_size(self):
+        target = ["--rule", "ftrl", "--target-features", "7"]
+        run = CliRunner().invoke(main, ["train", "data.svm", "-o", "a.model", *target])
+        assert run.exit_code == 0, run.output
+        for _ in range(2):
+            result = CliRunner().invoke(main, ["train", "data.svm", "--resume", "a.model"])
+            assert result.exit_code == 0, result.output
+            assert 1 <= len(rarefy.load("a.model").weights_) <= 7
 
     def test_several_passes_are_refused(self):
         command = ["train", "data.svm", "-o", "a.model", "--l1", "auto", "--passes", "3"]

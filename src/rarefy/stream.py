@@ -23,6 +23,7 @@ from rarefy.row_cache import prepared_ahead
 from rarefy.run import Run
 from rarefy.stores import Kept, Prepared, Store
 from rarefy.tuning import new_learner
+from rarefy.tuning.limit import limited
 from rarefy.tuning.space import Space
 from rarefy.weighting import PLAIN, Weighting
 
@@ -75,6 +76,7 @@ class StreamModel:
         self.store = store
         self.classes = classes
         self.reading = Reading()
+        self.max_features: int | None = None  # once settled, where that is not up to the learner
         self._learner: Learner | None = None
         if task.is_regression and classes:
             raise InputError(
@@ -95,10 +97,12 @@ class StreamModel:
 
     def settled(self) -> "StreamModel":
         """The model with the parameters that learning has found so far, for good."""
-        if not isinstance(self.task.rule, Space):
+        if not isinstance(self.task.rule, Space) and self.max_features is None:
             return self
         model = copy(self)
         learner = self.learner.settled()
+        if self.max_features is not None:
+            learner = limited(learner, self.max_features)
         model.adopt(learner)
         model.task = self.task._replace(rule=learner.rule, schedule=learner.clock.schedule)
         return model

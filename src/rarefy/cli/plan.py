@@ -135,7 +135,7 @@ def new_plan(
         "max_features": target_features,
         **({"refit": True, "refit_l2": refit_l2} if refit else {}),
     }
-    settings = {name: others[name] for name in OF_RUN}
+    settings = {name: others[name] for name in OF_RUN} | {"target_features": target_features}
     return _plan(model, reader, model_path, parameters, settings, slim)
 
 
@@ -163,15 +163,17 @@ def resumed_plan(
         model = saved.learner()
     except InputError as error:
         raise InputError(f"{resume}: {error}") from error
+    target = None if about is None else about["target_features"]
+    model.max_features = target
     path = model_path or resume
     if about is None or is_over:
         if not data:
             raise click.UsageError(f"{resume} is finished; name new DATA to learn.")
         reader = _reader_like(saved, data, others)
-        settings = {name: others[name] for name in OF_RUN}
+        settings = {name: others[name] for name in OF_RUN} | {"target_features": target}
         return _plan(model, reader, path, saved.parameters, settings, slim)
     reader = _same_reader(about["reader"], data, resume)
-    settings = {name: about[name] for name in OF_RUN}
+    settings = {name: about[name] for name in OF_RUN} | {"target_features": target}
     return _plan(model, reader, path, saved.parameters, settings, slim, about["place"])
 
 
@@ -180,11 +182,12 @@ def _checked_run(saved: Model, resume: str) -> dict[str, Any] | None:
     if saved.run is None:
         return None
     try:
-        about = {**saved.run, "place": Place(**saved.run["place"])}
+        about = {"target_features": None, **saved.run, "place": Place(**saved.run["place"])}
         for name, value in (*about["place"]._asdict().items(), ("passes", about["passes"])):
             check_whole(name, value, 0, NEVER)
-        if about["save_every"] is not None:
-            check_whole("save_every", about["save_every"], 1, NEVER)
+        for name in ("save_every", "target_features"):
+            if about[name] is not None:
+                check_whole(name, about[name], 1, NEVER)
         texts([value for value in (about["cache"], about["holdout"]) if value is not None])
         texts(about["reader"]["files"])
         reader_of(about["reader"])

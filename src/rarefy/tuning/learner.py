@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from rarefy.engine import Floats, Rows
 from rarefy.errors import DivergenceError
 from rarefy.learner import Learner
+from rarefy.tuning.limit import limited
 from rarefy.tuning.race import Race
 from rarefy.tuning.space import Point, Space
 
@@ -139,8 +140,7 @@ class TuningLearner:
             best = self._best_of_races() if self._best is None else copy(self._best)
             best.found = {**best.found, "max_features": None}
             if self._space.max_features is not None:
-                best.state = best.state.copy()
-                _keep_largest(best, self._space.max_features)
+                best = limited(best, self._space.max_features)
             self._settled = best
         return self._settled
 
@@ -198,14 +198,3 @@ def _size(rows: Rows) -> float:
     values: Floats = rows.values[rows.indptr[0] : last]
     size = float(np.sqrt(np.mean(values**2))) if len(values) else 0.0
     return size if size > SMALLEST_SIZE else 1.0
-
-
-def _keep_largest(learner: Learner, n_features: int) -> None:
-    """Forget the features with the smallest weights, so that only so many have any."""
-    largest = np.maximum(learner.usefulness(np.ones(learner.n_features, np.uint64)), 0.0)
-    kept = np.flatnonzero(largest)
-    if len(kept) > n_features:
-        order = np.argsort(-largest[kept], kind="stable")
-        dropped = kept[order[n_features:]]
-        width = len(learner.rule.state_fields)
-        learner.set_state_of(dropped, np.zeros((len(dropped), learner.n_outputs, width)))
