@@ -386,10 +386,14 @@ class TestFiles:
         wide = sparse.random_array((3000, 8000), density=0.002, rng=rng, format="csr")
         y = wide @ rng.normal(size=8000) > 0.0
         dump_svmlight_file(wide, y.astype(int), "wide.svm")
-        streamed = rarefy.train("wide.svm", rule="fobos", store="table", **left)
-        coef = SparseOnlineClassifier(rule="fobos", **left).fit(wide, y).sparse_coef_
-        weights = {int(name): weight for name, weight in streamed.weights_.items()}
-        assert weights == dict(zip(coef.indices.tolist(), coef.data.tolist(), strict=True))
+        table, array = (
+            SparseOnlineClassifier(rule="fobos", **left).fit_stream(
+                rarefy.read("wide.svm"), store=store
+            )
+            for store in ("table", "array")
+        )
+        assert table.weights_ == array.weights_
+        assert table.progressive_loss_ == array.progressive_loss_
 
     def test_a_crowded_table(self):
         model = rarefy.train("data.svm", rule="ftrl", l1="auto", max_features=50)
