@@ -334,6 +334,22 @@ def test_what_cannot_be_found_is_refused(parameters, part):
         fitted(**parameters)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"l1": "auto"}, {"max_features": 5}),
+        ({"l1": "auto"}, {"rule": "frda"}),
+        ({"l1": 0.1}, {"l1": "auto"}),
+    ],
+    ids=str,
+)
+def test_what_is_to_be_found_stays_the_same(before, after):
+    model = SparseOnlineClassifier(**{"rule": "ftrl", **before})
+    model.partial_fit(X[:200], Y[:200], classes=[False, True])
+    with pytest.raises(ConfigError, match="begin anew"):
+        model.set_params(**after).partial_fit(X[200:400], Y[200:400])
+
+
 def test_a_sweep_tries_values():
     with pytest.raises(ConfigError, match="give those to be tried"):
         rarefy.sweep(X, Y, l1="auto")
