@@ -271,6 +271,19 @@ class TestFinding:
         assert model.coef_.shape == (1, X.shape[1])
         assert model.coef_[:, 100:].any()
 
+    def test_a_model_that_learns_alone_is_as_before_when_it_diverges(self):
+        model = SparseOnlineRegressor(rule="fobos", l1="auto").partial_fit(X[:2500], Y[:2500] * 1.0)
+        before = model.coef_
+        with pytest.raises(DivergenceError, match="Nothing of this call was kept"):
+            model.partial_fit(X[2500:] * 1e40, Y[2500:] * 1e40)
+        np.testing.assert_array_equal(model.coef_, before)
+
+    def test_models_that_have_all_diverged_say_so_again(self):
+        model = SparseOnlineRegressor(rule="fobos", l1="auto").partial_fit(X[:500], Y[:500] * 1.0)
+        for use in (lambda: model.partial_fit(X * 1e40, Y * 1e40), lambda: model.predict(X)):
+            with pytest.raises(DivergenceError, match="all models diverged"):
+                use()
+
     @pytest.mark.parametrize("n", [50, 3000])
     def test_all_models_diverge(self, n):
         model = SparseOnlineRegressor(rule="fobos", l1="auto", eta0=1e30)

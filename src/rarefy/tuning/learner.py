@@ -50,7 +50,7 @@ class TuningLearner:
         self.t = 0
 
     def learn(self, rows: Rows, n_features: int = 0, *, restorable: bool = True) -> None:
-        """Learn the rows; there is no going back, `restorable` or not."""
+        """Learn the rows; only the model that learns alone can go back, if weights diverge."""
         self.grow(n_features)
         self._settled = None
         begin, n_rows = 0, len(rows.y)
@@ -61,7 +61,7 @@ class TuningLearner:
             for race in self._races:
                 race.learn(rows, begin, end)
             if self._best is not None:
-                self._best.learn(_part(rows, begin, end), restorable=False)
+                self._best.learn(_part(rows, begin, end), restorable=restorable)
             self.t += int(np.count_nonzero(rows.importance[begin:end]))
             begin = end
             self._check_alive()
@@ -114,6 +114,7 @@ class TuningLearner:
 
     @property
     def _leading(self) -> Race:
+        self._check_alive()
         return next(race for race in self._races if race.block.alive.any())
 
     def _best_of_races(self) -> Learner:
