@@ -420,7 +420,7 @@ class TestWhatMayBeSaid:
             {"place": {"pass_number": 1.5, "rows": 5, "fingerprint": 0}},
             {"passes": "many"}, {"passes": None}, {"passes": 1.5}, {"cache": 5}, {"holdout": 5},
             {"save_every": 0}, {"save_every": "x"}, {"save_every": -1}, {"reader": None},
-            {"reader": {}}, {"reader": {"files": 5}},
+            {"reader": {}}, {"reader": {"files": 5}}, {"target_features": 0},
         ],
         ids=str,
     )  # fmt: skip

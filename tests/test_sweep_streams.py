@@ -115,6 +115,19 @@ def test_no_rows():
         rarefy.sweep(rarefy.read("data.svm", classes=["-1", "1"]), folds=3)
 
 
+def test_rows_of_no_weight():
+    Path("data.vw").write_text("1 0 | a\n-1 0 | b\n" * 20)
+    with pytest.raises(InputError, match="weight zero"):
+        rarefy.sweep(rarefy.read("data.vw"), folds=None)
+
+
+@pytest.mark.filterwarnings("error")
+def test_rows_without_features():
+    Path("data.svm").write_text("1\n-1\n" * 20)
+    swept = rarefy.sweep(rarefy.read("data.svm"), folds=None, l1=[0.1])
+    assert swept.table["zeros"] == [1.0]
+
+
 class TestCommand:
     GRID = ("--l1", "1e-3,1e-2,0.05")
 

@@ -271,6 +271,19 @@ class TestFinding:
         assert model.coef_.shape == (1, X.shape[1])
         assert model.coef_[:, 100:].any()
 
+    def test_a_model_that_learns_alone_is_as_before_when_it_diverges(self):
+        model = SparseOnlineRegressor(rule="fobos", l1="auto").partial_fit(X[:2500], Y[:2500] * 1.0)
+        before = model.coef_
+        with pytest.raises(DivergenceError, match="Nothing of this call was kept"):
+            model.partial_fit(X[2500:] * 1e40, Y[2500:] * 1e40)
+        np.testing.assert_array_equal(model.coef_, before)
+
+    def test_models_that_have_all_diverged_say_so_again(self):
+        model = SparseOnlineRegressor(rule="fobos", l1="auto").partial_fit(X[:500], Y[:500] * 1.0)
+        for use in (lambda: model.partial_fit(X * 1e40, Y * 1e40), lambda: model.predict(X)):
+            with pytest.raises(DivergenceError, match="all models diverged"):
+                use()
+
     @pytest.mark.parametrize("n", [50, 3000])
     def test_all_models_diverge(self, n):
         model = SparseOnlineRegressor(rule="fobos", l1="auto", eta0=1e30)
@@ -332,6 +345,22 @@ class TestLimit:
 def test_what_cannot_be_found_is_refused(parameters, part):
     with pytest.raises(ConfigError, match=part):
         fitted(**parameters)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"l1": "auto"}, {"max_features": 5}),
+        ({"l1": "auto"}, {"rule": "frda"}),
+        ({"l1": 0.1}, {"l1": "auto"}),
+    ],
+    ids=str,
+)
+def test_what_is_to_be_found_stays_the_same(before, after):
+    model = SparseOnlineClassifier(**{"rule": "ftrl", **before})
+    model.partial_fit(X[:200], Y[:200], classes=[False, True])
+    with pytest.raises(ConfigError, match="begin anew"):
+        model.set_params(**after).partial_fit(X[200:400], Y[200:400])
 
 
 def test_a_sweep_tries_values():

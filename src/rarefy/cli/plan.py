@@ -182,7 +182,7 @@ def _checked_run(saved: Model, resume: str) -> dict[str, Any] | None:
     if saved.run is None:
         return None
     try:
-        about = {"target_features": None, **saved.run, "place": Place(**saved.run["place"])}
+        about = {**saved.run, "place": Place(**saved.run["place"])}
         for name, value in (*about["place"]._asdict().items(), ("passes", about["passes"])):
             check_whole(name, value, 0, NEVER)
         for name in ("save_every", "target_features"):

@@ -164,14 +164,24 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
                 "Begin anew with fit."
             )
         asked = self._check_parameters()
-        if not isinstance(asked[0], Space):
+        if isinstance(asked[0], Space):
+            self._check_same_space(asked[0])
+        else:
             self._check_same(asked)
-        elif self.max_features is not None and isinstance(self.learner_, Learner):
+        self.learner_.learn(as_rows(X, y, importance), self.n_features_in_)
+
+    def _check_same_space(self, asked: Space) -> None:
+        begun = getattr(self.learner_, "space", None)
+        if begun is None and self.learner_.found and asked.max_features is not None:
             raise ConfigError(
-                f"max_features={self.max_features} was settled by fit. To go on learning within "
+                f"max_features={asked.max_features} was settled by fit. To go on learning within "
                 f"it, begin with partial_fit instead."
             )
-        self.learner_.learn(as_rows(X, y, importance), self.n_features_in_)
+        if begun != asked and not (begun is None and self.learner_.found):
+            raise ConfigError(
+                "What is to be found cannot be changed once learning has begun. Go on with the "
+                "parameters that it began with, or begin anew with fit."
+            )
 
     def _check_same(self, asked: tuple[Any, Any, Weighting]) -> None:
         begun = (self.learner_.rule, self.learner_.clock.schedule, self.learner_.weighting)

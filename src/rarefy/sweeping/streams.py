@@ -88,13 +88,15 @@ class GridLearner:
         """Every measure by model and fold."""
         weight, total, squares = self._moments
         if not weight.all():
+            if self._n_folds is None:
+                raise InputError("all rows have weight zero, which leaves nothing to learn.")
             empty = int(weight.argmin())
             raise InputError(f"fold {empty} has no row that counts; take fewer folds.")
         spread = squares - total**2 / weight
         return measures_of(
             self._lanes.tallies(),
             len(weight),
-            n_columns * self.n_outputs,
+            max(n_columns, 1) * self.n_outputs,
             spread if is_regression else None,
         )
 

@@ -35,7 +35,7 @@ class TuningLearner:
     def __init__(
         self, space: Space, loss: Any, *, n_features: int, n_outputs: int, fit_intercept: bool
     ) -> None:
-        self._space = space
+        self.space = space
         self._shape = {"n_outputs": n_outputs, "fit_intercept": fit_intercept}
         self._races: list[Race] = []  # none while one model learns alone
         self._best: Learner | None = None  # by itself; None while it is one of several
@@ -50,7 +50,7 @@ class TuningLearner:
         self.t = 0
 
     def learn(self, rows: Rows, n_features: int = 0, *, restorable: bool = True) -> None:
-        """Learn the rows; there is no going back, `restorable` or not."""
+        """Learn the rows; only the model that learns alone can go back, if weights diverge."""
         self.grow(n_features)
         self._settled = None
         begin, n_rows = 0, len(rows.y)
@@ -61,7 +61,7 @@ class TuningLearner:
             for race in self._races:
                 race.learn(rows, begin, end)
             if self._best is not None:
-                self._best.learn(_part(rows, begin, end), restorable=False)
+                self._best.learn(_part(rows, begin, end), restorable=restorable)
             self.t += int(np.count_nonzero(rows.importance[begin:end]))
             begin = end
             self._check_alive()
@@ -77,21 +77,19 @@ class TuningLearner:
             )
 
     def _begin(self, size: float) -> None:
-        for kind in self._space.kinds:
-            points, usual = self._space.first_points(kind, size), self._space.usual(kind, size)
+        for kind in self.space.kinds:
+            points, usual = self.space.first_points(kind, size), self.space.usual(kind, size)
             self._races.append(self._race(points, usual))
 
     def _race(self, points: list[Point], usual: Point) -> Race:
-        return Race(
-            self._space, points, usual, self.loss, n_features=self.n_features, **self._shape
-        )
+        return Race(self.space, points, usual, self.loss, n_features=self.n_features, **self._shape)
 
     def _end_stretch(self) -> None:
         """Compare the models; or let others join the one that has learned alone."""
         if self._best is None:
             self._take_stock()
         else:
-            race = self._race(self._space.points_around(self._best.found), self._usual)
+            race = self._race(self.space.points_around(self._best.found), self._usual)
             race.take_over(self._best)
             self._progress = self._best.progress
             self._races, self._best = [race], None
@@ -116,6 +114,7 @@ class TuningLearner:
 
     @property
     def _leading(self) -> Race:
+        self._check_alive()
         return next(race for race in self._races if race.block.alive.any())
 
     def _best_of_races(self) -> Learner:
@@ -139,8 +138,8 @@ class TuningLearner:
         if self._settled is None:
             best = self._best_of_races() if self._best is None else copy(self._best)
             best.found = {**best.found, "max_features": None}
-            if self._space.max_features is not None:
-                best = limited(best, self._space.max_features)
+            if self.space.max_features is not None:
+                best = limited(best, self.space.max_features)
             self._settled = best
         return self._settled
 
