@@ -213,11 +213,15 @@ def test_interrupted_again_and_again():
 
 
 def test_interrupted_before_it_has_started():
-    Path("some.model").unlink(missing_ok=True)
-    process = started("rows.svm", "-o", "some.model")
-    wait_for_compiler(process)
-    process.send_signal(signal.SIGINT)
-    code, text = ended(process)
+    """On a busy machine the signal may come when all is over; then once more."""
+    for _ in range(10):
+        Path("some.model").unlink(missing_ok=True)
+        process = started("rows.svm", "-o", "some.model")
+        wait_for_compiler(process)
+        process.send_signal(signal.SIGINT)
+        code, text = ended(process)
+        if code == 1:
+            break
     assert (code, text.strip()) == (1, "Aborted!")
     assert not os.path.exists("some.model")
 

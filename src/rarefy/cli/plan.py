@@ -31,6 +31,7 @@ OF_RULE = (
     *("l1", "l2", "q", "basis", "cap", "eta0", "beta", "schedule", "truncate_every", "threshold"),
     "cumulative",
 )
+LATER_SETTINGS = {"target_features": None}  # that files of before do not have
 OF_WEIGHTING = ("importance", "endowment", "endowment_by")
 # What may be given to go on with a run, and with a finished model; all else is in the file.
 WITH_RUN = ("data", "model_path", "resume", "slim", "json", "quiet")
@@ -182,7 +183,7 @@ def _checked_run(saved: Model, resume: str) -> dict[str, Any] | None:
     if saved.run is None:
         return None
     try:
-        about = {**saved.run, "place": Place(**saved.run["place"])}
+        about = {**LATER_SETTINGS, **saved.run, "place": Place(**saved.run["place"])}
         for name, value in (*about["place"]._asdict().items(), ("passes", about["passes"])):
             check_whole(name, value, 0, NEVER)
         for name in ("save_every", "target_features"):
