@@ -20,7 +20,10 @@ class Method(NamedTuple):
     package: str = "rarefy"  # that it needs
 
 
-RULES = "a third of the points each of frda with q = 2, of ftrl with eta0 = 1, and of ftrl with two"
+RULES = (
+    "a third of the points each of frda with q = 2, of ftrl with eta0 = 1, and of adagrad-rda with "
+    "eta0 = 0.03 / size of the values"
+)
 ALL_L1 = "one value of l1 a point"
 PENALTIES = "one penalty a point"
 

@@ -16,8 +16,8 @@ FRDA_2: dict[str, Any] = {"rule": "frda", "q": 2.0}
 FTRL: dict[str, Any] = {"rule": "ftrl"}
 DECADES = {inf: (-3.9, -1.7), 2.0: (-4.2, -2.7), None: (-0.5, 3.0)}  # by q
 FTRL_REFITTED: dict[str, Any] = {"rule": "ftrl", "eta0": 1.0}
-OF_SMALL_MODELS, OF_LARGE_MODELS = (0.3, 3.0), (-0.5, 1.5)  # decades of ftrl's l1
-STEPS = [0.1, 1.0]  # of ftrl's large models, which are better without a refit
+LARGE, STEP_OF_LARGE = "adagrad-rda", 0.03  # for values of size one
+OF_SMALL_MODELS, OF_LARGE_MODELS = (0.3, 3.0), (-5.0, -3.2)  # decades of their l1
 
 
 def swept(task: Task, plan: Plan, l1: Any, refit: bool, **rule: Any) -> Outcome:
@@ -40,12 +40,13 @@ def one_rule(task: Task, plan: Plan, rule: dict[str, Any], refit: bool) -> Outco
 
 
 def all_rules(task: Task, plan: Plan, refit: bool) -> Outcome:
-    """frda and ftrl for small models, refitted if that is asked for, and ftrl for large ones."""
+    """frda and ftrl for small models, refitted if that is asked for, and AdaGrad for large ones."""
     third = plan.n_points // 3
     few = np.logspace(*OF_SMALL_MODELS, third)
-    many = np.logspace(*OF_LARGE_MODELS, third // len(STEPS))
+    many = np.logspace(*OF_LARGE_MODELS, third)
+    size = float(np.sqrt(np.mean(task.X.data**2)))
     return (
         swept(task, plan, np.logspace(*DECADES[2.0], third), refit, **FRDA_2)
         + swept(task, plan, few, refit, **FTRL_REFITTED)
-        + swept(task, plan, many, refit=False, eta0=STEPS, **FTRL)
+        + swept(task, plan, size * many, False, rule=LARGE, eta0=STEP_OF_LARGE / size)
     )
