@@ -13,12 +13,10 @@ from rarefy import ConfigError, DivergenceError, InputError
 from rarefy import SparseOnlineClassifier as Classifier
 from rarefy import SparseOnlineRegressor as Regressor
 from rarefy.rules import Frda
-from rarefy.sweeping.contest import compacted
 from rarefy.sweeping.folds import fold_numbers
 from rarefy.sweeping.grid import grid
 from rarefy.sweeping.result import Extent, Setting, Sweep
 from tests import data
-from tests.test_lanes import rows_of
 
 BINARY = data.problem("binary")
 FOLDS = np.random.default_rng(2).integers(3, size=len(BINARY.y))
@@ -188,7 +186,7 @@ def test_what_diverged_is_not_refitted():
 def test_threads_and_parts_do_not_matter():
     several = {"basis": ["gradient", "feature"], "l1": np.logspace(-4, -1, 9)}
     result = small_sweep(**several)
-    one_block = 25 * 4 * 8 * 8
+    one_block = 25 * 3 * 8 * 8
     for other in (
         small_sweep(**several, n_jobs=1),
         small_sweep(**several, n_jobs=3, memory=one_block),
@@ -226,20 +224,6 @@ def test_an_error_in_the_progress_function_ends_the_sweep():
     with pytest.raises(KeyboardInterrupt):
         small_sweep(progress=interrupt, l1=np.logspace(-4, -1, 40), n_jobs=2)
     assert len(calls) == 1
-
-
-def test_only_columns_that_occur_take_part():
-    rows = rows_of("binary")
-    wide = rows._replace(indices=rows.indices * 1000)
-    compact, columns = compacted(wide, 25_000)
-    n_features = len(columns)
-    assert n_features == len(np.unique(rows.indices))
-    np.testing.assert_array_equal(columns[compact.indices], wide.indices)
-    counts = np.bincount(compact.indices)
-    assert (np.diff(counts) <= 0).all()
-    pairs = set(zip(wide.indices.tolist(), compact.indices.tolist(), strict=True))
-    assert len(pairs) == n_features
-    np.testing.assert_array_equal(compact.values, rows.values)
 
 
 # --- folds ---------------------------------------------------------------------------------------

@@ -3,14 +3,15 @@
 G is the sum of all subgradients, R the sum of all intensities: w = -η_t soft(G, λ R), with R = t
 for the plain rule. T4.13 prints t √t for the factor; √t is meant.
 
-Lazy form: while a coordinate is away, G rests and R grows by r a round.
+Lazy form: while a coordinate is away, G rests and R grows by r a round. So R = t r - ahead, where
+`ahead` changes only when r does: then by the rounds before times the growth.
 """
 
 from typing import NamedTuple
 
 from rarefy.clock import Clock
 from rarefy.intensity import Intensity
-from rarefy.proximal import curvature, soft
+from rarefy.proximal import averaged, soft
 from rarefy.rules.base import State, rule
 
 
@@ -23,33 +24,29 @@ class Rda(NamedTuple):
 
     def weight(self, clock: Clock, state: State) -> float:
         t = clock.t - 1.0
-        return -soft(state[0], self.l1 * t) / curvature(self.l2, 1.0 / clock.eta_before, t)
+        return -averaged(soft(state[0], self.l1 * t), self.l2, clock.eta_before, t)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         return (state[0] + g,)
 
 
-@rule("G", "R", "r", "last")
+@rule("G", "ahead", "r")
 class Frda(NamedTuple):
-    """w = -soft(G, λ R) / (1/η_t + λ₂ t)."""
+    """w = -soft(G, λ R) / (1/η_t + λ₂ t), with R = t r - ahead."""
 
     l1: float = 3e-4
     l2: float | None = None
     intensity: Intensity = Intensity()
 
     def weight(self, clock: Clock, state: State) -> float:
-        gradients, intensities, r, last = state
+        gradients, ahead, r = state
         t = clock.t - 1.0
-        intensities += (t - last) * r
-        return -soft(gradients, self.l1 * intensities) / curvature(
-            self.l2, 1.0 / clock.eta_before, t
-        )
+        return -averaged(soft(gradients, self.l1 * (t * r - ahead)), self.l2, clock.eta_before, t)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-        gradients, intensities, r, last = state
-        intensities += (clock.t - 1.0 - last) * r
-        r = self.intensity.grow(r, g, x, clock.eta)
-        return gradients + g, intensities + r, r, clock.t
+        gradients, ahead, r = state
+        larger = self.intensity.grow(r, g, x, clock.eta)
+        return gradients + g, ahead + (clock.t - 1.0) * (larger - r), larger
 
     def steps_without_gradient(self) -> bool:
         return self.intensity.follows_features()

@@ -26,7 +26,9 @@ from rarefy.sweeping.loops import (
     RIGHT,
     SCORE,
     WEIGHTS,
+    LaneRows,
     Seats,
+    lane_rows,
     loops_for,
 )
 
@@ -116,29 +118,35 @@ class Block:
         """How much memory a block of such lanes takes."""
         return n_features * n_outputs * len(lane.rule.state_fields) * WIDTH * 8
 
-    def learn(self, rows: Rows, folds: Floats, order: NDArray[np.int64], judged: bool) -> None:
+    def learn(
+        self, rows: Rows | LaneRows, folds: Floats, order: NDArray[np.int64], judged: bool
+    ) -> None:
         learn = self._loops.learn if self.n_outputs == 1 else self._loops.learn_classes
         far = self._seats.state.nbytes > CACHE_BYTES
         try:
-            learn(self._seats, rows, folds, order, judged, far, self.n_outputs)
+            learn(self._seats, lane_rows(rows), folds, order, judged, far, self.n_outputs)
         except NumbaError as error:
             name = type(self._seats.rule).__name__
             raise ConfigError(f"the rule {name} cannot be compiled: {error}") from error
 
-    def judge(self, rows: Rows, folds: Floats) -> None:
+    def judge(self, rows: Rows | LaneRows, folds: Floats) -> None:
         judge = self._loops.judge if self.n_outputs == 1 else self._loops.judge_classes
-        judge(self._seats, rows, folds, self.n_outputs)
+        judge(self._seats, lane_rows(rows), folds, self.n_outputs)
 
-    def scores(self, rows: Rows) -> Floats:
+    def scores(self, rows: Rows | LaneRows) -> Floats:
         """(row, output, lane)."""
         out = np.empty((len(rows.indptr) - 1, self.n_outputs, WIDTH))
-        self._loops.scores(self._seats, rows, out)
+        self._loops.scores(self._seats, lane_rows(rows), out)
         return out[:, :, : len(self.lanes)]
 
-    def tallies(self) -> Floats:
-        """What was tallied so far, (tally, lane), and what is kept now; last, who diverged."""
+    def tallies(self, sizes: Floats | None = None) -> Floats:
+        """What was tallied so far, (tally, lane), and what is kept now; last, who diverged.
+
+        `sizes` says how many a feature counts for; without it, one.
+        """
         self._seats.tallies[[WEIGHTS, FEATURES]] = 0.0
-        self._loops.count_kept(self._seats, self.n_features, self.n_outputs)
+        sizes = np.ones(self.n_features) if sizes is None else sizes
+        self._loops.count_kept(self._seats, sizes, self.n_outputs)
         diverged = 1.0 - self._seats.work[ALIVE]
         return np.vstack([self._seats.tallies, diverged])[:, : len(self.lanes)]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from rarefy.engine import Floats, Rows
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators import SparseOnlineRegressor
-from rarefy.rows import read_only
 from rarefy.sweeping.block import NO_FOLD, Block, Lane
+from rarefy.sweeping.columns import features_of
 from rarefy.sweeping.lanes import Lanes, Tallies, blocks_of
 from rarefy.sweeping.refitting import Refitting
 from rarefy.weighting import PLAIN
@@ -70,8 +70,8 @@ class Contest:
         self, models: Sequence[Any], rows: Rows, folds: NDArray[np.int64] | None, n_columns: int
     ) -> None:
         self._models = models
-        self._rows, columns = compacted(rows, n_columns)
-        self._n_features = len(columns)
+        self._rows, columns, self._feature_numbers, self._sizes = features_of(rows, n_columns)
+        self._n_features = len(self._sizes)
         self._n_columns = n_columns
         self._folds = None if folds is None else folds.astype(np.float64)
         self._n_folds = 1 if folds is None else int(folds.max()) + 1
@@ -145,18 +145,18 @@ class Contest:
             return self._refitted(numbers, lanes, self._refitting, progress)
         if self._folds is not None:
             lanes.judge(self._rows, self._folds)
-        return lanes.tallies()
+        return lanes.tallies(self._sizes)
 
     def _refitted(
         self, numbers: Sequence[int], lanes: Lanes, refitting: Refitting, progress: "_Progress"
     ) -> Tallies:
         """The same once they are refitted; a refit counts as much as all passes."""
-        before = lanes.tallies()
+        before = lanes.tallies(self._sizes)
         tallies = np.array(before)
         for place, number in enumerate(numbers):
             if not before.diverged[place]:
-                found = refitting.tallies(self._lanes[number], lanes.weights(place))
-                tallies[:, place] = found
+                weights = lanes.weights(place)[:, self._feature_numbers]
+                tallies[:, place] = refitting.tallies(self._lanes[number], weights)
             progress.add(self._model_of(number).passes)
         return Tallies(*tallies)
 
@@ -220,17 +220,3 @@ class _Progress:
             except BaseException as error:
                 self._end = error
                 raise
-
-
-def compacted(rows: Rows, n_columns: int) -> tuple[Rows, NDArray[np.int64]]:
-    """The rows with only the columns that occur, those that occur often first; and which those are.
-
-    What is needed often then lies side by side in memory. The order within the rows, in which
-    scores are summed, stays as it is.
-    """
-    counts = np.bincount(rows.indices, minlength=n_columns)
-    order = np.argsort(-counts, kind="stable")
-    places = np.empty(n_columns, dtype=np.int32)
-    places[order] = np.arange(n_columns, dtype=np.int32)
-    indices = read_only(places[rows.indices])
-    return rows._replace(indices=indices), order[: np.count_nonzero(counts)]

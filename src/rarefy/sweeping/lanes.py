@@ -11,6 +11,7 @@ from rarefy.engine import Floats, Rows
 from rarefy.rows import read_only
 from rarefy.sweeping.block import NO_FOLD, Block, Lane
 from rarefy.sweeping.lane_jit import WIDTH
+from rarefy.sweeping.loops import LaneRows
 
 
 class Tallies(NamedTuple):
@@ -72,7 +73,7 @@ class Lanes:
 
     def learn(
         self,
-        rows: Rows,
+        rows: Rows | LaneRows,
         folds: Floats | None = None,
         order: NDArray[np.int64] | None = None,
         *,
@@ -102,7 +103,7 @@ class Lanes:
         for block in self._blocks:
             block.move(old, new, n_features)
 
-    def judge(self, rows: Rows, folds: Floats | None = None) -> None:
+    def judge(self, rows: Rows | LaneRows, folds: Floats | None = None) -> None:
         """Tally every lane's predictions of the rows of its own fold; of all rows without folds."""
         folds = _checked(folds, rows)
         self._on_all(lambda block: block.judge(rows, folds))
@@ -115,18 +116,21 @@ class Lanes:
             with ThreadPoolExecutor(self._n_threads) as threads:
                 list(threads.map(work, self._blocks))
 
-    def scores(self, rows: Rows) -> Floats:
+    def scores(self, rows: Rows | LaneRows) -> Floats:
         """(lane, row, output)."""
         out = np.empty((len(self._seats), len(rows.indptr) - 1, self.n_outputs))
         for numbers, block in zip(self._numbers, self._blocks, strict=True):
             out[numbers] = np.moveaxis(block.scores(rows), 2, 0)
         return out
 
-    def tallies(self) -> Tallies:
-        """What was tallied so far, and what is kept now, by lane."""
+    def tallies(self, sizes: Floats | None = None) -> Tallies:
+        """What was tallied so far, and what is kept now, by lane.
+
+        `sizes` says how many columns each feature stands for; without it, one.
+        """
         tallies = np.empty((len(Tallies._fields), len(self._seats)))
         for numbers, block in zip(self._numbers, self._blocks, strict=True):
-            tallies[:, numbers] = block.tallies()
+            tallies[:, numbers] = block.tallies(sizes)
         return Tallies(*tallies)
 
     def weights(self, lane: int) -> Floats:
@@ -140,7 +144,7 @@ class Lanes:
         return block.intercepts(seat)
 
 
-def _checked(folds: Floats | None, rows: Rows) -> Floats:
+def _checked(folds: Floats | None, rows: Rows | LaneRows) -> Floats:
     if folds is None:
         folds = np.full(len(rows.y), NO_FOLD)
     return read_only(np.asarray(folds, dtype=np.float64))

@@ -8,6 +8,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rarefy.clock import next_round
 from rarefy.engine import LARGEST_SCORE, Floats, Rows, all_ours
@@ -33,6 +34,22 @@ PER_OUTPUT = 3
 # Rows of the tallies: weighted sums over the rows that a lane was judged by, and what it keeps.
 N_TALLIES = 6
 LOSS, EXAMPLES, RIGHT, SQUARED_ERROR, WEIGHTS, FEATURES = range(N_TALLIES)
+
+
+class LaneRows(NamedTuple):
+    """Rows whose features may stand for several columns that always have the same weight."""
+
+    indptr: NDArray[np.int64]
+    indices: Any
+    values: Floats
+    y: Floats
+    importance: Floats
+    shares: Floats  # what goes into the score: the sum of the values in those columns
+
+
+def lane_rows(rows: Rows | LaneRows) -> LaneRows:
+    """The rows as they are, every feature a column, if nothing else was made of them."""
+    return rows if isinstance(rows, LaneRows) else LaneRows(*rows, rows.values)
 
 
 class Seats(NamedTuple):
@@ -189,11 +206,11 @@ def _take_slopes(
 
 
 @inlined_in_place
-def _count_weight(lane: int, seats: Seats, slot: int) -> None:
+def _count_weight(lane: int, seats: Seats, slot: int, size: float) -> None:
     rule = parameters_of(seats.rule, seats.rules, lane)
     clock = clock_of(seats.clock, seats.clocks, lane)
     weight = rule.weight(clock, load(seats.rule, seats.state, slot, lane))
-    kept = 1.0 if weight != 0.0 else 0.0
+    kept = size if weight != 0.0 else 0.0
     put(seats.tallies, WEIGHTS, lane, get(seats.tallies, WEIGHTS, lane) + kept)
     put(seats.work, FOUND, lane, max(get(seats.work, FOUND, lane), kept))
 
@@ -214,7 +231,7 @@ def _any(work: Floats, row: int) -> bool:
 
 
 @inlined_in_place
-def _score_row(seats: Seats, rows: Rows, row: int, n_outputs: int, following: int) -> None:
+def _score_row(seats: Seats, rows: LaneRows, row: int, n_outputs: int, following: int) -> None:
     """Every lane's scores of a row.
 
     Meanwhile the state of the following row, if there is one, is asked for, entry by entry: asked
@@ -235,14 +252,14 @@ def _score_row(seats: Seats, rows: Rows, row: int, n_outputs: int, following: in
             ahead += 1
         first = np.intp(rows.indices[j]) * n_outputs
         for output in range(n_outputs):
-            each_lane(_add_to_score, (seats, output, first + output, rows.values[j]))
+            each_lane(_add_to_score, (seats, output, first + output, rows.shares[j]))
     while ahead < end_ahead:
         prefetch(seats.rule, seats.state, np.intp(rows.indices[ahead]) * n_outputs)
         ahead += 1
 
 
 @inlined_in_place
-def _step_row(seats: Seats, rows: Rows, row: int, output: int, n_outputs: int) -> None:
+def _step_row(seats: Seats, rows: LaneRows, row: int, output: int, n_outputs: int) -> None:
     """Every lane's step, for one output."""
     each_lane(_choose_steps, (seats, output))
     if not _any(seats.work, STEPS + PER_OUTPUT * output):
@@ -255,7 +272,7 @@ def _step_row(seats: Seats, rows: Rows, row: int, output: int, n_outputs: int) -
 
 
 def _learn(
-    seats: Seats, rows: Rows, folds: Floats, order: Any, judged: bool, far: bool, n_outputs: int
+    seats: Seats, rows: LaneRows, folds: Floats, order: Any, judged: bool, far: bool, n_outputs: int
 ) -> None:
     """Each lane learns the rows whose fold is not its own, in the given order.
 
@@ -280,7 +297,7 @@ def _learn(
 
 
 def _learn_classes(
-    seats: Seats, rows: Rows, folds: Floats, order: Any, judged: bool, far: bool, n_outputs: int
+    seats: Seats, rows: LaneRows, folds: Floats, order: Any, judged: bool, far: bool, n_outputs: int
 ) -> None:
     """The same with one score, and one weight per feature, for every class."""
     scores, slopes = np.empty(n_outputs), np.empty(n_outputs)
@@ -303,7 +320,7 @@ def _learn_classes(
         each_lane(_tick, (seats,))
 
 
-def _judge(seats: Seats, rows: Rows, folds: Floats, n_outputs: int) -> None:
+def _judge(seats: Seats, rows: LaneRows, folds: Floats, n_outputs: int) -> None:
     """Tally each lane's predictions of the rows of its own fold, and of those of no fold."""
     for row in range(len(rows.y)):
         if rows.importance[row] == 0.0:
@@ -314,7 +331,7 @@ def _judge(seats: Seats, rows: Rows, folds: Floats, n_outputs: int) -> None:
             each_lane(_tally, (seats, rows.y[row], rows.importance[row]))
 
 
-def _judge_classes(seats: Seats, rows: Rows, folds: Floats, n_outputs: int) -> None:
+def _judge_classes(seats: Seats, rows: LaneRows, folds: Floats, n_outputs: int) -> None:
     """The same with one score for every class."""
     scores = np.empty(n_outputs)
     for row in range(len(rows.y)):
@@ -327,7 +344,7 @@ def _judge_classes(seats: Seats, rows: Rows, folds: Floats, n_outputs: int) -> N
             each_lane(_tally_classes, (seats, label, rows.importance[row], scores))
 
 
-def _scores(seats: Seats, rows: Rows, out: Floats) -> None:
+def _scores(seats: Seats, rows: LaneRows, out: Floats) -> None:
     """Write every row's scores, (row, output, lane)."""
     n_rows, n_outputs, _ = out.shape
     for row in range(n_rows):
@@ -337,11 +354,15 @@ def _scores(seats: Seats, rows: Rows, out: Floats) -> None:
                 out[row, output, lane] = seats.work[SCORE + PER_OUTPUT * output, lane]
 
 
-def _count_kept(seats: Seats, n_features: int, n_outputs: int) -> None:
-    """Tally the weights that are not zero, and the features that have one."""
-    for feature in range(n_features):
+def _count_kept(seats: Seats, sizes: Floats, n_outputs: int) -> None:
+    """Tally the weights that are not zero, and the features that have one.
+
+    `sizes` says how many each feature counts for.
+    """
+    for feature in range(len(sizes)):
         for output in range(n_outputs):
-            each_lane(_count_weight, (seats, feature * n_outputs + output))
+            slot = feature * n_outputs + output
+            each_lane(_count_weight, (seats, slot, sizes[feature]))
         each_lane(_count_feature, (seats,))
 
 
