@@ -494,8 +494,30 @@ class Ftrl(Rule):
         self.w = divide_or_zero(-soft(self.z, self.l1), quadratic)
 
 
+class ScaleFree(Rule):
+    """docs/rules.md: r = √(Σ g²); M = max |x| of rounds with g ≠ 0; G ← G + g;
+
+    w ← −soft(G, λr) / (rM/c + λ₂t).
+    """
+
+    def __init__(self, shape, penalty, c):
+        super().__init__(shape, penalty)
+        self.c = c
+        self.squares = np.zeros(shape)
+        self.largest = np.zeros(shape)
+        self.G = np.zeros(shape)
+
+    def update(self, now: Round) -> None:
+        self.squares = self.squares + now.g**2
+        self.largest = np.maximum(self.largest, np.where(now.g != 0, np.abs(now.x), 0.0))
+        self.G = self.G + now.g
+        r = np.sqrt(self.squares)
+        quadratic = r * self.largest / self.c + self.l2 * now.t
+        self.w = divide_or_zero(-soft(self.G, self.l1 * r), quadratic)
+
+
 FEATURE_AWARE = {"fr-comid": "fobos", "frda": "rda", "ftpfrl": "ftprl"}
-ADAPTIVE = ("adagrad-fobos", "adagrad-rda", "ftrl")
+ADAPTIVE = ("adagrad-fobos", "adagrad-rda", "ftrl", "scale-free")
 RULES = (
     "ogd",
     "fobos",
@@ -509,6 +531,7 @@ RULES = (
     "adagrad-fobos",
     "adagrad-rda",
     "ftrl",
+    "scale-free",
 )
 
 
@@ -544,6 +567,7 @@ def make_rule(
         "adagrad-fobos": lambda: AdagradFobos(shape, penalty, eta0, beta),
         "adagrad-rda": lambda: AdagradRda(shape, penalty, eta0, beta),
         "ftrl": lambda: Ftrl(shape, penalty, eta0, beta),
+        "scale-free": lambda: ScaleFree(shape, penalty, eta0),
     }
     return makers[family]()
 

@@ -511,7 +511,8 @@ def test_parameters_of_one_estimator_out_of_range(known, name, value, accepted):
 # --- combinations without meaning -----------------------------------------------------------
 
 
-OWN_STEPS = ("adagrad-fobos", "adagrad-rda", "ftrl")
+HAVING_BETA = ("adagrad-fobos", "adagrad-rda", "ftrl")
+OWN_STEPS = (*HAVING_BETA, "scale-free")
 FEATURE_AWARE = ("fr-comid", "sgft", "hf-fobos", "frda", "stda", "ftpfrl")
 RULE_NAMES = (*RULES, "sgft", "hf-fobos", "stda")
 TRUNCATING = ("truncated-gradient", "rounding")
@@ -522,7 +523,7 @@ HAVING = {
     "q": (2, FEATURE_AWARE),
     "basis": ("update", FEATURE_AWARE),
     "cap": (10.0, FEATURE_AWARE),
-    "beta": (1.0, OWN_STEPS),
+    "beta": (1.0, HAVING_BETA),
     "schedule": ("constant", tuple(name for name in RULE_NAMES if name not in OWN_STEPS)),
     "truncate_every": (5, TRUNCATING),
     "threshold": (0.1, TRUNCATING),

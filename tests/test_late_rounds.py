@@ -40,6 +40,8 @@ CASES = {
     "adagrad-fobos": {"l1": 2e-2},
     "adagrad-rda": {"l1": 0.7 * PER_ROUND},
     "ftrl": {"l1": 1.5},
+    "scale-free": {"l1": 1.5},
+    "scale-free, l2": {"l1": 1.5, "l2": 0.1},
 }
 PLAIN_SUMS = ("rda", "ftprl")  # R = t from the first round on, whether or not it occurred
 

@@ -140,6 +140,15 @@ def test_adagrad_rda():
     assert weights_after(2, "adagrad-rda", l1=0.2, l2=3.0) == close([1.6 / 26, -0.6 / 16])
 
 
+def test_scale_free():
+    # r = (2, 0), (2, 1), (√5, √2); G = (-2, 0), (-2, 1), (-3, 0); the largest |x| are 2 and 1.
+    assert weights_after(1, "scale-free", l1=0.2) == close([0.1 * 1.6 / 4, 0.0])
+    assert weights_after(2, "scale-free", l1=0.2) == close([0.04, -0.1 * 0.8])
+    expected = 0.1 * (3 - 0.2 * sqrt(5)) / (2 * sqrt(5))
+    assert weights_after(3, "scale-free", l1=0.2) == close([expected, 0.0])
+    assert weights_after(2, "scale-free", l1=0.2, l2=3.0) == close([1.6 / 46, -0.8 / 16])
+
+
 def test_ftrl():
     # w_1 = 1.5 / ((1 + 2)/0.1 + 2); feature 2: z = 1, w = −0.5 / (20 + 2).
     ftrl = {"rule": "ftrl", "l1": 0.5, "l2": 2.0}

@@ -24,6 +24,7 @@ from rarefy.weighting import (
     Weighting,
 )
 
+DEFAULT_RULE, DEFAULT_REGRESSION_RULE = "scale-free", "adagrad-fobos"
 DEFAULT_STEP = 1.0  # the papers' c
 # Losses whose slope grows with the error need shorter steps.
 STEEP_LOSS_STEPS = {"squared": 0.05, "squared_hinge": 0.1, "modified_huber": 0.1}
@@ -58,6 +59,11 @@ WHY_ABSENT = {
     "truncate_every": "it does not truncate from time to time",
     "threshold": "it does not treat weights by their size",
 }
+
+
+def default_rule(loss: str) -> str:
+    """The rule where none is given."""
+    return DEFAULT_REGRESSION_RULE if loss in REGRESSION_LOSSES else DEFAULT_RULE
 
 
 def check_number(name: str, value: Any) -> float:

@@ -126,7 +126,7 @@ rule_options = options(
     click.option(
         "--rule",
         type=click.Choice([*RULES, *ALIASES, AUTO]),
-        help="Default: frda, or adagrad-fobos for regression. With auto it is found.",
+        help="Default: scale-free, or adagrad-fobos for regression. With auto it is found.",
     ),
     click.option("--l1", type=NumberOrAuto(), help="More of it, fewer weights."),
     click.option(

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import click
 
 from rarefy.cli.options import READING
-from rarefy.config import check_whole, make_loss, number_or_none
+from rarefy.config import check_whole, default_rule, make_loss, number_or_none
 from rarefy.errors import InputError
 from rarefy.holdout import HeldOutFiles, HeldOutShare
-from rarefy.losses import LOSSES, REGRESSION_LOSSES
+from rarefy.losses import LOSSES
 from rarefy.model_file import Model, load_model, model_of, save_model, texts
 from rarefy.multiclass import check_multiclass
 from rarefy.readers import Reader, read
@@ -94,7 +94,7 @@ def new_plan(
     if model_path is None:
         raise click.UsageError("-o is missing: say where to write the model.")
     reader = read(*data, **{name: others[name] for name in READING})
-    rule = rule or ("adagrad-fobos" if loss in REGRESSION_LOSSES else "frda")
+    rule = rule or default_rule(loss)
     of_rule = {name: others[name] for name in OF_RULE}
     weights = {name: others[name] for name in OF_WEIGHTING}
     what = {"rule": rule, "loss": loss, **of_rule}

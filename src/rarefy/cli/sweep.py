@@ -30,9 +30,10 @@ from rarefy.cli.sweep_view import MODEL, REPORT, TABLE, choices_as_json, facts_o
 from rarefy.cli.tables import visible
 from rarefy.cli.texts import count, size
 from rarefy.cli.train import carry_out, train
+from rarefy.config import default_rule
 from rarefy.errors import InputError
 from rarefy.intensity import Basis
-from rarefy.losses import LOSSES, REGRESSION_LOSSES
+from rarefy.losses import LOSSES
 from rarefy.model_file import check_place, load_model
 from rarefy.multiclass import MULTICLASS
 from rarefy.readers import Reader
@@ -48,7 +49,7 @@ grid_options = options(
         "--rule",
         type=Several(click.Choice([*RULES, *ALIASES])),
         metavar="RULE,...",
-        help=f"{', '.join([*RULES, *ALIASES])}. Default: frda, or adagrad-fobos for regression.",
+        help=f"{', '.join([*RULES, *ALIASES])}. Default: scale-free; adagrad-fobos for regression.",
     ),
     click.option("--l1", type=NUMBERS, help="More of it, fewer weights."),
     click.option(
@@ -139,7 +140,7 @@ def sweep(folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any) ->
         raise click.UsageError("choose between --json and --quiet.")
     _settle_validation(asked)
     if asked["rule"] is None:
-        asked["rule"] = ["adagrad-fobos" if asked["loss"] in REGRESSION_LOSSES else "frda"]
+        asked["rule"] = [default_rule(asked["loss"])]
     Path(folder).mkdir(parents=True, exist_ok=True)
     for name in (TABLE, MODEL, REPORT):
         check_place(os.path.join(folder, name))

@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from rarefy.checks import check_importance, check_targets, sorted_labels
-from rarefy.config import choose, make_loss, number_or_none
+from rarefy.config import DEFAULT_RULE, choose, make_loss, number_or_none
 from rarefy.errors import InputError
 from rarefy.estimators.base import SparseOnline, has_partial_fit
 from rarefy.learner import Learner
@@ -38,14 +38,15 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
     ----------
     rule, l1, q, eta0 may be "auto": they are then found in the one pass over the data.
 
-    rule : str or rule, default="frda"
+    rule : str or rule, default="scale-free"
         How weights follow from subgradients: ogd, fobos, fr-comid (sgft, hf-fobos), rda, frda
-        (stda), ftprl, ftpfrl, truncated-gradient, rounding, adagrad-fobos, adagrad-rda, ftrl, or a
-        rule of your own (see `rarefy.rule`).
+        (stda), ftprl, ftpfrl, truncated-gradient, rounding, adagrad-fobos, adagrad-rda, ftrl,
+        scale-free, or a rule of your own (see `rarefy.rule`).
     loss : {"logistic", "hinge", "squared_hinge", "modified_huber", "perceptron"}
     l1, l2 : float
-        Strength of the penalties. More l1 means fewer weights. The default of l1 is 3e-4 (1e-4 for
-        AdaGrad, 1 for ftrl, whose l1 acts once and not in every round), that of l2 is 0.
+        Strength of the penalties. More l1 means fewer weights. The default of l1 is 1 for
+        scale-free, where it is in standard deviations, and for ftrl; 1e-4 for AdaGrad, and 3e-4 for
+        the others, where it acts in every round. That of l2 is 0.
     q : float >= 1 or inf, default=inf
         Norm of a feature's past subgradients by which its l1 is scaled (fr-comid, frda, ftpfrl).
     basis : {"gradient", "update", "feature"}, default="gradient"
@@ -53,8 +54,8 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
     cap : float, default=1e6
         Upper bound of that norm.
     eta0 : float
-        Size of the first step; the default is 1 (0.1 for ftrl, AdaGrad and steep losses, a
-        twentieth of that for a constant schedule).
+        Size of the first step; the default is 0.2 for scale-free, 0.1 for ftrl and AdaGrad, and 1
+        for the others (0.1 for steep losses, a twentieth of that for a constant schedule).
     beta : float, default: 1 for ftrl, 0 for AdaGrad
         Added to the root of the summed squares by which these rules divide their steps.
     schedule : {"inv_sqrt", "constant", "inv_t"}, default="inv_sqrt"
@@ -117,7 +118,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
 
     def __init__(
         self,
-        rule: Any = "frda",
+        rule: Any = DEFAULT_RULE,
         loss: str = "logistic",
         *,
         l1: float | str | None = None,

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rarefy.config import check_whole, choose
+from rarefy.config import DEFAULT_RULE, check_whole, choose
 from rarefy.estimators.classifier import check_probabilities
 from rarefy.losses import MARGIN_LOSSES, REGRESSION_LOSSES
 from rarefy.sweeping.grid import values
@@ -102,8 +102,8 @@ class SparseOnlineClassifierCV(ClassifierMixin, CrossValidated):
         The parameters of SparseOnlineClassifier, whose default None stands for. Every combination
         is tried; with several rules, parameters that one does not have are left out there.
     n_l1 : int, default=30
-        How many values of l1 are tried if none is given: from a thousandth of the rule's own
-        default to a hundred times that.
+        How many values of l1 are tried if none is given: for scale-free, from 0.3 to 32; for other
+        rules, from a thousandth of the rule's own default to a hundred times that.
     cv : int, or array of the number of every row's fold, default=10
         Folds are drawn, with the classes in equal shares.
     passes : int, default=20
@@ -147,7 +147,7 @@ class SparseOnlineClassifierCV(ClassifierMixin, CrossValidated):
 
     def __init__(
         self,
-        rule: Any = "frda",
+        rule: Any = DEFAULT_RULE,
         loss: Any = "logistic",
         *,
         n_l1: int = 30,

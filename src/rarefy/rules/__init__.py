@@ -15,6 +15,7 @@ from rarefy.rules.fobos import Fobos, FrComid
 from rarefy.rules.ftrl import Ftrl
 from rarefy.rules.leader import Ftpfrl, Ftprl
 from rarefy.rules.ogd import Ogd
+from rarefy.rules.scale_free import ScaleFree
 from rarefy.rules.truncation import Rounding, TruncatedGradient
 
 RULES: dict[str, Any] = {
@@ -30,6 +31,7 @@ RULES: dict[str, Any] = {
     "adagrad-fobos": AdagradFobos,
     "adagrad-rda": AdagradRda,
     "ftrl": Ftrl,
+    "scale-free": ScaleFree,
 }
 ALIASES = {"sgft": "fr-comid", "hf-fobos": "fr-comid", "stda": "frda"}
 # with the cumulative penalty, and with l2 beside it

@@ -10,12 +10,14 @@ from rarefy.config import UPDATE_BASED, check_whole, choose, has_meaning, resolv
 from rarefy.errors import ConfigError
 from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.losses import LOSSES, REGRESSION_LOSSES
+from rarefy.rules.scale_free import ScaleFree
 from rarefy.tuning.space import AUTO, MAY_BE_AUTO, is_auto
 
 Point = dict[str, Any]
 
 # The default values of l1: from a thousandth of the rule's own default to a hundred times that.
 L1_DECADES = (-3.0, 2.0)
+SCALE_FREE_L1_DECADES = (-0.5, 1.5)  # whatever the data, it is in standard deviations
 OF_THE_LOSS = ("epsilon", "quantile", "multiclass")
 NOT_IN_A_GRID = (
     *("passes", "shuffle", "fit_intercept", "n_features", "max_features", "refit", "refit_l2"),
@@ -96,7 +98,9 @@ def _is_meant(name: str, rule: Any, loss: str, only_rule: bool, only_loss: bool)
 
 
 def _default_l1(rule: Any, n_l1: int) -> dict[str, list[float]]:
-    default = resolve(rule)[1]._field_defaults.get("l1")
+    _, cls = resolve(rule)
+    default = cls._field_defaults.get("l1")
     if default is None or isinstance(rule, tuple):
         return {}
-    return {"l1": (default * np.logspace(*L1_DECADES, n_l1)).tolist()}
+    decades = SCALE_FREE_L1_DECADES if cls is ScaleFree else L1_DECADES
+    return {"l1": (default * np.logspace(*decades, n_l1)).tolist()}

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from rarefy.config import check_flag, check_whole
+from rarefy.config import check_flag, check_whole, default_rule
 from rarefy.errors import ConfigError, InputError
 from rarefy.readers import Reader
 from rarefy.rows import as_rows
@@ -27,7 +27,7 @@ def sweep(
     X: Any,
     y: Any = None,
     *,
-    rule: Any = "frda",
+    rule: Any = None,
     loss: Any = "logistic",
     n_l1: int = 30,
     folds: Any = 10,
@@ -54,10 +54,11 @@ def sweep(
         says, and rows belong to folds as if drawn, whatever their class.
     rule, loss, and the other parameters of the estimators : a value, or a list or array of values
         Those of `SparseOnlineClassifier`, or of `SparseOnlineRegressor` for losses of regression.
-        With several rules or losses, one is left out where it has no meaning.
+        With several rules or losses, one is left out where it has no meaning. The rule is
+        scale-free if none is given, or adagrad-fobos for regression.
     n_l1 : int, default=30
         How many values of l1 are tried if none is given: from a thousandth of the rule's own
-        default to a hundred times that.
+        default to a hundred times that; for scale-free, from 0.3 to 32.
     folds : int, array of the number of every row's fold, or None
         Each point of the grid is learned once without each fold, and judged by that. Folds are
         drawn, with the classes in equal shares. With None it is learned once, and judged by its
@@ -83,7 +84,7 @@ def sweep(
     >>> import numpy as np
     >>> from rarefy import sweep
     >>> X = np.random.default_rng(0).normal(size=(200, 30))
-    >>> result = sweep(X, X[:, 0] > 0.0, l1=[1e-4, 1e-3, 1e-2, 1e-1], folds=5, passes=2)
+    >>> result = sweep(X, X[:, 0] > 0.0, l1=[0.3, 1.0, 3.0, 10.0], folds=5, passes=2)
     >>> len(result.table["l1"])
     4
     >>> result.one_standard_error().measures["weights"] < 30
@@ -102,6 +103,7 @@ def sweep(
         {"passes": passes, "shuffle": shuffle, "random_state": seeds[0],
          "fit_intercept": fit_intercept, "refit": refit, "refit_l2": refit_l2},
     )  # fmt: skip
+    rule = default_rule(values(loss)[0]) if rule is None else rule
     points = grid(rule, loss, n_l1, parameters)
     models = [setting.estimator(point) for point in points]
     for model in models:

@@ -7,22 +7,34 @@ import numpy as np
 
 from rarefy.config import check_whole, has_meaning, make_rule, make_weighting, resolve
 from rarefy.errors import ConfigError
+from rarefy.rules.scale_free import ScaleFree
 from rarefy.weighting import PLAIN, Weighting
 
 Point = dict[str, Any]  # parameters of a rule, by name
 
 AUTO = "auto"
 MAY_BE_AUTO = ("rule", "q", "l1", "eta0")
-RULES_TO_TRY = ("adagrad-fobos", "ftrl", "frda")
+RULES_TO_TRY = ("scale-free", "adagrad-fobos", "ftrl")
 NORMS_TO_TRY = (math.inf, 2.0, 1.0)
 # A model can go on with other numbers where its weights follow from sums that do not contain them.
-TUNABLE = ("fobos", "fr-comid", "rda", "frda", "adagrad-fobos", "adagrad-rda", "ftrl")
+TUNABLE = (
+    *("fobos", "fr-comid", "rda", "frda", "adagrad-fobos", "adagrad-rda", "ftrl", "scale-free"),
+)
 LARGEST_MODEL = 1 << 62
 
-# Where to look first, and how far to go at most, as shares of what is usual.
-FIRST_L1 = np.logspace(-3.0, 2.0, 8)
-FIRST_STEPS = np.logspace(-1.0, 1.5, 8)
-FIRST_L1_BESIDE_STEPS = 0.1
+
+class Outlook(NamedTuple):
+    """Where to look first, as shares of what is usual."""
+
+    l1: Any
+    steps: Any
+    l1_beside_steps: float
+
+
+WIDE = Outlook(np.logspace(-3.0, 2.0, 8), np.logspace(-1.0, 1.5, 8), 0.1)
+# What is usual for it suits most data.
+FOR_SCALE_FREE = Outlook(np.logspace(-0.5, 1.25, 8), np.logspace(-0.6, 0.8, 8), 0.5)
+# How far to go at most, and from a model that is good.
 NEAR = {"l1": (0.25, 0.5, 2.0, 4.0), "eta0": (0.5, 2.0)}
 FARTHEST = {"l1": 1e4, "eta0": 1e3}
 
@@ -49,18 +61,21 @@ class Space(NamedTuple):
         to, unless it follows them by itself; weights are in inverse proportion.
         """
         rule, schedule = self.rule_at(kind)
+        if isinstance(rule, ScaleFree):
+            return {"l1": rule.l1, "eta0": rule.eta0}
         step = rule.eta0 / size if "eta0" in rule._fields else schedule.eta0 / (size * size)
         return {"l1": rule.l1 * (1.0 if "intensity" in rule._fields else size), "eta0": step}
 
     def first_points(self, kind: Point, size: float) -> list[Point]:
         """Where to begin to look."""
         usual = self.usual(kind, size)
+        outlook = FOR_SCALE_FREE if isinstance(self.rule_at(kind)[0], ScaleFree) else WIDE
         if self.free == ("l1",):
-            return [{**kind, "l1": float(usual["l1"] * share)} for share in FIRST_L1]
+            return [{**kind, "l1": float(usual["l1"] * share)} for share in outlook.l1]
         if not self.free:  # there are only kinds to choose from
             return [kind]
-        beside = {"l1": usual["l1"] * FIRST_L1_BESIDE_STEPS} if "l1" in self.free else {}
-        return [{**kind, **beside, "eta0": float(usual["eta0"] * share)} for share in FIRST_STEPS]
+        beside = {"l1": usual["l1"] * outlook.l1_beside_steps} if "l1" in self.free else {}
+        return [{**kind, **beside, "eta0": float(usual["eta0"] * share)} for share in outlook.steps]
 
     def points_around(self, point: Point) -> list[Point]:
         """A point, first, and others near it."""

@@ -1,0 +1,37 @@
+"""Scale-free dual averaging, a rule of rarefy's own: neither units nor λ depend on the data's.
+
+r = √(Σ g²) is the feature-aware intensity with q = 2, and AdaGrad's H, too. Subgradients without
+any tendency would sum to about ±r, so |G|/r is how many standard deviations the sum is from chance.
+λ is in these units, and charged once, as ftrl's: a feature is kept while |G| > λ r. The largest |x|
+of the feature turns steps into its own units: with x in other units, w x stays what it was.
+
+Lazy form: none is needed, all of it rests while the coordinate is away.
+"""
+
+import math
+from typing import NamedTuple
+
+from rarefy.clock import Clock
+from rarefy.proximal import curvature, ratio, soft
+from rarefy.rules.base import State, rule
+
+
+@rule("G", "r", "largest")
+class ScaleFree(NamedTuple):
+    """w = -soft(G, λ r) / (r max|x| / c + λ₂ t)."""
+
+    eta0: float = 0.2
+    l1: float = 1.0
+    l2: float | None = None
+
+    def weight(self, clock: Clock, state: State) -> float:
+        gradients, r, largest = state
+        inverse_step = r * largest / self.eta0
+        return -ratio(soft(gradients, self.l1 * r), curvature(self.l2, inverse_step, clock.t - 1.0))
+
+    def step(self, clock: Clock, state: State, g: float, x: float) -> State:
+        gradients, r, largest = state
+        return gradients + g, math.sqrt(r * r + g * g), max(largest, abs(x))
+
+    def steps_together(self) -> bool:
+        return True
