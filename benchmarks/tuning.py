@@ -10,9 +10,13 @@ from rarefy import SparseOnlineClassifier, sweep
 
 N_FOLDS = 10
 MOST_ROWS = 25_000
-# In shares of what a rule takes for values of size one.
-STEPS = np.logspace(-1.0, 2.0, 7)
-GRID = {"adagrad-fobos": 0.1, "ftrl": 0.1, "frda": 1.0}  # rules, and their usual first step
+STEPS = np.logspace(-1.0, 2.0, 7)  # in shares of what a rule takes for values of size one
+GRID = {
+    "adagrad-fobos": 0.1 * STEPS,
+    "ftrl": 0.1 * STEPS,
+    "frda": STEPS,
+    "scale-free": np.logspace(-1.7, 0.1, 7),
+}
 N_L1 = 12
 
 
@@ -23,12 +27,12 @@ def best_fixed(data: Task) -> tuple[str, float, float]:
             data.X,
             data.y,
             rule=rule,
-            eta0=(step * STEPS).tolist(),
+            eta0=steps.tolist(),
             n_l1=N_L1,
             folds=data.folds,
             passes=1,
         ).best()
-        for rule, step in GRID.items()
+        for rule, steps in GRID.items()
     ]
     best = max(found, key=lambda choice: choice.measures["accuracy"])
     return (

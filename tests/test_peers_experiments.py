@@ -66,7 +66,7 @@ def test_leads_are_differences_by_fold():
 
 def test_our_grid_is_what_estimators_learn(small):
     found = ours.one_rule(small, SMALL, ours.FTRL, refit=True)
-    l1 = np.logspace(*ours.DECADES[None], SMALL.n_points)[3]
+    l1 = np.logspace(*ours.DECADES["ftrl"], SMALL.n_points)[3]
     X, y, X_own, y_own = small.split(1)
     model = SparseOnlineClassifier("ftrl", l1=l1, passes=SMALL.passes, refit=True).fit(X, y)
     assert found.weights[3][1] == model.n_nonzero_

@@ -21,8 +21,8 @@ class Method(NamedTuple):
 
 
 RULES = (
-    "a third of the points each of frda with q = 2, of ftrl with eta0 = 1, and of adagrad-rda with "
-    "eta0 = 0.03 / size of the values"
+    "4/9 of the points of ftrl with eta0 = 1, 2/9 of scale-free with eta0 = 0.5, and 3/9 of it "
+    "with eta0 = 0.1"
 )
 ALL_L1 = "one value of l1 a point"
 PENALTIES = "one penalty a point"
@@ -37,6 +37,16 @@ METHODS = {
     ),
     "rarefy-unrefitted": Method(
         "rarefy, no refit", RULES, partial(ours.all_rules, refit=False), True
+    ),
+    "scale-free": Method(
+        "scale-free", ALL_L1, partial(ours.one_rule, rule=ours.SCALE_FREE, refit=False), True
+    ),
+    "scale-free-refit": Method(
+        "scale-free, refit",
+        ALL_L1,
+        partial(ours.one_rule, rule=ours.SCALE_FREE, refit=True),
+        True,
+        True,
     ),
     "frda": Method("frda", ALL_L1, partial(ours.one_rule, rule=ours.FRDA, refit=False), True),
     "frda-refit": Method(

@@ -12,12 +12,15 @@ from rarefy import sweep
 
 # Rules, and the decades of l1 in which weights go from next to none to most.
 FRDA: dict[str, Any] = {"rule": "frda", "q": inf}
-FRDA_2: dict[str, Any] = {"rule": "frda", "q": 2.0}
+SCALE_FREE: dict[str, Any] = {"rule": "scale-free"}
 FTRL: dict[str, Any] = {"rule": "ftrl"}
-DECADES = {inf: (-3.9, -1.7), 2.0: (-4.2, -2.7), None: (-0.5, 3.0)}  # by q
+DECADES = {"frda": (-3.9, -1.7), "ftrl": (-0.5, 3.0), "scale-free": (-0.3, 1.8)}
 FTRL_REFITTED: dict[str, Any] = {"rule": "ftrl", "eta0": 1.0}
-LARGE, STEP_OF_LARGE = "adagrad-rda", 0.03  # for values of size one
-OF_SMALL_MODELS, OF_LARGE_MODELS = (0.3, 3.0), (-5.0, -3.2)  # decades of their l1
+SMALL: dict[str, Any] = {"rule": "scale-free", "eta0": 0.5}
+LARGE: dict[str, Any] = {"rule": "scale-free", "eta0": 0.1}
+# Decades of their l1, and shares of the tries.
+OF_FTRL, OF_SMALL_MODELS, OF_LARGE_MODELS = (0.3, 3.0), (0.5, 1.3), (-0.5, 0.8)
+SHARES = (4, 2, 3)
 
 
 def swept(task: Task, plan: Plan, l1: Any, refit: bool, **rule: Any) -> Outcome:
@@ -35,18 +38,19 @@ def swept(task: Task, plan: Plan, l1: Any, refit: bool, **rule: Any) -> Outcome:
 
 
 def one_rule(task: Task, plan: Plan, rule: dict[str, Any], refit: bool) -> Outcome:
-    l1 = np.logspace(*DECADES[rule.get("q")], plan.n_points)
+    l1 = np.logspace(*DECADES[rule["rule"]], plan.n_points)
     return swept(task, plan, l1, refit, **rule)
 
 
 def all_rules(task: Task, plan: Plan, refit: bool) -> Outcome:
-    """frda and ftrl for small models, refitted if that is asked for, and AdaGrad for large ones."""
-    third = plan.n_points // 3
-    few = np.logspace(*OF_SMALL_MODELS, third)
-    many = np.logspace(*OF_LARGE_MODELS, third)
-    size = float(np.sqrt(np.mean(task.X.data**2)))
+    """ftrl and scale-free for small models, refitted if that is asked for, the latter for large."""
+    tried = [plan.n_points * share // sum(SHARES) for share in SHARES]
+    l1s = [
+        np.logspace(*decades, n)
+        for decades, n in zip((OF_FTRL, OF_SMALL_MODELS, OF_LARGE_MODELS), tried, strict=True)
+    ]
     return (
-        swept(task, plan, np.logspace(*DECADES[2.0], third), refit, **FRDA_2)
-        + swept(task, plan, few, refit, **FTRL_REFITTED)
-        + swept(task, plan, size * many, False, rule=LARGE, eta0=STEP_OF_LARGE / size)
+        swept(task, plan, l1s[0], refit, **FTRL_REFITTED)
+        + swept(task, plan, l1s[1], refit, **SMALL)
+        + swept(task, plan, l1s[2], False, **LARGE)
     )

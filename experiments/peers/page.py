@@ -25,16 +25,13 @@ data set, was judged by {n_folds}-fold cross-validation over the same folds, and
 joined by straight lines over the logarithm of the number of weights. `make peers` runs all of it
 and writes this page.
 
-**rarefy**, in bold, is a third of the tries each of `frda` with q = 2 and of `ftrl`, both with the
-refit, and of `adagrad-rda` without it, for large models. The first two were found on rcv1, sms and
-dvd-2000, the best of about five mixtures that were tried there. In a first run over all data sets
-the last third was `ftrl`, and VW was ahead at large models of texts by up to 2.5 points;
-`adagrad-rda` took its place after a look at movies and dvd-2000. Its l1 and steps follow the size
-of the values since a version in which they did not, and rcv1 came out badly; its range of l1 was
-settled when the picture of books had been seen. That makes four versions, in which peers were
-clearly ahead 56, 58, 50 and 35 times. The last one is shown, so it looks too good, most of all on
-these five data sets; the peers had one version. The other rows of ours show what the mixture is
-worth, with the same number of tries.
+**rarefy**, in bold, is a mixture: for small models `ftrl` and `scale-free`, both with the refit,
+and for large ones `scale-free` without it. It was settled on dvd-2000, sms, rcv1 and books, by how
+often peers were clearly ahead there: about fifteen mixtures were tried in this form, and four
+before, with `frda` and `adagrad-rda` in place of `scale-free`, over all data sets (in the last of
+them peers were clearly ahead 35 times). So it looks too good, most of all on these four data sets;
+the peers had one version. The other rows of ours show what the mixture is worth, with the same
+number of tries.
 
 """
 

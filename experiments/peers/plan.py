@@ -32,6 +32,8 @@ FULL = Plan(
     methods=(
         OURS,
         "rarefy-unrefitted",
+        "scale-free",
+        "scale-free-refit",
         "frda",
         "frda-refit",
         "ftrl",
@@ -52,7 +54,7 @@ FULL = Plan(
 
 QUICK = FULL._replace(
     datasets=("sms", "rcv1"),
-    methods=(OURS, "frda", "liblinear-6", "sgd-l1", "vw-ftrl"),
+    methods=(OURS, "scale-free", "liblinear-6", "sgd-l1", "vw-ftrl"),
     n_points=6,
     n_folds=3,
     passes=3,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -41,16 +42,17 @@ class Defaults:
             Setting(method, protocol.eta0, step)
             for method in plan.default_methods
             for protocol in plan.default_protocols
-            for step in plan.default_steps
+            for step in plan.default_steps_of(method)
         ]
         self.judged = cache(self._judged)
 
     def _outcomes(self, setting: Setting) -> Iterator[tuple[float, float]]:
-        """Accuracy and zeros, for each data set."""
+        """Accuracy and zeros, for each data set and each way to take its words."""
         plan = self._study.plan
         protocol = next(p for p in plan.default_protocols if p.eta0 == setting.eta0)
-        for dataset in plan.defaults:
-            run = Run(Case(dataset, setting.method, protocol), 0, setting.step)
+        for dataset, values in product(plan.defaults, plan.default_values):
+            case = Case(dataset, setting.method, protocol._replace(values=values))
+            run = Run(case, 0, setting.step)
             found = self._study.laboratory.known[run]
             yield float(np.mean(found.accuracy)), float(np.mean(found.zeros))
 

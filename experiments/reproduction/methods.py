@@ -6,6 +6,7 @@ from typing import Any
 COMID, RDA, FTPRL = "COMID", "RDA", "FTPRL"
 ADAGRAD_COMID, ADAGRAD_RDA = "AdaGrad COMID", "AdaGrad RDA"
 CUMULATIVE_COMID = "COMID, cumulative"
+SCALE_FREE = "scale-free"  # our own, which is only compared with as a default
 ALL_Q = (1.0, 2.0, math.inf)
 ALL_P = (1.0, 2.0, 3.0, math.inf)
 
@@ -51,7 +52,9 @@ METHODS: dict[str, dict[str, Any]] = {
     cumulative_sgft(2.0): {"rule": "sgft", "q": 2.0, "cumulative": True},
     ADAGRAD_COMID: {"rule": "adagrad-fobos"},
     ADAGRAD_RDA: {"rule": "adagrad-rda"},
+    SCALE_FREE: {"rule": "scale-free"},
 }
+OF_THE_PAPERS = tuple(name for name in METHODS if name != SCALE_FREE)
 
 # A plain rule and one that is said to do better, or as well, with the same protocol.
 PAIRS = (

@@ -8,7 +8,9 @@ from experiments.reproduction.methods import (
     ADAGRAD_RDA,
     COMID,
     METHODS,
+    OF_THE_PAPERS,
     RDA,
+    SCALE_FREE,
     fr_comid,
     frda,
     sgft,
@@ -26,7 +28,8 @@ MULTICLASS_METHODS = (COMID, RDA, frda(math.inf), *(sgft(p) for p in (1.0, 2.0, 
 OPEN_METHODS = (COMID, fr_comid(math.inf), sgft(2.0), RDA, frda(2.0), frda(math.inf),
                 ADAGRAD_COMID, ADAGRAD_RDA)  # fmt: skip
 DEFAULT_METHODS = (COMID, fr_comid(2.0), fr_comid(math.inf), RDA, frda(2.0), frda(math.inf),
-                   ADAGRAD_COMID, ADAGRAD_RDA)  # fmt: skip
+                   ADAGRAD_COMID, ADAGRAD_RDA, SCALE_FREE)  # fmt: skip
+SCALE_FREE_STEPS = tuple(range(-2, 5))
 HALF_DECADE = STEPS_PER_DECADE // 2
 UPDATE_SHIFT = 2 * STEPS_PER_DECADE
 
@@ -48,6 +51,7 @@ class Plan(NamedTuple):
     names_dataset: str  # whose features are looked at by name
     eager_rows: int  # for the comparison with the eager form
     defaults: tuple[str, ...]  # data sets by which default parameters are judged
+    default_values: tuple[str, ...]  # as what their words are taken
     default_protocols: tuple[Protocol, ...]
     default_methods: tuple[str, ...]
     default_steps: tuple[int, ...]
@@ -58,6 +62,9 @@ class Plan(NamedTuple):
     @property
     def datasets(self) -> tuple[str, ...]:
         return self.binary + self.multiclass
+
+    def default_steps_of(self, method: str) -> tuple[int, ...]:
+        return SCALE_FREE_STEPS if method == SCALE_FREE else self.default_steps
 
     def scan_steps(self, method: str) -> range:
         """Norms of updates, which shrink with the steps, need a larger l1."""
@@ -71,9 +78,9 @@ FULL = Plan(
     protocol=PAPERS,
     binary=SENTIMENT + BINARY_NEWS,
     multiclass=MULTICLASS,
-    methods=tuple(METHODS),
+    methods=OF_THE_PAPERS,
     multiclass_methods=MULTICLASS_METHODS,
-    shuffles={"books-2000": 2, "books-6000": 2, "dvd-2000": 2, "dvd-6000": 2,
+    shuffles={"books-2000": 3, "books-6000": 3, "dvd-2000": 3, "dvd-6000": 3,
               "ob-2": 5, "sb-2": 5, "ob-8": 2, "sb-8": 2, "reut20": 2},
     first_scan_step=-6 * STEPS_PER_DECADE,
     last_scan_step=-STEPS_PER_DECADE,
@@ -94,9 +101,10 @@ FULL = Plan(
     names_dataset="books-6000",
     eager_rows=1_000,
     defaults=("books-2000", "books-6000", "dvd-2000", "dvd-6000", "ob-2", "sb-2", "ob-8", "sb-8"),
+    default_values=("counts", "unit"),
     default_protocols=tuple(
         Protocol(folds=5, passes=1, loss="logistic", eta0=eta0, intercept=True)
-        for eta0 in (0.03, 0.1, 0.3, 1.0, 3.0)
+        for eta0 in (0.03, 0.1, 0.2, 0.3, 1.0, 3.0)
     ),
     default_methods=DEFAULT_METHODS,
     default_steps=tuple(range(-5 * STEPS_PER_DECADE, -STEPS_PER_DECADE - 1, HALF_DECADE)),
@@ -121,11 +129,12 @@ QUICK = FULL._replace(
     names_dataset="books-2000",
     eager_rows=100,
     defaults=("books-2000", "ob-2"),
+    default_values=("counts",),
     default_protocols=(
         Protocol(folds=3, passes=1, eta0=1.0),
         Protocol(folds=3, passes=1, eta0=0.1),
     ),
-    default_methods=(RDA, frda(math.inf)),
+    default_methods=(RDA, frda(math.inf), SCALE_FREE),
     default_steps=(-12, -8),
     uci=("housing", "wdbc"),
     uci_shuffles=1,

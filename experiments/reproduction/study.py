@@ -1,6 +1,7 @@
 """Paths of l1: which points are learned, which is chosen, and how two choices compare."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -97,11 +98,10 @@ class Study:
 
     def default_runs(self) -> Iterator[Run]:
         plan = self.plan
-        for dataset in plan.defaults:
-            for method in plan.default_methods:
-                for protocol in plan.default_protocols:
-                    case = Case(dataset, method, protocol)
-                    yield from (Run(case, 0, step) for step in plan.default_steps)
+        for dataset, method in product(plan.defaults, plan.default_methods):
+            for protocol, values in product(plan.default_protocols, plan.default_values):
+                case = Case(dataset, method, protocol._replace(values=values))
+                yield from (Run(case, 0, step) for step in plan.default_steps_of(method))
 
     def scan_runs(self, cases: Iterable[Case]) -> list[Run]:
         """A rough search over all l1, with few folds."""

@@ -83,7 +83,13 @@ class Block:
     """Lanes of one kind."""
 
     def __init__(
-        self, lanes: Sequence[Lane], *, n_features: int, n_outputs: int, fit_intercept: bool
+        self,
+        lanes: Sequence[Lane],
+        *,
+        n_features: int,
+        n_outputs: int,
+        fit_intercept: bool,
+        n_sharper: int = 0,
     ) -> None:
         self.lanes = list(lanes)
         self.n_features = n_features
@@ -110,6 +116,7 @@ class Block:
             aligned_zeros(n_outputs if fit_intercept else 0, n_intercept_fields, WIDTH),
             work,
             np.zeros((N_TALLIES, WIDTH)),
+            np.zeros((n_sharper, WIDTH)),
         )
         self._loops = loops_for(rules[0], lanes[0].loss)
 
@@ -161,6 +168,11 @@ class Block:
         progress: Floats = self._seats.tallies[[LOSS, EXAMPLES, RIGHT], : len(self.lanes)]
         return progress
 
+    def losses(self) -> Floats:
+        """Weighted sums of losses, with scores as they are and times 2, 4, ..., (times, lane)."""
+        seats = self._seats
+        return np.vstack([seats.tallies[LOSS], seats.sharper])[:, : len(self.lanes)]
+
     def n_features_kept(self) -> Floats:
         """How many features have a weight that is not zero, by lane."""
         features: Floats = self.tallies()[FEATURES]
@@ -206,7 +218,7 @@ class Block:
         """
         seats = self._seats
         self._loops.copy_lane(seats.state, features, self.n_outputs, source, target)
-        for lanes in (seats.intercepts, seats.work, seats.tallies):
+        for lanes in (seats.intercepts, seats.work, seats.tallies, seats.sharper):
             lanes[..., target] = lanes[..., source]
         self.lanes[target] = self.lanes[source]._replace(rule=rule, schedule=schedule)
         clock = next_round(rule, self._clock_before(source, schedule))

@@ -70,6 +70,7 @@ class Seats(NamedTuple):
     intercepts: Floats  # (output, field, lane), or nothing
     work: Floats
     tallies: Floats
+    sharper: Floats  # losses with scores times 2, 4, ... where these are wanted
 
 
 @inlined_in_place
@@ -172,6 +173,9 @@ def _tally(lane: int, seats: Seats, y: float, importance: float) -> None:
     seats.tallies[EXAMPLES, lane] += importance
     seats.tallies[RIGHT, lane] += importance * ((score > 0.0) == (y > 0.0))
     seats.tallies[SQUARED_ERROR, lane] += importance * (score - y) * (score - y)
+    for level in range(len(seats.sharper)):
+        score *= 2.0
+        seats.sharper[level, lane] += importance * loss.value(score, y)
 
 
 @inlined
@@ -184,6 +188,10 @@ def _tally_classes(lane: int, seats: Seats, label: int, importance: float, score
     seats.tallies[LOSS, lane] += importance * loss.value(scores, label)
     seats.tallies[EXAMPLES, lane] += importance
     seats.tallies[RIGHT, lane] += importance * (scores.argmax() == label)
+    for level in range(len(seats.sharper)):
+        for output in range(len(scores)):
+            scores[output] *= 2.0
+        seats.sharper[level, lane] += importance * loss.value(scores, label)
 
 
 @inlined_in_place

@@ -14,8 +14,8 @@ from rarefy.tuning.race import Race
 from rarefy.tuning.space import Point, Space
 
 FIRST_STOCK = 128  # examples after which models are compared for the first time
-STRETCH = 1.25  # the next time, there are so many times as many
-FIRST_RACE = 2048  # examples after which one model goes on alone
+STRETCH = 1.5  # the next time, there are so many times as many
+FIRST_RACE = 1024  # examples after which one model goes on alone
 ALONE = 6  # until there are so many times as many; then others join it
 RACE = 1.3  # until there are so many times as many
 LATER_STRETCH = 1.1

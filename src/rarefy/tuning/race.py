@@ -1,7 +1,9 @@
 """Models of one kind that learn side by side: the poor ones make room for others near the best.
 
 They are compared by the losses of their predictions for examples that were new to them, those of
-late counting more. A newcomer takes over what its model of origin has learned, and how it fared.
+late counting more. Among classifiers, some that are right more often have smaller scores and so a
+larger loss; hence scores are taken times 1, 2 or 4, whichever suits the model. A newcomer takes
+over what its model of origin has learned, and how it fared.
 """
 
 import math
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 
 from rarefy.engine import Floats, Rows
 from rarefy.learner import Learner
+from rarefy.losses import REGRESSION_LOSSES
 from rarefy.rows import read_only
 from rarefy.sweeping.block import NO_FOLD, Block, Lane
 from rarefy.tuning.space import FARTHEST, Point, Space
@@ -21,6 +24,7 @@ APPRENTICESHIP = 2  # stretches until what a newcomer does is its own
 INDIFFERENCE = 0.5  # standard errors by which a smaller model may be worse
 EXCESS = 0.05  # what e times the features that a model may have cost, as a loss
 EMPTINESS = 1e3  # what it costs to have none
+N_SHARPER = 2  # how often scores are doubled
 STRIDE = 4.0  # how far to go beyond the outermost models, as a ratio
 CLOSEST = 1.2  # models with a smaller ratio of parameters are not told apart
 
@@ -34,10 +38,14 @@ class Race:
         self._space = space
         self.usual = usual
         self.points = points
-        self.block = Block([Lane(*space.rule_at(point), loss) for point in points], **shape)
-        self._losses = np.empty((0, len(self.points)))  # mean of each stretch, by model
+        n_sharper = 0 if type(loss) in REGRESSION_LOSSES.values() else N_SHARPER
+        self.block = Block(
+            [Lane(*space.rule_at(point), loss) for point in points], n_sharper=n_sharper, **shape
+        )
+        # The mean of each stretch, (stretch, doublings, model).
+        self._losses = np.empty((0, n_sharper + 1, len(self.points)))
         self._counts = np.empty(0)  # what each stretch counts
-        self._before = self.block.progress()
+        self._before, self._losses_before = self.block.progress(), self.block.losses()
         self._n_features = np.ones(len(points))  # counted when stock is taken, if it matters
         self._has_occurred = np.zeros(self.block.n_features, np.bool_)
         self._own_stretches = np.full(len(self.points), APPRENTICESHIP)
@@ -74,12 +82,13 @@ class Race:
 
     def take_stock(self) -> None:
         """Add the stretch of examples that ends here to the history."""
-        losses, examples, _ = self.stretch()
-        self._before = self.block.progress()
+        _, examples, _ = self.stretch()
+        losses = self.block.losses() - self._losses_before
+        self._before, self._losses_before = self.block.progress(), self.block.losses()
         weight = examples.max()
         if weight > 0.0:
             means = np.where(self.block.alive, losses / weight, np.inf)
-            self._losses = np.vstack([self._losses, means])
+            self._losses = np.concatenate([self._losses, means[np.newaxis]])
             self._counts = np.append(self._counts * MEMORY, weight)
             self._own_stretches += 1
         if self._space.max_features is not None:
@@ -94,13 +103,19 @@ class Race:
         """The mean loss of each model; more, where it has too many features."""
         if len(self._counts) == 0:
             return np.where(self.block.alive, 0.0, np.inf)
-        losses = np.where(self.block.alive, self._losses, np.inf)
-        means: Floats = self._counts @ losses / self._counts.sum()
+        means: Floats = self._counts @ self._history() / self._counts.sum()
+        means = np.where(self.block.alive, means, np.inf)
         if self._space.max_features is not None:
             excess = self._n_features / self._space.max_features
             means += EXCESS * np.log(np.maximum(excess, 1.0))
             means[self._n_features == 0.0] += EMPTINESS
         return means
+
+    def _history(self) -> Floats:
+        """The mean loss of each stretch, (stretch, model), with scores as it suits the model."""
+        doublings = np.tensordot(self._counts, self._losses, 1).argmin(axis=0)
+        history: Floats = self._losses[:, doublings, np.arange(len(self.points))]
+        return history
 
     def choice(self) -> int:
         """The model to predict with.
@@ -126,7 +141,8 @@ class Race:
         """Standard errors of how much worse than the best one each model is."""
         if len(self._counts) < 2:
             return np.zeros(len(self.points))
-        behind = self._losses - self._losses[:, best : best + 1]
+        history = self._history()
+        behind = history - history[:, best : best + 1]
         behind[:, ~self.block.alive] = 0.0
         spread = behind - self._counts @ behind / self._counts.sum()
         errors: Floats = np.sqrt(self._counts**2 @ spread**2) / self._counts.sum()
@@ -146,8 +162,8 @@ class Race:
                 features = np.flatnonzero(self._has_occurred)
                 self.block.fork(origin, poorest, *self._space.rule_at(point), features)
                 self.points[poorest] = point
-                self._losses[:, poorest] = self._losses[:, origin]
-                self._before[:, poorest] = self._before[:, origin]
+                for past in (self._losses, self._before, self._losses_before):
+                    past[..., poorest] = past[..., origin]
                 self._n_features[poorest] = self._n_features[origin]
                 self._own_stretches[poorest] = 0
                 return

@@ -7,6 +7,7 @@ import numpy as np
 
 from rarefy.config import check_whole, has_meaning, make_rule, make_weighting, resolve
 from rarefy.errors import ConfigError
+from rarefy.losses import REGRESSION_LOSSES
 from rarefy.rules.scale_free import ScaleFree
 from rarefy.weighting import PLAIN, Weighting
 
@@ -14,7 +15,9 @@ Point = dict[str, Any]  # parameters of a rule, by name
 
 AUTO = "auto"
 MAY_BE_AUTO = ("rule", "q", "l1", "eta0")
-RULES_TO_TRY = ("scale-free", "adagrad-fobos", "ftrl")
+# For classes, races between this one and others cost more and ended with worse models.
+RULES_TO_TRY = ("scale-free",)
+REGRESSION_RULES_TO_TRY = ("adagrad-fobos", "ftrl", "frda")
 NORMS_TO_TRY = (math.inf, 2.0, 1.0)
 # A model can go on with other numbers where its weights follow from sums that do not contain them.
 TUNABLE = (
@@ -140,7 +143,8 @@ def _kinds(parameters: dict[str, Any], left: set[str]) -> list[Point]:
     if parameters["cumulative"]:
         raise ConfigError(f"{_named(left)} cannot be found with cumulative=True.")
     if "rule" in left:
-        rules = list(RULES_TO_TRY)
+        of_regression = parameters["loss"] in REGRESSION_LOSSES
+        rules = list(REGRESSION_RULES_TO_TRY if of_regression else RULES_TO_TRY)
     else:
         name, cls = resolve(parameters["rule"])
         if isinstance(parameters["rule"], tuple) or not _is_tunable(cls):
