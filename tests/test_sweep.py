@@ -105,9 +105,9 @@ def test_progressive_validation_of_the_last_pass():
 
 
 def test_several_seeds_are_part_of_the_grid():
-    result = small_sweep(folds=None, passes=2, shuffle=True, random_state=[3, 4], l1=1e-2)
+    result = small_sweep(folds=None, passes=2, shuffle=True, random_state=[3, 4], l1=1.0)
     for point, weights in zip(result.points, result.table["weights"], strict=True):
-        model = Classifier(l1=1e-2, passes=2, shuffle=True, random_state=point["random_state"])
+        model = Classifier(l1=1.0, passes=2, shuffle=True, random_state=point["random_state"])
         assert weights == model.fit(BINARY.csr, BINARY.y).n_nonzero_
     assert result.table["random_state"] == [3, 4]
 
