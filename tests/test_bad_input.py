@@ -603,8 +603,8 @@ def exploding(n_rows: int, n_entries: int, n_features: int = N_FEATURES) -> spar
 DIVERGING = {
     "frda-squared": (SparseOnlineRegressor(rule="frda"), 1),
     "ogd-squared": (SparseOnlineRegressor(rule="ogd", schedule="constant", eta0=0.01), 1),
-    "softmax": (SparseOnlineClassifier(), 3),
-    "ovr": (SparseOnlineClassifier(multiclass="ovr", n_features="grow"), 3),
+    "softmax": (SparseOnlineClassifier("frda"), 3),
+    "ovr": (SparseOnlineClassifier("frda", multiclass="ovr", n_features="grow"), 3),
 }
 N_ENTRIES = {"fewer entries than columns": 1, "more entries than columns": N_FEATURES}
 
@@ -681,7 +681,7 @@ def test_the_step_that_the_message_names_helps():
     assert model.score(X, y) > 0.5
 
 
-@pytest.mark.parametrize("rule", ["frda", "adagrad-fobos", "ftrl"])
+@pytest.mark.parametrize("rule", ["frda", "adagrad-fobos", "ftrl", "scale-free"])
 def test_weights_are_finite_or_the_call_fails(rule):
     """One row is enough to overflow a sum of squared subgradients."""
     model = SparseOnlineRegressor(rule=rule, fit_intercept=False)

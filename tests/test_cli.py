@@ -380,7 +380,7 @@ class TestColumns:
 
     def test_delimiter_and_quotes(self, folder):
         Path("odd.csv").write_text('label^q\na^"\nb^x\n')
-        options = ("--delimiter", "^", "--no-quotes")
+        options = ("--delimiter", "^", "--no-quotes", "--l1", "0")
         assert set(named_weights(train("odd.csv", *options))) == {'q="', "q=x"}
 
 

@@ -16,8 +16,8 @@ from rarefy import SparseOnlineClassifierCV as ClassifierCV
 from rarefy import SparseOnlineRegressorCV as RegressorCV
 from tests import data
 
-TINY = {"l1": [1e-3, 1e-2], "cv": 2, "passes": 2, "n_jobs": 1}
-L1S = [1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2]
+TINY = {"l1": [0.3, 1.0], "cv": 2, "passes": 2, "n_jobs": 1}
+L1S = [0.3, 0.5, 1.0, 2.0, 3.0, 5.0]
 BINARY = data.problem("binary")
 
 FOLDS_DIFFER = "weight 2 is one step, not two, and other rows make other folds"

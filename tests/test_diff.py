@@ -118,8 +118,8 @@ class TestWeights:
 class TestModels:
     def test_that_were_trained(self):
         Path("binary.svm").write_text(data.svmlight_text(data.problem("binary")))
-        run("train", "binary.svm", "-o", "old.model", "--l1", "0.001")
-        run("train", "binary.svm", "-o", "new.model", "--l1", "0.05", "--passes", "2")
+        run("train", "binary.svm", "-o", "old.model", "--l1", "0.5")
+        run("train", "binary.svm", "-o", "new.model", "--l1", "2", "--passes", "2")
         old, new = load_model("old.model"), load_model("new.model")
         text = run("diff", "old.model", "new.model", "--top", "4")
         before = dict(zip(old.kept.names, old.kept.weights.tolist(), strict=True))
@@ -135,7 +135,7 @@ class TestModels:
             expected = [table.get(line[3], 0.0) for table in (change, before, after)]
             assert [float(cell) for cell in line[:3]] == pytest.approx(expected, abs=1e-3)
         assert re.search(r"(?m)^passes +1 +2$", text)
-        assert re.search(r"(?m)^l1 +0\.001 +0\.05$", text)
+        assert re.search(r"(?m)^l1 +0\.5 +2$", text)
         assert re.search(r"(?m)^examples +300 +600$", text)
         intercepts = rf"{old.intercepts[0]:.6g} +{new.intercepts[0]:.6g}"
         assert re.search(rf"(?m)^intercept +{intercepts}$", text)

@@ -273,7 +273,7 @@ def test_streams_have_it_too(tmp_path, option):
         ({"endowment_by": "chance"}, "prediction, mistakes"),
         ({"importance": "unaware"}, "plain, aware"),
         ({"importance": "aware", "rule": "ftrl"}, "its own gradients.*Rules with it: ogd"),
-        ({"importance": "aware", "loss": "perceptron"}, "Losses with it: hinge"),
+        ({"importance": "aware", "rule": "frda", "loss": "perceptron"}, "Losses with it: hinge"),
         ({"endowment": 1, "endowment_by": "mistakes", "rule": "ftprl"}, "cannot depend on mistake"),
         ({"endowment": 1, "endowment_by": "mistakes", "rule": "ftrl"}, "cannot depend on mistakes"),
     ],
@@ -289,7 +289,7 @@ def test_what_has_no_meaning_is_refused(parameters, message):
 def test_aware_updates_of_scores_that_depend_on_each_other_are_refused(multiclass):
     problem = data.problem("multiclass", n=30)
     with pytest.raises(ConfigError, match="multiclass='ovr'"):
-        SparseOnlineClassifier(importance="aware", multiclass=multiclass).fit(
+        SparseOnlineClassifier("frda", importance="aware", multiclass=multiclass).fit(
             problem.csr, problem.y
         )
 

@@ -479,7 +479,7 @@ class TestCommand:
         lines = Path("binary.svm").read_text().splitlines(keepends=True)
         Path("a.svm").write_text("".join(lines[:90]))
         Path("b.svm").write_text("\n# rows\n" + "".join(lines[90:]))
-        whole, parts = flips("binary.svm", "--top", "99"), flips("a.svm", "b.svm", "--top", "99")
+        whole, parts = flips("binary.svm", "--top", "200"), flips("a.svm", "b.svm", "--top", "200")
         numbers = [int(example["row"].split(":")[1]) for example in whole["negative"]]
         assert [example["row"] for example in parts["negative"]] == [
             f"a.svm:{n}" if n <= 90 else f"b.svm:{n - 88}" for n in numbers

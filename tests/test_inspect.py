@@ -83,7 +83,7 @@ def train_on_odd_names() -> None:
 
 class TestModel:
     def test_as_json(self, folder):
-        train("sms.tsv", *SMS_OPTIONS, "--l1", "1e-3", "--passes", "2")
+        train("sms.tsv", *SMS_OPTIONS, "--rule", "frda", "--l1", "1e-3", "--passes", "2")
         model, found = load_model("some.model"), inspected("some.model", "--top", "1000")
         assert (found["task"], found["loss"], found["store"]) == (
             "classification",

@@ -51,6 +51,14 @@ def folder(tmp_path_factory):
     os.chdir(before)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def sigint_is_not_ignored():
+    """As processes inherit it from tests that a shell runs in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(params=OPTIONS)
 def arguments(request) -> list[str]:
     return ["rows.svm", *OPTIONS[request.param], "--passes", "2", "--save-every", str(EVERY)]

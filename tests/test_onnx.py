@@ -186,7 +186,7 @@ def test_without_the_extra(monkeypatch):
 
 
 def test_too_many_weights(monkeypatch):
-    train("binary.svm")
+    train("binary.svm", "--l1", "0")
     monkeypatch.setattr("rarefy.onnx_export.MOST_BYTES", 100)
     message = error_of("export", "some.model", "-o", "some.onnx")
     assert "the weights of 25 features are too many for ONNX" in message

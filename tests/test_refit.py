@@ -50,7 +50,7 @@ def logistic_regression(n: float) -> LogisticRegression:
 def online(kind: str, **parameters):
     if kind == "regression":
         return SparseOnlineRegressor(**{"l1": 0.5, **parameters})
-    return SparseOnlineClassifier(**{"l1": 0.02, **parameters})
+    return SparseOnlineClassifier(**{"l1": 1.0, **parameters})
 
 
 KINDS = ("binary", "multiclass", "regression")
@@ -234,7 +234,7 @@ def test_units_do_not_matter():
     """With a rule whose features do not depend on units either."""
     X, y = rows_of("binary")
     units = 10.0 ** np.random.default_rng(0).integers(-6, 6, N_FEATURES)
-    model = SparseOnlineClassifier(l1=0.02, schedule="constant", eta0=1e-9, refit=True).fit(X, y)
+    model = online("binary", refit=True).fit(X, y)
     other = clone(model).fit(X * units, y)
     assert 0 < model.n_nonzero_ < N_FEATURES
     np.testing.assert_array_equal(model.coef_ != 0.0, other.coef_ != 0.0)
@@ -269,7 +269,7 @@ def test_noise_is_met_by_a_stronger_penalty():
 
 def test_the_default_does_not_depend_on_the_scale_of_importance():
     X, y = rows_of("binary")
-    model = online("binary", schedule="constant", eta0=1e-9, refit=True)
+    model = online("binary", refit=True)
     one, other = (clone(model).fit(X, y, sample_weight=np.full(len(y), w)) for w in (1.0, 8.0))
     np.testing.assert_array_equal(one.coef_ != 0.0, other.coef_ != 0.0)
     np.testing.assert_allclose(one.coef_, other.coef_, rtol=0, atol=1e-6)
@@ -476,7 +476,7 @@ def folder(tmp_path, monkeypatch, files):
     return tmp_path
 
 
-TRAIN = ("train", "binary.svm", "-o", "a.model", "--l1", "0.02")
+TRAIN = ("train", "binary.svm", "-o", "a.model", "--l1", "1")
 
 
 def estimator_like_the_command(**parameters):
@@ -543,7 +543,7 @@ def test_an_interrupted_refit_is_gone_on_with(folder, monkeypatch):
 def test_standard_input_needs_a_cache(folder):
     pytest.importorskip("pyarrow")
     text = Path("binary.svm").read_bytes()
-    command = ("train", "-", "-o", "a.model", "--l1", "0.02", "--refit")
+    command = ("train", "-", "-o", "a.model", "--l1", "1", "--refit")
     assert "only once" in run(*command, code=1, stdin=text).stderr
     assert not Path("a.model").exists()
     run(*command, "--cache", "rows.arrow", stdin=text)

@@ -423,7 +423,7 @@ class TestFromTheCommand:
     def test_is_what_the_command_learned(self, mail):
         saved = load_model("mail.model")
         assert mail.classes_.tolist() == ["ham", "spam"]
-        assert (mail.rule, mail.loss, mail.passes, mail.t_) == ("frda", "logistic", 3, 18)
+        assert (mail.rule, mail.loss, mail.passes, mail.t_) == ("scale-free", "logistic", 3, 18)
         names = saved.kept.names or map(str, saved.kept.keys.tolist())
         assert mail.weights_ == dict(zip(names, saved.kept.weights.tolist(), strict=True))
         assert len(mail.weights_) > 5

@@ -20,6 +20,7 @@ from tests import data
 
 ESTIMATORS = [
     SparseOnlineClassifier(),
+    SparseOnlineClassifier(rule="frda"),
     SparseOnlineClassifier(rule="ftrl", loss="hinge"),
     SparseOnlineClassifier(rule="fobos", loss="hinge", cumulative=True),
     SparseOnlineClassifier(multiclass="ovr"),

@@ -23,8 +23,8 @@ from tests import data
 from tests.test_cli import run, sms_lines, weights_of
 from tests.test_sweep import fared
 
-L1S = [1e-3, 1e-2, 0.05]
-QUICK = ("--l1", "1e-3,1e-2,0.05", "--folds", "3", "--passes", "2")
+L1S = [0.3, 1.0, 3.0]
+QUICK = ("--l1", "0.3,1,3", "--folds", "3", "--passes", "2")
 PROBLEMS = {kind: data.problem(kind, n=200, d=25) for kind in ("binary", "regression")}
 
 
@@ -97,7 +97,7 @@ def test_every_combination_is_a_row():
 def test_the_default_is_a_range_of_l1():
     run("sweep", "binary.svm", "-o", "found", "--n-l1", "4", "--folds", "3", "--passes", "2")
     l1s = [float(row["l1"]) for row in table()]
-    assert l1s == pytest.approx(3e-4 * np.logspace(-3, 2, 4))
+    assert l1s == pytest.approx(np.logspace(-0.5, 1.5, 4))
 
 
 def test_choices():

@@ -129,12 +129,12 @@ def test_rows_without_features():
 
 
 class TestCommand:
-    GRID = ("--l1", "1e-3,1e-2,0.05")
+    GRID = ("--l1", "0.3,1,3")
 
     def test_progressive(self):
         problem("binary")
         run("sweep", "data.svm", "-o", "found", *self.GRID, "--progressive")
-        streamed = rarefy.sweep(rarefy.read("data.svm"), folds=None, l1=[1e-3, 1e-2, 0.05])
+        streamed = rarefy.sweep(rarefy.read("data.svm"), folds=None, l1=[0.3, 1.0, 3.0])
         table = Path("found/table.csv").read_text().splitlines()
         assert len(table) == 4
         column = table[0].split(",").index("accuracy")
