@@ -304,7 +304,7 @@ class TestLimit:
         model = fitted(rule="auto", max_features=80)
         kept = set(model.sparse_coef_.indices.tolist())
         assert len(kept & set(range(80))) >= 70
-        assert model.score(X[REST], Y[REST]) > 0.88
+        assert model.score(X[REST], Y[REST]) > 0.87
 
     def test_it_holds_at_any_moment(self):
         model = SparseOnlineClassifier(rule="ftrl", max_features=15)

@@ -20,7 +20,7 @@ SMALL: dict[str, Any] = {"rule": "scale-free", "eta0": 0.5}
 LARGE: dict[str, Any] = {"rule": "scale-free", "eta0": 0.1}
 # Decades of their l1, and shares of the tries.
 OF_FTRL, OF_SMALL_MODELS, OF_LARGE_MODELS = (0.3, 3.0), (0.5, 1.3), (-0.5, 0.8)
-SHARES = (4, 2, 3)
+NINTHS = (4, 2, 3)
 
 
 def swept(task: Task, plan: Plan, l1: Any, refit: bool, **rule: Any) -> Outcome:
@@ -44,13 +44,9 @@ def one_rule(task: Task, plan: Plan, rule: dict[str, Any], refit: bool) -> Outco
 
 def all_rules(task: Task, plan: Plan, refit: bool) -> Outcome:
     """ftrl and scale-free for small models, refitted if that is asked for, the latter for large."""
-    tried = [plan.n_points * share // sum(SHARES) for share in SHARES]
-    l1s = [
-        np.logspace(*decades, n)
-        for decades, n in zip((OF_FTRL, OF_SMALL_MODELS, OF_LARGE_MODELS), tried, strict=True)
-    ]
+    of_ftrl, small, large = (round(plan.n_points * ninths / 9) for ninths in NINTHS)
     return (
-        swept(task, plan, l1s[0], refit, **FTRL_REFITTED)
-        + swept(task, plan, l1s[1], refit, **SMALL)
-        + swept(task, plan, l1s[2], False, **LARGE)
+        swept(task, plan, np.logspace(*OF_FTRL, of_ftrl), refit, **FTRL_REFITTED)
+        + swept(task, plan, np.logspace(*OF_SMALL_MODELS, small), refit, **SMALL)
+        + swept(task, plan, np.logspace(*OF_LARGE_MODELS, large), False, **LARGE)
     )

@@ -68,7 +68,7 @@ behind).
 
 - Least behind of all: {_in_words(any_rule)}
 - Least behind with at least {TARGET_ZEROS:.0%} zeros on average: {_in_words(sparse_rule)}
-- The default parameters of frda, or what is nearest to them in this grid: {_in_words(usual)}
+- The library's own default, or what is nearest to it in this grid: {_in_words(usual)}
 
 {defaults_table(study, defaults)}
 
