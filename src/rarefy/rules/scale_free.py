@@ -1,9 +1,9 @@
-"""Scale-free dual averaging, a rule of rarefy's own: neither units nor λ depend on the data's.
+"""Scale-free dual averaging, a rule of rarefy's own: the units of features do not matter.
 
 r = √(Σ g²) is the feature-aware intensity with q = 2, and AdaGrad's H, too. Subgradients without
-any tendency would sum to about ±r, so |G|/r is how many standard deviations the sum is from chance.
-λ is in these units, and charged once, as ftrl's: a feature is kept while |G| > λ r. The largest |x|
-of the feature turns steps into its own units: with x in other units, w x stays what it was.
+any tendency sum to about ±r in one pass, so |G|/r says how many standard deviations the sum is from
+chance. λ is in these units, and charged once, as ftrl's: a feature is kept while |G| > λ r. The
+largest |x| of the feature turns steps into its own units: with x in other units, w x is the same.
 
 Lazy form: none is needed, all of it rests while the coordinate is away.
 """
