@@ -26,6 +26,7 @@ CASES: list[tuple[str, dict[str, Any], float | None]] = [
     ("adagrad-fobos", {"rule": "adagrad-fobos", "l1": L1}, None),
     ("adagrad-rda", {"rule": "adagrad-rda", "l1": L1}, None),
     ("ftrl", {"rule": "ftrl"}, None),
+    ("scale-free", {"rule": "scale-free"}, None),
     ("truncated-gradient", {"rule": "truncated-gradient", "l1": L1}, None),
     ("ogd", {"rule": "ogd"}, None),
 ]

@@ -53,8 +53,7 @@ def tuned(data: Task, **left: object) -> tuple[float, float, float]:
             start = time.process_time()
             estimator.fit(X, y)
             times[number] += time.process_time() - start if fold else 0.0  # the first compiles
-            found = {name: value for name, value in model.found_.items() if value is not None}
-            alone.set_params(**found)
+            alone.set_params(**model.found_)
         accuracy.append(model.score(X_own, y_own))
         weights.append(model.n_nonzero_)
     return float(np.mean(accuracy)), float(np.mean(weights)), float(times[0] / times[1])

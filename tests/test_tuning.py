@@ -136,7 +136,7 @@ class TestFinding:
     )
     def test_what_is_found_is_a_model_of_its_own(self, left):
         model = fitted(**left)
-        found = {name: value for name, value in model.found_.items() if value is not None}
+        found = model.found_
         asked = {name for name, value in left.items() if value == "auto"}
         assert asked <= set(found)
         assert "auto" not in found.values()

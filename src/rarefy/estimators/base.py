@@ -229,7 +229,8 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
     def found_(self) -> dict[str, Any]:
         """The parameters that were left to be found, and what was found so far."""
         check_is_fitted(self)
-        return dict(self.learner_.found)
+        found = self.learner_.found
+        return {name: value for name, value in found.items() if value is not None}
 
     @property
     def t_(self) -> int:
