@@ -59,10 +59,7 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
         passes = self.passes
         if not isinstance(passes, numbers.Integral) or isinstance(passes, bool) or passes < 1:
             raise ConfigError(f"passes={passes!r}: a whole number >= 1 is expected.")
-        try:
-            check_random_state(self.random_state)
-        except ValueError as error:
-            raise ConfigError(f"random_state={self.random_state!r}: {error}") from error
+        _check_seed(self.random_state)
         parameters = {name: getattr(self, name) for name in RULE_PARAMETERS}
         weighting = {
             name: getattr(self, name) for name in WEIGHTING_PARAMETERS if hasattr(self, name)
@@ -249,6 +246,16 @@ def has_partial_fit(estimator: SparseOnline) -> bool:
     if not estimator.refit:
         return True
     raise AttributeError("refit=True needs all data at once: use fit or fit_stream.")
+
+
+def _check_seed(random_state: Any) -> None:
+    """As scikit-learn does; but whole numbers are not made generators of, which takes a while."""
+    if isinstance(random_state, int) and 0 <= random_state < 1 << 32:
+        return
+    try:
+        check_random_state(random_state)
+    except ValueError as error:
+        raise ConfigError(f"random_state={random_state!r}: {error}") from error
 
 
 def column_names(X: Any) -> list[str] | None:

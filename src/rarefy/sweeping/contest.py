@@ -75,7 +75,8 @@ class Contest:
         self._n_columns = n_columns
         self._folds = None if folds is None else folds.astype(np.float64)
         self._n_folds = 1 if folds is None else int(folds.max()) + 1
-        self._spread = self._checked_spread()
+        self._check_weights()
+        self._spread = self._checked_spread() if self._is_regression else None
         self._refitting = self._checked_refitting(rows, columns)
         self._lanes, self._n_outputs = lanes_of(models, None if folds is None else self._n_folds)
 
@@ -100,7 +101,7 @@ class Contest:
             Tallies(*tallies),
             self._n_folds,
             self._n_columns * self._n_outputs,
-            self._spread if self._is_regression else None,
+            self._spread,
         )
 
     def _blocks(self) -> Iterator[list[int]]:
@@ -177,16 +178,24 @@ class Contest:
             rows, self._n_columns, columns, self._folds, model.fit_intercept, model.refit_l2
         )
 
+    def _of_fold(self, fold: int) -> tuple[Floats, Floats]:
+        """The targets and weights of its rows."""
+        chosen = slice(None) if self._folds is None else self._folds == fold
+        return self._rows.y[chosen], self._rows.importance[chosen]
+
+    def _check_weights(self) -> None:
+        for fold in range(self._n_folds):
+            _, importance = self._of_fold(fold)
+            if not importance.any():
+                raise InputError(f"fold {fold} has no row whose sample_weight is not zero.")
+
     def _checked_spread(self) -> Floats:
         """The weighted sum of squared distances of the targets from their mean, for every fold."""
         spread = np.empty(self._n_folds)
         for fold in range(self._n_folds):
-            chosen = slice(None) if self._folds is None else self._folds == fold
-            y, importance = self._rows.y[chosen], self._rows.importance[chosen]
-            if not importance.any():
-                raise InputError(f"fold {fold} has no row whose sample_weight is not zero.")
+            y, importance = self._of_fold(fold)
             spread[fold] = importance @ (y - np.average(y, weights=importance)) ** 2
-            if self._is_regression and spread[fold] == 0.0:
+            if spread[fold] == 0.0:
                 raise InputError(
                     f"y is the same in all rows of fold {fold}, which leaves R² undefined there; "
                     f"take fewer folds."
