@@ -35,6 +35,26 @@ def newsgroups() -> Labelled:
     return X, names[labels.astype(int)]
 
 
+def rcv1() -> Labelled:
+    return joined(47_236, ("rcv1-small", "train.svm.xz"), ("rcv1-small", "test.svm.xz"))
+
+
+def criteo() -> Labelled:
+    """Each value of each of the 39 fields is a feature."""
+    files = [REAL_DATA / "criteo-8k" / f"{part}.tsv.xz" for part in ("train", "dev", "test")]
+    lines = "".join(lzma.decompress(file.read_bytes()).decode() for file in files).splitlines()
+    numbers: dict[tuple[int, str], int] = {}
+    indices: list[int] = []
+    indptr, labels = [0], []
+    for line in lines:
+        label, *values = line.split("\t")
+        named = [(field, value) for field, value in enumerate(values) if value]
+        indices += [numbers.setdefault(name, len(numbers)) for name in named]
+        indptr.append(len(indices))
+        labels.append(label == "1")
+    return sparse.csr_array((np.ones(len(indices)), indices, indptr)), np.array(labels)
+
+
 def vocabulary(*path: str) -> list[str]:
     """The names of the features of a file, by their number."""
     text = lzma.decompress(REAL_DATA.joinpath(*path).read_bytes()).decode()

@@ -213,7 +213,9 @@ def test_eager_sgft_is_the_lazy_one():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(bool(real_data.absent(QUICK.datasets)), reason="the data is not at hand")
+@pytest.mark.skipif(
+    bool(real_data.absent(QUICK.datasets + QUICK.beyond)), reason="the data is not at hand"
+)
 def test_a_small_page(tmp_path):
     def written(folder: str) -> str:
         return write(
@@ -223,9 +225,10 @@ def test_a_small_page(tmp_path):
     page = written("docs")
     assert page.startswith("<!-- Written by `make reproduce`")
     for section in ("Verdicts", "What to take as defaults", "What does not come out", "Table T4.7",
-                    "Table S4", "Table T4.8", "Figure T4.1", "L: truncated gradient"):  # fmt: skip
+                    "Table S4", "On data that the papers never saw", "Table T4.8", "Figure T4.1",
+                    "L: truncated gradient"):  # fmt: skip
         assert f"\n## {section}" in page
-    for picture in ("intensity", "paths", "rare", "gravity"):
+    for picture in ("intensity", "paths", "beyond", "rare", "gravity"):
         assert f"img/reproduction-{picture}.svg" in page
         file = tmp_path / "docs" / "img" / f"reproduction-{picture}.svg"
         assert file.read_text().startswith("<?xml")

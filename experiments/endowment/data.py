@@ -1,6 +1,5 @@
 """The data sets, with rows of unit length."""
 
-import lzma
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import NamedTuple
@@ -11,7 +10,7 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from benchmarks.data import REAL_DATA
-from experiments.data import Labelled, joined, newsgroups, svmlight
+from experiments.data import Labelled, criteo, newsgroups, rcv1, svmlight
 
 # How the two classes of news20.binary are described; the file itself is not at hand.
 FIRST_CLASS_OF_NEWS = ("comp.", "sci.", "misc.forsale")
@@ -41,26 +40,6 @@ def news20() -> Labelled:
     X, groups = newsgroups()
     X.data[:] = 1.0
     return X, np.array([group.startswith(FIRST_CLASS_OF_NEWS) for group in groups])
-
-
-def rcv1() -> Labelled:
-    return joined(47_236, ("rcv1-small", "train.svm.xz"), ("rcv1-small", "test.svm.xz"))
-
-
-def criteo() -> Labelled:
-    """Each value of each of the 39 fields is a feature."""
-    files = [REAL_DATA / "criteo-8k" / f"{part}.tsv.xz" for part in ("train", "dev", "test")]
-    lines = "".join(lzma.decompress(file.read_bytes()).decode() for file in files).splitlines()
-    numbers: dict[tuple[int, str], int] = {}
-    indices: list[int] = []
-    indptr, labels = [0], []
-    for line in lines:
-        label, *values = line.split("\t")
-        named = [(field, value) for field, value in enumerate(values) if value]
-        indices += [numbers.setdefault(name, len(numbers)) for name in named]
-        indptr.append(len(indices))
-        labels.append(label == "1")
-    return sparse.csr_array((np.ones(len(indices)), indices, indptr)), np.array(labels)
 
 
 SOURCES = {

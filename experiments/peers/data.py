@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from benchmarks.data import REAL_DATA
-from experiments.endowment.data import criteo, joined, news20, rcv1, words
+from experiments.data import criteo, joined, rcv1
+from experiments.endowment.data import news20, words
 from rarefy.sweeping.folds import fold_numbers
 
 SEED = 0

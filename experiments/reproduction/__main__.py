@@ -84,7 +84,7 @@ def write(plan: Plan, folder: Path, kept: Path, threads: int, console: Console) 
     columns = (TextColumn("{task.description:22}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=console) as progress:
         work = Work(study, progress)
-        for dataset in plan.datasets:
+        for dataset in plan.datasets + plan.beyond:
             work.follow_paths(dataset, study.main_cases(dataset))
         work.follow_paths("other readings", study.open_cases())
         work.compare_defaults()
@@ -92,7 +92,8 @@ def write(plan: Plan, folder: Path, kept: Path, threads: int, console: Console) 
     kept_features = names.learn(study)
     results = Results(study, kept_features, lazy_and_eager.measure(plan), Defaults(study), trades)
     pictures.draw_intensity(images / "reproduction-intensity.svg")
-    pictures.draw_paths(study, images / "reproduction-paths.svg")
+    pictures.draw_paths(study, plan.binary, images / "reproduction-paths.svg")
+    pictures.draw_paths(study, plan.beyond, images / "reproduction-beyond.svg")
     pictures.draw_rare(kept_features, images / "reproduction-rare.svg")
     pictures.draw_gravity(trades, images / "reproduction-gravity.svg")
     file = folder / "reproduction.md"
@@ -107,7 +108,7 @@ def write(plan: Plan, folder: Path, kept: Path, threads: int, console: Console) 
 def main(quick: bool, threads: int) -> None:
     """The papers' experiments on truncation. Stopped, they go on where they were."""
     plan = QUICK if quick else FULL
-    absent = data.absent(plan.datasets)
+    absent = data.absent(plan.datasets + plan.beyond)
     if absent:
         raise click.ClickException(
             f"no data in {REAL_DATA}; set RAREFY_DATA to a folder that has "

@@ -1,6 +1,6 @@
-"""The texts, in a random order of their own for every shuffle."""
+"""The data sets, in a random order of their own for every shuffle."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 
 from benchmarks.data import REAL_DATA
-from experiments.data import Labelled, joined, svmlight
+from experiments.data import Labelled, criteo, joined, rcv1, svmlight
 from experiments.reproduction import news, uci
 
 CATEGORIES = 20  # of Reuters, the most frequent ones
@@ -20,35 +20,35 @@ class Source(NamedTuple):
     """What a data set is, what the papers call it, and how to get the rows of a shuffle."""
 
     folder: str
-    published_as: str
+    published_as: str | None  # None: the papers do not have it
     title: str
     rows: Callable[[int], Labelled]
 
 
-def reviews(domain: str, file: str) -> Callable[[int], Labelled]:
-    return lambda shuffle: shuffled(file_rows(f"amazon-{domain}", f"{file}.svm.xz"), shuffle)
+def of(read: Callable[[], Labelled]) -> Callable[[int], Labelled]:
+    """The rows of a reader, which is called once, in the order of a shuffle."""
+    read = cache(read)
+    return lambda shuffle: shuffled(read(), shuffle)
+
+
+def file(*path: str) -> Callable[[int], Labelled]:
+    return of(lambda: svmlight(*path))
+
+
+def reviews(domain: str, version: str) -> Callable[[int], Labelled]:
+    return file(f"amazon-{domain}", f"{version}.svm.xz")
 
 
 def draws(name: str) -> Callable[[int], Labelled]:
     return lambda shuffle: news.draw(name, shuffle)
 
 
-@cache
-def file_rows(*path: str) -> Labelled:
-    return svmlight(*path)
-
-
-@cache
 def reuters() -> Labelled:
     folder = "reuters21578"
     parts = (f"modapte-single-{part}.svm.xz" for part in ("train", "test"))
     X, y = joined(27_910, *((folder, part) for part in parts))
     few = y < CATEGORIES  # they are numbered by frequency
     return sparse.csr_array(X)[few], y[few]
-
-
-def stories(shuffle: int) -> Labelled:
-    return shuffled(reuters(), shuffle)
 
 
 def shuffled(rows: Labelled, shuffle: int) -> Labelled:
@@ -68,11 +68,21 @@ SOURCES = {
     "sb-2": Source("20newsgroups", "sb-2-1", "posts, two unrelated groups", draws("sb-2")),
     "ob-8": Source("20newsgroups", "ob-8-1", "posts, eight groups, related", draws("ob-8")),
     "sb-8": Source("20newsgroups", "sb-8-1", "posts, eight groups, unrelated", draws("sb-8")),
-    "reut20": Source("reuters21578", "reut20", "news in 20 categories", stories),
-}
+    "reut20": Source("reuters21578", "reut20", "news in 20 categories", of(reuters)),
+    "rcv1": Source("rcv1-small", None, "news in two classes, tf-idf", of(rcv1)),
+    "a9a": Source("a9a", None, "incomes, 0/1 of what is known of a person",
+                  file("a9a", "a9a.svm.xz")),
+    "criteo": Source("criteo-8k", None, "clicks, 0/1 of every value of 39 fields", of(criteo)),
+    "imdb": Source("imdb", None, "film reviews, counts of words",
+                   file("imdb", "unigram-train.svm.xz")),
+    "movies": Source("movie-reviews", None, "film reviews, counts of words and pairs",
+                     file("movie-reviews", "ub.svm.xz")),
+    "sms": Source("sms-spam", None, "spam messages, counts of words",
+                  file("sms-spam", "unigram.svm.xz")),
+}  # fmt: skip
 
 
-def absent(names: tuple[str, ...]) -> list[str]:
+def absent(names: Iterable[str]) -> list[str]:
     """The folders that are not at hand."""
     folders = dict.fromkeys([uci.FOLDER, *(SOURCES[name].folder for name in names)])
     return [folder for folder in folders if not (REAL_DATA / folder).is_dir()]
@@ -91,8 +101,14 @@ def with_values(X: sparse.csr_array, kind: str) -> sparse.csr_array:
 
 @lru_cache(maxsize=2)
 def load(name: str, shuffle: int, n_rows: int) -> Labelled:
-    """The first rows of a data set in the order of a shuffle, labels numbered."""
-    X, y = SOURCES[name].rows(shuffle)
+    """The first rows of a data set in the order of a shuffle, labels numbered.
+
+    The papers' sets have all their features, others those that occur in these rows.
+    """
+    source = SOURCES[name]
+    X, y = source.rows(shuffle)
     X, y = sparse.csr_array(X[:n_rows], dtype=np.float64), y[:n_rows]
+    if source.published_as is None:
+        X = X[:, np.unique(X.indices)]
     X.sort_indices()
     return X, np.unique(y, return_inverse=True)[1]

@@ -56,12 +56,16 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 OF_THE_PAPERS = tuple(name for name in METHODS if name != SCALE_FREE)
 
-# A plain rule and one that is said to do better, or as well, with the same protocol.
-PAIRS = (
+# A plain rule and one that is said to do better with the same protocol: by penalties, or else by
+# steps, of the features' own.
+FEATURE_AWARE_PAIRS = (
+    (COMID, fr_comid(2.0)),
     (COMID, fr_comid(math.inf)),
     (COMID, sgft(2.0)),
+    (COMID, sgft(math.inf)),
     (RDA, frda(2.0)),
     (RDA, frda(math.inf)),
-    (COMID, ADAGRAD_COMID),
-    (RDA, ADAGRAD_RDA),
+    (FTPRL, ftpfrl(math.inf)),
 )
+ADAGRAD_PAIRS = ((COMID, ADAGRAD_COMID), (RDA, ADAGRAD_RDA))
+PAIRS = FEATURE_AWARE_PAIRS + ADAGRAD_PAIRS

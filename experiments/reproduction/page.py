@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from experiments.comparison import SIGNIFICANT
-from experiments.reproduction import sections, shortfalls
+from experiments.reproduction import beyond_section, sections, shortfalls
+from experiments.reproduction.beyond import Beyond
 from experiments.reproduction.checks import (
     Check,
     gravity_checks,
@@ -50,9 +51,10 @@ def page(results: Results) -> str:
     of_texts = text_claims(study)
     claims = [*of_texts, *step_claims(study), *gravity_claims(trades)]
     checks = [*names_checks(kept), lazy_check(lazy), *gravity_checks(trades)]
+    beyond = Beyond(study)
     parts = (
         HEAD,
-        verdicts(claims, checks),
+        verdicts(claims, checks, beyond),
         how_to_read(study),
         sections.default_parameters(study, defaults),
         shortfalls.section(study, of_texts),
@@ -60,20 +62,22 @@ def page(results: Results) -> str:
         sections.data_and_protocol(study),
         *(sections.table_of_the_papers(study, table) for table in TABLES),
         sections.every_rule(study),
+        beyond_section.section(beyond),
         sections.kept_features(study, kept),
         sections.intensity(),
-        sections.truncated_gradient(trades),
+        sections.truncated_gradient(study, trades),
     )
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def verdicts(claims: list[Claim], checks: list[Check]) -> str:
+def verdicts(claims: list[Claim], checks: list[Check], beyond: Beyond) -> str:
     found = [finding.verdict for claim in claims for finding in claim.findings.values()]
     words = [verdict.split(";")[0] for verdict in found] + [check.verdict for check in checks]
     counts = ", ".join(f"{words.count(word)} {word}" for word in VERDICTS if word in words)
     return f"""## Verdicts
 
 {len(words)} verdicts: {counts}. What the words mean is [below](#how-to-read-the-verdicts).
+{beyond_section.in_short(beyond)}
 
 {claims_table(claims)}
 

@@ -1,6 +1,7 @@
 """The pictures of the page."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib as mpl
@@ -80,8 +81,7 @@ def panels(figure: Figure, n: int) -> list[Axes]:
     return grid[:n]
 
 
-def draw_paths(study: Study, file: Path) -> None:
-    datasets = study.plan.binary
+def draw_paths(study: Study, datasets: Sequence[str], file: Path) -> None:
     rows = math.ceil(len(datasets) / COLUMNS)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(12, 3.4 * rows + 0.6), layout="constrained")

@@ -7,12 +7,14 @@ from experiments.reproduction.methods import (
     ADAGRAD_COMID,
     ADAGRAD_RDA,
     COMID,
+    FTPRL,
     METHODS,
     OF_THE_PAPERS,
     RDA,
     SCALE_FREE,
     fr_comid,
     frda,
+    ftpfrl,
     sgft,
 )
 from experiments.reproduction.runs import STEPS_PER_DECADE, Protocol
@@ -24,6 +26,10 @@ SMALLEST_STEP, LARGEST_STEP = -7 * STEPS_PER_DECADE, 3 * STEPS_PER_DECADE  # l1 
 SENTIMENT = ("books-2000", "books-6000", "dvd-2000", "dvd-6000")
 BINARY_NEWS = ("ob-2", "sb-2")
 MULTICLASS = ("ob-8", "sb-8", "reut20")
+BEYOND = ("rcv1", "a9a", "criteo", "imdb", "movies", "sms")
+BEYOND_METHODS = (COMID, fr_comid(2.0), fr_comid(math.inf), sgft(2.0), sgft(math.inf), RDA,
+                  frda(2.0), frda(math.inf), FTPRL, ftpfrl(math.inf), ADAGRAD_COMID,
+                  ADAGRAD_RDA)  # fmt: skip
 MULTICLASS_METHODS = (COMID, RDA, frda(math.inf), *(sgft(p) for p in (1.0, 2.0, 3.0, math.inf)))
 OPEN_METHODS = (COMID, fr_comid(math.inf), sgft(2.0), RDA, frda(2.0), frda(math.inf),
                 ADAGRAD_COMID, ADAGRAD_RDA)  # fmt: skip
@@ -39,8 +45,10 @@ class Plan(NamedTuple):
     protocol: Protocol
     binary: tuple[str, ...]
     multiclass: tuple[str, ...]
+    beyond: tuple[str, ...]  # data sets that the papers do not have
     methods: tuple[str, ...]
     multiclass_methods: tuple[str, ...]
+    beyond_methods: tuple[str, ...]
     shuffles: dict[str, int]
     first_scan_step: int
     last_scan_step: int
@@ -61,6 +69,7 @@ class Plan(NamedTuple):
 
     @property
     def datasets(self) -> tuple[str, ...]:
+        """Those of the papers."""
         return self.binary + self.multiclass
 
     def default_steps_of(self, method: str) -> tuple[int, ...]:
@@ -78,10 +87,13 @@ FULL = Plan(
     protocol=PAPERS,
     binary=SENTIMENT + BINARY_NEWS,
     multiclass=MULTICLASS,
+    beyond=BEYOND,
     methods=OF_THE_PAPERS,
     multiclass_methods=MULTICLASS_METHODS,
+    beyond_methods=BEYOND_METHODS,
     shuffles={"books-2000": 3, "books-6000": 3, "dvd-2000": 3, "dvd-6000": 3,
-              "ob-2": 5, "sb-2": 5, "ob-8": 2, "sb-8": 2, "reut20": 2},
+              "ob-2": 5, "sb-2": 5, "ob-8": 2, "sb-8": 2, "reut20": 2,
+              **dict.fromkeys(BEYOND, 3)},
     first_scan_step=-6 * STEPS_PER_DECADE,
     last_scan_step=-STEPS_PER_DECADE,
     scan_every=HALF_DECADE,
@@ -110,7 +122,7 @@ FULL = Plan(
     default_steps=tuple(range(-5 * STEPS_PER_DECADE, -STEPS_PER_DECADE - 1, HALF_DECADE)),
     uci=("ad", "crx", "housing", "krvskp", "magic04", "mushroom", "spambase", "wbc", "wdbc",
          "wpbc", "zoo"),
-    uci_shuffles=1,
+    uci_shuffles=3,
     uci_passes=20,
 )  # fmt: skip
 
@@ -119,9 +131,11 @@ QUICK = FULL._replace(
     protocol=PAPERS._replace(folds=3, passes=2),
     binary=("books-2000", "ob-2"),
     multiclass=("ob-8",),
+    beyond=("rcv1", "sms"),
     methods=(COMID, fr_comid(math.inf), RDA, frda(2.0), frda(math.inf), sgft(2.0)),
     multiclass_methods=(COMID, RDA, sgft(2.0)),
-    shuffles={"books-2000": 1, "ob-2": 2, "ob-8": 1},
+    beyond_methods=(COMID, sgft(2.0), RDA, frda(math.inf), ADAGRAD_RDA),
+    shuffles={"books-2000": 1, "ob-2": 2, "ob-8": 1, "rcv1": 1, "sms": 2},
     first_scan_step=-4 * STEPS_PER_DECADE,
     scan_every=STEPS_PER_DECADE,
     open_methods=(RDA, frda(math.inf)),
@@ -137,6 +151,6 @@ QUICK = FULL._replace(
     default_methods=(RDA, frda(math.inf), SCALE_FREE),
     default_steps=(-12, -8),
     uci=("housing", "wdbc"),
-    uci_shuffles=1,
+    uci_shuffles=2,
     uci_passes=2,
 )

@@ -1,5 +1,7 @@
 """The sections of the page."""
 
+from collections.abc import Sequence
+
 from benchmarks.tables import markdown_table
 from experiments.comparison import SIGNIFICANT
 from experiments.reproduction import news
@@ -89,13 +91,6 @@ def data_and_protocol(study: Study) -> str:
     protocol = plan.protocol
     decades = (plan.last_scan_step - plan.first_scan_step) / STEPS_PER_DECADE
     accurate, small = (table.figures["books"][RDA] for table in (S4, T4_7))
-    at_ends = [
-        f"{case.method} on {case.dataset}"
-        for dataset in plan.datasets
-        for case in study.main_cases(dataset)
-        if any(study.is_at_an_end(case, choose) for choose in CHOICES.values())
-    ]
-    ends = f"It is for {', '.join(at_ends)}." if at_ends else "It never is."
     draws = "\n".join(
         f"- {name}, {k + 1}: {', '.join(groups)}"
         for name in plan.datasets
@@ -125,7 +120,7 @@ shuffle puts the rows in another order and draws other folds.
 - **l1** is a power of 10^(1/{STEPS_PER_DECADE}). A scan over {decades:g} decades with
   {SCAN_FOLDS} folds says where to look. Then points are added until the chosen ones have
   neighbours on both sides that were tried, as far as from {l1_of(SMALLEST_STEP):.0e} to
-  {l1_of(LARGEST_STEP):.0e}. Is a chosen l1 at one of these ends? {ends}
+  {l1_of(LARGEST_STEP):.0e}. Is a chosen l1 at one of these ends? {at_ends(study, plan.datasets)}
 - **Zeros** are weights that are zero at the end, of all features of the data set, averaged over
   the folds. Those of features that do not occur in the training rows of a fold count, too: the
   column *unseen* has their share.
@@ -137,7 +132,18 @@ shuffle puts the rows in another order and draws other folds.
 
 The l1 that were chosen, for the highest accuracy / with at least {TARGET_ZEROS:.0%} zeros:
 
-{l1_table(study)}"""
+{l1_table(study, plan.datasets)}"""
+
+
+def at_ends(study: Study, datasets: Sequence[str]) -> str:
+    """For which rules and data sets a chosen l1 is the first or last that may be tried."""
+    found = [
+        f"{case.method} on {case.dataset}"
+        for dataset in datasets
+        for case in study.main_cases(dataset)
+        if any(study.is_at_an_end(case, choose) for choose in CHOICES.values())
+    ]
+    return f"It is for {', '.join(found)}." if found else "It never is."
 
 
 def table_of_the_papers(study: Study, table: PublishedTable) -> str:
@@ -228,7 +234,7 @@ def intensity() -> str:
 The same as published: with subgradients of size 1, r is t^(1/q)."""
 
 
-def truncated_gradient(trades: Trades) -> str:
+def truncated_gradient(study: Study, trades: Trades) -> str:
     periods = " and ".join(f"{period:,}" for period in PERIODS)
     gaps = "; ".join(
         f"K = {period:,}: {100 * score:.1f} points and {100 * share:+.0f} points"
@@ -242,10 +248,11 @@ against; its claims are those of the paper that it belongs to (JMLR 10, 2009, pa
 Truncation every K = {periods} rounds, without a threshold; constant η, the best of
 {", ".join(map(str, ETAS))} without truncation; logistic loss, or squared loss and R² for housing
 and zoo. Rounding has the same η and K. The batch solution is LIBLINEAR's, or the lasso. Numbers
-are scaled to deviation 1, words are 0/1 features; {FOLDS} folds of equal size. Some rows are left
-out so that learning ends with a truncation: otherwise the last gradients would count as features.
-Of *ad* only the first 998 rows are at hand, with all the ads. The longer K was added when the
-results for the shorter one had been seen.
+are scaled to deviation 1, words are 0/1 features; {FOLDS} folds of equal size, for
+each of {study.plan.uci_shuffles} shuffles. Some rows are left out so that learning ends with a
+truncation: otherwise the last gradients would count as features. Of *ad* only the first 998 rows
+are at hand, with all the ads. The longer K was added when the results for the shorter one had been
+seen.
 
 ![Accuracy against features kept](img/reproduction-gravity.svg)
 

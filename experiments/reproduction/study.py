@@ -74,8 +74,10 @@ class Study:
         self.laboratory = laboratory
 
     def methods(self, dataset: str) -> tuple[str, ...]:
-        is_binary = dataset in self.plan.binary
-        return self.plan.methods if is_binary else self.plan.multiclass_methods
+        plan = self.plan
+        if dataset in plan.beyond:
+            return plan.beyond_methods
+        return plan.methods if dataset in plan.binary else plan.multiclass_methods
 
     def case(self, dataset: str, method: str) -> Case:
         return Case(dataset, method, self.plan.protocol)

@@ -112,7 +112,9 @@ def against_published(study: Study, table: PublishedTable) -> str:
 
 def all_methods_table(study: Study) -> str:
     """Accuracy and zeros of every rule on every data set, l1 chosen for accuracy."""
-    return by_method_table(study, lambda path: accuracy_and_zeros(path[best(path)]))
+    return by_method_table(
+        study, study.plan.datasets, lambda path: accuracy_and_zeros(path[best(path)])
+    )
 
 
 def open_table(study: Study) -> str:
@@ -145,13 +147,14 @@ def open_differences_table(study: Study) -> str:
 def zeros_table(study: Study) -> str:
     """Between which shares of zeros accuracy is the same, to a standard error."""
     return by_method_table(
-        study, lambda path: "–".join(f"{100 * zeros:.0f}" for zeros in zeros_among_best(path))
+        study,
+        study.plan.datasets,
+        lambda path: "–".join(f"{100 * zeros:.0f}" for zeros in zeros_among_best(path)),
     )
 
 
-def by_method_table(study: Study, cell: Callable[[L1Path], str]) -> str:
+def by_method_table(study: Study, datasets: Sequence[str], cell: Callable[[L1Path], str]) -> str:
     """A cell made of the path of each rule on each data set."""
-    datasets = study.plan.datasets
     rows = []
     for method in METHODS:
         cells = [
@@ -165,10 +168,11 @@ def by_method_table(study: Study, cell: Callable[[L1Path], str]) -> str:
     return markdown_table(["", *datasets], rows)
 
 
-def l1_table(study: Study) -> str:
+def l1_table(study: Study, datasets: Sequence[str]) -> str:
     """The l1 that were chosen: for accuracy / among models with enough zeros."""
     return by_method_table(
         study,
+        datasets,
         lambda path: " / ".join(f"{l1_of(choose(path)):.1e}" for choose in CHOICES.values()),
     )
 
