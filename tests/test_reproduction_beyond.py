@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from scipy import sparse as sp
 
+import experiments.reproduction.beyond
 from experiments.comparison import HIGHER, Comparison
 from experiments.records import Records
 from experiments.reproduction import data, gravity
 from experiments.reproduction.beyond import Beyond
 from experiments.reproduction.beyond_section import advice, awareness, effect, in_short, leaders
+from experiments.reproduction.beyond_tables import rules_table
 from experiments.reproduction.claims import AT_BEST, AT_SPARSE, Finding
 from experiments.reproduction.data import Source
 from experiments.reproduction.methods import ADAGRAD_RDA, COMID, PAIRS, RDA, frda, sgft
@@ -91,6 +93,19 @@ def test_words_follow_from_the_numbers(beyond):
     assert f"1 / 2 / 1 of 4 with l1 chosen for {choice}" in in_short(beyond)
 
 
+def test_what_is_not_better_than_guessing_is_in_italics(beyond, monkeypatch):
+    commoner = {"rcv1": 75, "sms": 79}  # rows of 100
+    monkeypatch.setattr(
+        experiments.reproduction.beyond,
+        "load",
+        lambda name, shuffle, n_rows: (None, np.arange(100) >= commoner[name]),
+    )
+    np.testing.assert_allclose(beyond.guesses("sms"), np.full(6, 0.79))
+    lines = rules_table(beyond, AT_BEST[0]).splitlines()
+    cells = next(line for line in lines if AWARE in line).split("|")
+    assert [cell.strip() for cell in cells[2:4]] == ["84.0 (20.0)", "*77.0 (20.0)*"]
+
+
 @pytest.mark.parametrize(
     ("signs", "words"),
     [
@@ -141,3 +156,9 @@ def test_shuffles_of_a_table_are_put_together(tmp_path):
     scores, features = gravity.Trades(plan, known).path("housing", gravity.BATCH)
     assert scores.shape == features.shape == (n_strengths, 2 * gravity.FOLDS)
     assert scores.mean() == pytest.approx(0.6)
+
+
+@pytest.mark.skipif(bool(data.absent(())), reason="the data is not at hand")
+def test_batch_solutions_are_the_same_each_time():
+    job = gravity.Job("wdbc", gravity.BATCH, 0, 1)
+    assert gravity.batch(job) == gravity.batch(job)

@@ -138,7 +138,7 @@ def awareness(beyond: Beyond, choice: str) -> str:
     sets = ", ".join(f"{name} {beyond.on(name, choice).counts}" for name in beyond.datasets)
     return (
         f"**{_capital(choice)}: that feature-aware rules are more accurate {verdict}.** "
-        f"{_capital(groups)}. By data set: {sets}."
+        f"{_capital(groups)}. By data set, better / cannot be told / worse: {sets}."
     )
 
 

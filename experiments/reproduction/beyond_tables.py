@@ -48,9 +48,7 @@ def shown(comparison: Comparison) -> str:
 
 
 def cells(finding: Finding) -> list[str]:
-    return [
-        *map(shown, finding.comparisons), finding.counts, finding.points, finding.verdict
-    ]  # fmt: skip
+    return [*map(shown, finding.comparisons), finding.counts, finding.points, finding.verdict]
 
 
 def comparisons_table(beyond: Beyond) -> str:
