@@ -15,7 +15,7 @@ from benchmarks.timing import best_of
 from rarefy.checks import as_csr
 from rarefy.config import make_rule
 from rarefy.engine import Rows
-from rarefy.jit import row_width
+from rarefy.jit.intrinsics import row_width
 from rarefy.learner import Learner
 from rarefy.losses import Logistic
 from rarefy.rows import as_rows

@@ -8,7 +8,6 @@ import pickle
 from itertools import chain
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -19,6 +18,7 @@ from rarefy import ConfigError, SparseOnlineClassifier
 from rarefy.checks import as_csr
 from rarefy.clock import clock_after, next_round
 from rarefy.intensity import EuclideanNorm, Intensity, MaximumNorm, PowerNorm, SumNorm
+from rarefy.jit import compiled
 from rarefy.learner import Learner
 from rarefy.losses import MARGIN_LOSSES, REGRESSION_LOSSES, Squared
 from rarefy.multiclass import CrammerSinger, OneVsRest, Softmax
@@ -383,7 +383,7 @@ def plainly(rule, schedule, loss, x, y) -> list[tuple[float, ...]]:
     return seen
 
 
-def compiled(rule, schedule, loss, x, y) -> list[tuple[float, ...]]:
+def stepwise(rule, schedule, loss, x, y) -> list[tuple[float, ...]]:
     """The same by the engine, one round after the other."""
     learner = Learner(rule, schedule, loss, n_features=1, fit_intercept=False)
     seen = []
@@ -420,7 +420,7 @@ def test_a_rule_is_the_same_as_plain_python(name):
     schedule = (Constant if name == "truncated-gradient" else InvSqrt)(0.1)
     x, y = occurrences_with_gaps()
     expected = plainly(rule, schedule, Squared(), x, y)
-    found = compiled(rule, schedule, Squared(), x, y)
+    found = stepwise(rule, schedule, Squared(), x, y)
     weights = [weight for weight, *_ in expected]
     assert len(set(weights)) > 20
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
@@ -437,15 +437,15 @@ def test_a_rule_is_the_same_as_plain_python_where_it_truncates(name, l1):
     x, y = occurrences_with_gaps()
     expected = plainly(rule, schedule, Squared(), x, y)
     assert 10 < sum(weight == 0.0 for weight, *_ in expected) < 75
-    assert compiled(rule, schedule, Squared(), x, y) == expected
+    assert stepwise(rule, schedule, Squared(), x, y) == expected
 
 
-@numba.njit
+@compiled
 def value_and_slope(loss, p, y):
     return loss.value(p, y), loss.slope(p, y)
 
 
-@numba.njit
+@compiled
 def drift_of(loss, p, y, time):
     return loss.drift(p, y, time)
 
@@ -462,11 +462,10 @@ def test_a_loss_is_the_same_as_plain_python(name):
                 assert drift_of(loss, p, y, time) == pytest.approx(expected, rel=1e-14)
 
 
-@numba.njit
-def value_and_slopes(loss, p, y):
-    out = np.empty(len(p))
+@compiled
+def value_and_slopes(loss, p, y, out):
     loss.slopes(p, y, PlainUpdate(), 1.0, 0.0, out)
-    return loss.value(p, y), out
+    return loss.value(p, y)
 
 
 @pytest.mark.parametrize(
@@ -477,14 +476,14 @@ def value_and_slopes(loss, p, y):
 def test_a_loss_of_many_classes_is_the_same_as_plain_python(loss):
     for p in ([0.3, -0.2, 0.1], [0.0, 0.0, 0.0], [400.0, -400.0, 5.0]):
         for y in range(3):
-            value, slopes = value_and_slopes(loss, np.array(p), y)
-            plain = np.empty(3)
+            slopes, plain = np.empty((2, 3))
+            value = value_and_slopes(loss, np.array(p), y, slopes)
             loss.slopes(np.array(p), y, PlainUpdate(), 1.0, 0.0, plain)
             assert value == pytest.approx(loss.value(np.array(p), y), rel=1e-14)
             np.testing.assert_allclose(slopes, plain, rtol=1e-14)
 
 
-@numba.njit
+@compiled
 def step_and_total(schedule, t):
     return schedule.eta(t), schedule.total(t)
 
@@ -497,7 +496,7 @@ def test_a_schedule_is_the_same_as_plain_python(name):
         assert step_and_total(schedule, t) == pytest.approx(expected, rel=1e-15)
 
 
-@numba.njit
+@compiled
 def grown(intensity, r, g, x, eta):
     return intensity.grow(r, g, x, eta)
 

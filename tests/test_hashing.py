@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import pytest
 import xxhash
@@ -10,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rarefy.hashing import xxh64
+from rarefy.jit import compiled
 
 SEEDS = (0, 1, 0x9E3779B185EBCA87, 2**63, 2**64 - 1)
 TEXT = np.random.default_rng(0).integers(0, 256, 300, dtype=np.uint8)
 
 
-@numba.njit
+@compiled
 def hashed(data, begin, end, seed):
     return xxh64(data, begin, end, seed)
 

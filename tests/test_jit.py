@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
 import sys
 from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
+from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import pytest
 
 import rarefy
-from rarefy import jit
 from rarefy.clock import clock_after, next_round
+from rarefy.jit import CompileError, compile_methods, compiled, helper, loop
 from rarefy.rules import RULES
 from rarefy.schedules import InvSqrt
 
 PACKAGE = Path(rarefy.__file__).parent
+ROOT = Path(__file__).parents[1]
 
 
 def run_python(program: str, **environment: str) -> str:
@@ -62,7 +63,7 @@ class Parcel(NamedTuple):
         return 9.81 * self.mass
 
 
-@numba.njit
+@compiled
 def add_up(plan):
     return plan.weight + 10 * plan.step + 100 * plan.eta + 1000 * plan.value + 10000 * plan.slope
 
@@ -77,25 +78,25 @@ def test_fields_of_other_named_tuples_are_read_as_ever(plan):
 
 
 def test_methods_of_other_named_tuples_are_unknown_as_ever():
-    @numba.njit
+    @compiled
     def weigh(parcel):
         return parcel.weight()
 
-    with pytest.raises(numba.TypingError, match="Unknown attribute 'weight'"):
+    with pytest.raises(CompileError, match="Unknown attribute 'weight'"):
         weigh(Parcel(1.0))
 
 
 def test_attributes_that_a_rule_lacks_are_unknown():
-    @numba.njit
+    @compiled
     def read(rule):
         return rule.nothing
 
-    with pytest.raises(numba.TypingError, match="Unknown attribute 'nothing'"):
+    with pytest.raises(CompileError, match="Unknown attribute 'nothing'"):
         read(RULES["fobos"]())
 
 
 def test_a_rule_has_fields_and_methods_in_compiled_code():
-    @numba.njit
+    @compiled
     def use(rule, clock):
         return rule.l1, rule.weight(clock, rule.step(clock, (0.0, 0.0), -1.0, 1.0))
 
@@ -105,7 +106,7 @@ def test_a_rule_has_fields_and_methods_in_compiled_code():
     assert use(rule, clock) == (0.25, expected)
 
 
-@jit.compile_methods
+@compile_methods
 class Doubling(NamedTuple):
     factor: float
 
@@ -113,7 +114,7 @@ class Doubling(NamedTuple):
         return self.factor * a
 
 
-@jit.compile_methods
+@compile_methods
 class Shifting(NamedTuple):
     """Another class with a method of the same name, and no fields."""
 
@@ -122,49 +123,121 @@ class Shifting(NamedTuple):
 
 
 def test_methods_of_the_same_name_are_told_apart_by_class():
-    @numba.njit
+    @compiled
     def both(one, other, a):
         return one.apply(a), other.apply(a), other.apply(one.apply(a))
 
     assert both(Doubling(2.0), Shifting(), 5.0) == (10.0, 6.0, 11.0)
 
 
-# --- the cache on disk ----------------------------------------------------------------------
+# --- arguments and results --------------------------------------------------------------
 
 
-IMPORT = """
-import json, numba
-before = numba.config.CACHE_DIR
-import rarefy
-print(json.dumps([before, numba.config.CACHE_DIR]))
-"""
+class Colour(IntEnum):
+    RED = 1
+    BLUE = 2
 
 
-@pytest.mark.parametrize("given", [None, "cache"], ids=["default", "NUMBA_CACHE_DIR"])
-def test_importing_leaves_the_configuration_of_numba_alone(given, tmp_path):
-    before, after = json.loads(
-        run_python(IMPORT, NUMBA_CACHE_DIR=str(tmp_path / given) if given else "")
-    )
-    assert before == after == (str(tmp_path / given) if given else "")
+class Inner(NamedTuple):
+    small: bool
+    number: float
 
 
-def test_the_cache_directory_is_set_back_after_an_error():
-    before, inside = numba.config.CACHE_DIR, []
+class Outer(NamedTuple):
+    inner: Inner
+    colour: Colour
+    array: np.ndarray
 
-    def fail():
-        with jit._numba_cache_in("elsewhere"):
-            inside.append(numba.config.CACHE_DIR)
-            raise KeyError
 
-    with pytest.raises(KeyError):
-        fail()
-    assert inside != [before]
-    assert before == numba.config.CACHE_DIR
+@compiled
+def echo(outer, pair, big, nothing, small):
+    """All kinds of numbers, more than fit the registers, and back."""
+    outer.array[0] += 1.0
+    total = pair[0] + pair[1] + (0.0 if nothing is None else nothing[0, 1])
+    inner = Inner(not outer.inner.small, outer.inner.number * 2.0)
+    return inner, Colour.BLUE, big + np.uint64(1), (small, total), len(outer.array)
+
+
+@pytest.mark.parametrize("number", [1.5, np.float64(1.5)], ids=["Python's", "NumPy's"])
+@pytest.mark.parametrize("small", [True, np.False_], ids=["Python's", "NumPy's"])
+@pytest.mark.parametrize(
+    ("nothing", "more"),
+    [(None, 0.0), (np.eye(3).T, 0.0), (np.arange(6.0).reshape(2, 3)[:, ::2], 2.0)],
+    ids=["None", "Fortran's order", "with gaps"],
+)
+def test_arguments_arrive_and_results_come_back(number, small, nothing, more):
+    array = np.zeros(7)
+    outer = Outer(Inner(small, number), Colour.RED, array)
+    found = echo(outer, (2, 0.25), np.uint64(2**64 - 2), nothing, small)
+    expected = (Inner(not small, 3.0), Colour.BLUE, 2**64 - 1, (bool(small), 2.25 + more), 7)
+    assert found == expected
+    assert isinstance(found[0], Inner)
+    assert isinstance(found[1], Colour)
+    assert found[0].small is (not small)
+    assert array[0] == 1.0
+
+
+@compiled
+def both_of(one, other):
+    return one, other
+
+
+def test_integers_beyond_int64_are_unsigned():
+    assert both_of(2**63, -1) == (2**63, -1)
+    assert both_of(2**63 - 1, 2**64 - 1) == (2**63 - 1, 2**64 - 1)
+
+
+def test_what_is_read_only_stays_so():
+    @compiled
+    def write(array):
+        array[0] = 1.0
+
+    array = np.zeros(1)
+    write(array)
+    assert array[0] == 1.0
+    array.flags.writeable = False
+    with pytest.raises(CompileError, match="readonly"):
+        write(array)
+
+
+@pytest.mark.parametrize("strange", ["text", [1.0], {}], ids=lambda strange: type(strange).__name__)
+def test_strange_arguments_are_refused(strange):
+    with pytest.raises(TypeError, match="a loop takes numbers, arrays and tuples of these, not "):
+        both_of(1.0, strange)
+
+
+def test_many_threads_share_a_loop():
+    @compiled
+    def total(array):
+        found = 0.0
+        for i in range(len(array)):
+            found += array[i]
+        return found
+
+    arrays = [np.full(1000, float(n)) for n in range(64)]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(total, arrays)) == [1000.0 * n for n in range(64)]
+
+
+@helper
+def _three_halves(x):
+    return np.full(3, x / 2.0).sum()
+
+
+def test_other_people_s_functions_may_make_arrays():
+    @compiled
+    def use(x):
+        return _three_halves(x)
+
+    assert use(4.0) == 6.0
+
+
+# --- machine code on disk -------------------------------------------------------------------
 
 
 def digest_of(package: Path, monkeypatch) -> str:
-    monkeypatch.setattr(jit, "__file__", str(package / "jit.py"))
-    return jit._source_digest.__wrapped__()
+    monkeypatch.setattr(loop, "__file__", str(package / "jit" / "loop.py"))
+    return loop._digest.__wrapped__()
 
 
 def test_the_cache_folder_depends_on_all_sources(tmp_path, monkeypatch):
@@ -179,8 +252,13 @@ def test_the_cache_folder_depends_on_all_sources(tmp_path, monkeypatch):
         source.write_bytes(text)
     assert len(seen) == 1 + len(list(package.rglob("*.py")))
     assert digest_of(package, monkeypatch) == original
-    monkeypatch.setattr(numba, "__version__", "0.0")
-    assert digest_of(package, monkeypatch) != original
+    for setting in ("_compiler_version", "host"):
+        with monkeypatch.context() as patch:
+            patch.setattr(loop, setting, lambda: "another")
+            seen.add(digest_of(package, patch))
+    monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
+    seen.add(digest_of(package, monkeypatch))
+    assert len(seen) == 4 + len(list(package.rglob("*.py")))
 
 
 FIT = """
@@ -192,7 +270,7 @@ print(model.coef_[0, 0])
 
 def machine_code(folder: Path) -> dict[Path, int]:
     """The cached functions, and when they were written."""
-    return {path: path.stat().st_mtime_ns for path in folder.rglob("*.nbc")}
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("rarefy.*-*")}
 
 
 def copy_package(folder: Path) -> Path:
@@ -252,3 +330,43 @@ def test_rarefy_works_where_nothing_can_be_written(tmp_path):
         (folder / "__pycache__").touch()
     assert np.isfinite(float(run_python(FIT, **nowhere(tmp_path, package))))
     assert not machine_code(tmp_path)
+
+
+def test_what_is_on_disk_is_used_without_the_compiler(tmp_path):
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    rows = tmp_path / "rows.svm"
+    rows.write_text("1 1:1\n-1 2:1\n")
+    program = f"""
+import sys
+import rarefy.cli
+try:
+    rarefy.cli.main(["train", "--quiet", {str(rows)!r}, "-o", {str(tmp_path / "a.model")!r}])
+except SystemExit as end:
+    assert end.code == 0
+print("numba" in sys.modules)
+"""
+    assert run_python(program, **environment) == "True\n"
+    assert run_python(program, **environment) == "False\n"
+
+
+def test_other_people_s_code_is_not_kept(tmp_path):
+    program = """
+from rarefy import SparseOnlineClassifier
+from tests.test_custom_rule import ClippedFobos
+model = SparseOnlineClassifier(rule=ClippedFobos(l1=0.01)).fit([[1.0], [-1.0]], [1, 0])
+"""
+    run_python(program, NUMBA_CACHE_DIR=str(tmp_path), PYTHONPATH=f"{PACKAGE.parent}:{ROOT}")
+    names = [path.name for path in machine_code(tmp_path)]
+    assert not any("engine.learn" in name for name in names)
+
+
+@pytest.mark.parametrize("damage", [0, 10, -1, "all"], ids=str)
+def test_damaged_machine_code_is_compiled_again(damage, tmp_path):
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    first = run_python(FIT, **environment)
+    for path in machine_code(tmp_path):
+        code = path.read_bytes()
+        path.write_bytes(b"" if damage == "all" else code[:damage] + b"?" + code[damage:][1:])
+    damaged = {path: path.read_bytes() for path in machine_code(tmp_path)}
+    assert run_python(FIT, **environment) == first
+    assert all(path.read_bytes() != code for path, code in damaged.items())

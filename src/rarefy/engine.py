@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.clock import Clock, next_round
-from rarefy.jit import compiled, compiled_uncached, lay_out, load, prefetch, store, take_up
+from rarefy.jit import compiled
+from rarefy.jit.intrinsics import lay_out, load, prefetch, store, take_up
 from rarefy.losses import is_right
 from rarefy.multiclass import is_best
 
@@ -36,7 +37,8 @@ class Rows(NamedTuple):
     importance: Floats
 
 
-def _learn(
+@compiled
+def learn(
     rule: Any,
     intercept_rule: Any,
     loss: Any,
@@ -114,7 +116,8 @@ def _learn(
     return clock, n_rows
 
 
-def _learn_classes(
+@compiled
+def learn_classes(
     rule: Any,
     intercept_rule: Any,
     loss: Any,
@@ -126,11 +129,12 @@ def _learn_classes(
     progress: Floats,
     predictions: Floats | None,
     far: bool,
-    n_classes: int,
+    scores: Floats,
+    slopes: Floats,
 ) -> tuple[Clock, int]:
     """The same with one score, and one weight per feature, for every class."""
     n_rows, last = len(rows.y), np.uint64(len(rows.indices) - 1)
-    scores, slopes = np.empty(n_classes), np.empty(n_classes)
+    n_classes = len(scores)
     for row in range(n_rows):
         importance = rows.importance[row]
         if importance == 0.0:
@@ -181,7 +185,8 @@ def _learn_classes(
     return clock, n_rows
 
 
-def _scores(
+@compiled
+def scores(
     rule: Any, indptr: Any, indices: Any, values: Floats, clock: Clock, state: Floats, out: Floats
 ) -> None:
     """Add every row's scores, one per class, to `out`; the clock is that of the coming round."""
@@ -193,7 +198,8 @@ def _scores(
                 out[row, z] += values[j] * rule.weight(clock, load(rule, state, first + z))
 
 
-def _total_loss(loss: Any, scores: Floats, y: Floats, importance: Floats) -> float:
+@compiled
+def total_loss(loss: Any, scores: Floats, y: Floats, importance: Floats) -> float:
     """The weighted sum of the losses of rows whose scores are known."""
     total = 0.0
     for row in range(len(y)):
@@ -201,7 +207,8 @@ def _total_loss(loss: Any, scores: Floats, y: Floats, importance: Floats) -> flo
     return total
 
 
-def _total_loss_classes(loss: Any, scores: Floats, y: Floats, importance: Floats) -> float:
+@compiled
+def total_loss_classes(loss: Any, scores: Floats, y: Floats, importance: Floats) -> float:
     """The same with one score for every class."""
     total = 0.0
     for row in range(len(y)):
@@ -209,7 +216,8 @@ def _total_loss_classes(loss: Any, scores: Floats, y: Floats, importance: Floats
     return total
 
 
-def _n_nonzero(rule: Any, clock: Clock, state: Floats) -> int:
+@compiled
+def n_nonzero(rule: Any, clock: Clock, state: Floats) -> int:
     """How many slots have a weight."""
     count = 0
     for slot in range(len(state)):
@@ -217,7 +225,8 @@ def _n_nonzero(rule: Any, clock: Clock, state: Floats) -> int:
     return count
 
 
-def _nonzero(
+@compiled
+def nonzero(
     rule: Any, clock: Clock, state: Floats, slots: NDArray[np.int64], weights: Floats
 ) -> None:
     """Write the slots with a weight, and the weights; there is room for all of them."""
@@ -230,7 +239,8 @@ def _nonzero(
             count += 1
 
 
-def _used(bits: NDArray[np.uint64], features: NDArray[np.int64]) -> int:
+@compiled
+def used(bits: NDArray[np.uint64], features: NDArray[np.int64]) -> int:
     """Write the rows with a bit that is set, as far as there is room; count them all."""
     count = 0
     for feature in range(len(bits)):
@@ -244,7 +254,8 @@ def _used(bits: NDArray[np.uint64], features: NDArray[np.int64]) -> int:
     return count
 
 
-def _usefulness(
+@compiled
+def usefulness(
     rule: Any, clock: Clock, state: Floats, counts: Any, n_outputs: int, out: Floats
 ) -> None:
     """The largest |weight| of each feature; below zero where there is none."""
@@ -257,43 +268,3 @@ def _usefulness(
             forgotten = counts[slot] == 0 or rule.forgets_at_zero()
             largest = -np.inf if forgotten else -1.0 / counts[slot]
         out[slot] = largest
-
-
-class Engine(NamedTuple):
-    """The compiled loops, which are all generic over rule and loss."""
-
-    learn: Any
-    learn_classes: Any
-    scores: Any
-    total_loss: Any
-    total_loss_classes: Any
-    n_nonzero: Any
-    nonzero: Any
-    usefulness: Any
-
-
-_LOOPS = (
-    _learn,
-    _learn_classes,
-    _scores,
-    _total_loss,
-    _total_loss_classes,
-    _n_nonzero,
-    _nonzero,
-    _usefulness,
-)
-_CACHED = Engine(*(compiled(loop) for loop in _LOOPS))
-_UNCACHED = Engine(*(compiled_uncached(loop) for loop in _LOOPS))
-
-
-used = compiled(_used)
-
-
-def engine_for(*parts: Any) -> Engine:
-    """Our own rules and losses are cached on disk; of others we would not notice an edit."""
-    return _CACHED if all_ours(*parts) else _UNCACHED
-
-
-def all_ours(*parts: Any) -> bool:
-    """Whether rules and losses are of this package."""
-    return all(type(part).__module__.startswith("rarefy.") for part in parts)

@@ -7,7 +7,8 @@ without a namespace; both strings in UTF-8. The key of a cross is XXH64 of the t
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.jit import compiled, helper, inlined, load_half_word, load_word
+from rarefy.jit import compiled, helper, inlined
+from rarefy.jit.intrinsics import load_half_word, load_word
 
 _U64 = np.uint64
 PRIME1, PRIME2 = _U64(0x9E3779B185EBCA87), _U64(0xC2B2AE3D27D4EB4F)

@@ -3,12 +3,13 @@
 from typing import Any
 
 import numpy as np
-from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
+from rarefy import engine
 from rarefy.clock import clock_after, next_round
-from rarefy.engine import Floats, Rows, engine_for, used
+from rarefy.engine import Floats, Rows
 from rarefy.errors import ConfigError, DivergenceError
+from rarefy.jit import CompileError
 from rarefy.multiclass import check_update
 from rarefy.rules import unpenalised
 from rarefy.rules.ogd import Ogd
@@ -104,15 +105,15 @@ class Learner:
             predictions,
             self.state.nbytes > CACHE_BYTES,
         )
-        engine = engine_for(self.rule, self.loss)
         try:
             if self.n_outputs == 1:
                 longest = int(np.diff(rows.indptr).max(initial=0))
                 bench = np.empty((len(self.rule.state_fields), longest))
                 clock, n_learned = engine.learn(*arguments, bench)
             else:
-                clock, n_learned = engine.learn_classes(*arguments, self.n_outputs)
-        except NumbaError as error:
+                scores, slopes = np.empty((2, self.n_outputs))
+                clock, n_learned = engine.learn_classes(*arguments, scores, slopes)
+        except CompileError as error:
             name = type(self.rule).__name__
             raise ConfigError(f"the rule {name} cannot be compiled: {error}") from error
         if n_learned < len(rows.y):
@@ -150,7 +151,7 @@ class Learner:
         out = np.zeros((len(rows.indptr) - 1, self.n_outputs))
         out += self.intercept()
         clock = next_round(self.rule, self.clock)
-        engine_for(self.rule, self.loss).scores(self.rule, *rows[:3], clock, self.state, out)
+        engine.scores(self.rule, *rows[:3], clock, self.state, out)
         return out
 
     def intercept(self) -> Floats:
@@ -175,17 +176,17 @@ class Learner:
     def _on_all_state(self, loop: str, *out: NDArray[Any]) -> Any:
         clock = next_round(self.rule, self.clock)
         state = self.state[: self.n_features * self.n_outputs]
-        return getattr(engine_for(self.rule, self.loss), loop)(self.rule, clock, state, *out)
+        return getattr(engine, loop)(self.rule, clock, state, *out)
 
     def used(self) -> NDArray[np.int64]:
         """The features that carry state; that of the others is zero in every bit."""
         features = np.empty(self.n_used(), np.int64)
-        used(self._bits(), features)
+        engine.used(self._bits(), features)
         return features
 
     def n_used(self) -> int:
         """How many features carry state."""
-        return int(used(self._bits(), np.empty(0, np.int64)))
+        return int(engine.used(self._bits(), np.empty(0, np.int64)))
 
     def _bits(self) -> NDArray[np.uint64]:
         bits = self.state[: self.n_features * self.n_outputs].view(np.uint64)
@@ -219,7 +220,7 @@ class Learner:
         """
         out = np.empty(len(counts))
         clock = next_round(self.rule, self.clock)
-        usefulness = engine_for(self.rule, self.loss).usefulness
+        usefulness = engine.usefulness
         usefulness(self.rule, clock, self.state, counts, self.n_outputs, out)
         return out
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.engine import Floats, engine_for
+from rarefy import engine
+from rarefy.engine import Floats
 from rarefy.probabilities import LOSSES_WITH_PROBABILITIES, probabilities
 from rarefy.rows import read_only
 from rarefy.stream import StreamModel, predicted_classes, true_classes
@@ -24,7 +25,6 @@ class Metrics:
 
     def __init__(self, model: StreamModel) -> None:
         learner = model.learner
-        engine = engine_for(learner.loss)
         self._loss = learner.loss
         self._total_loss_of = (
             engine.total_loss if learner.n_outputs == 1 else engine.total_loss_classes

@@ -59,12 +59,20 @@ class CrammerSinger(NamedTuple):
         out[rival] = -slope
 
 
+@helper
+def _highest(p: Scores) -> float:
+    highest = p[0]
+    for z in range(1, len(p)):
+        highest = max(highest, p[z])
+    return highest  # type: ignore[no-any-return]
+
+
 @compile_methods
 class Softmax(NamedTuple):
     """-log softmax(p)_y."""
 
     def value(self, p: Scores, y: int) -> float:
-        highest = p.max()
+        highest = _highest(p)
         total = 0.0
         for z in range(len(p)):
             total += math.exp(p[z] - highest)
@@ -73,7 +81,7 @@ class Softmax(NamedTuple):
     def slopes(
         self, p: Scores, y: int, update: Any, importance: float, reach: float, out: Scores
     ) -> None:
-        highest = p.max()
+        highest = _highest(p)
         total = 0.0
         for z in range(len(p)):
             out[z] = math.exp(p[z] - highest)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from rarefy.engine import Floats
-from rarefy.jit import row_width
+from rarefy.jit.intrinsics import row_width
 
 CACHE_LINE = 64
 

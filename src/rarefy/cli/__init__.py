@@ -27,7 +27,6 @@ class Commands(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        import_module("rarefy.quick_start")
         command: click.Command = getattr(import_module(f"rarefy.cli.{name}"), name)
         return command
 

@@ -158,14 +158,16 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-@compiled
 def _parsed_numbers(texts: Texts) -> NDArray[np.float64]:
     """The numbers that the texts are; NaN for those that are none."""
     numbers = np.full(len(texts.ends), np.nan)
-    longest = np.int64(0)
-    for i in range(len(numbers)):
-        longest = max(longest, texts.ends[i] - texts.begins[i])
-    scratch = np.full(longest + 9, NEWLINE, np.uint8)
+    longest = int((texts.ends - texts.begins).max(initial=0))
+    _parse_numbers(texts, np.full(longest + 9, NEWLINE, np.uint8), numbers)
+    return numbers
+
+
+@compiled
+def _parse_numbers(texts: Texts, scratch: NDArray[np.uint8], numbers: NDArray[np.float64]) -> None:
     for i in range(len(numbers)):
         length = texts.ends[i] - texts.begins[i]
         for k in range(length):
@@ -174,7 +176,6 @@ def _parsed_numbers(texts: Texts) -> NDArray[np.float64]:
         number, end = parse_number(scratch, 0)
         if end == length:
             numbers[i] = number
-    return numbers
 
 
 # --- features ------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rarefy.config import is_text
 from rarefy.errors import ConfigError
 from rarefy.hashing import hash_pair, hash_text
-from rarefy.jit import compiled_in_place, helper
+from rarefy.jit import compiled, helper
 from rarefy.readers.batch import Batch
 from rarefy.readers.names import (
     ABSENT,
@@ -63,7 +63,7 @@ def is_pair(groups: Any, pairs: Any, pair: int, a: int, b: int) -> bool:
     return a < b or pairs[pair, 0] != pairs[pair, 1]
 
 
-@compiled_in_place
+@compiled
 def _count(indptr: Any, groups: Any, pairs: Any, new_indptr: NDArray[np.int64]) -> int:
     """Write where the rows with crosses begin; the number of all entries."""
     total = 0
@@ -80,7 +80,7 @@ def _count(indptr: Any, groups: Any, pairs: Any, new_indptr: NDArray[np.int64]) 
     return total
 
 
-@compiled_in_place
+@compiled
 def _cross(
     indptr: Any,
     keys: Any,

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.hashing import xxh64
-from rarefy.jit import compiled_in_place, helper, load_word, trailing_zeros
+from rarefy.jit import compiled, helper
+from rarefy.jit.intrinsics import load_word, trailing_zeros
 from rarefy.readers.batch import Parsed, Problem, Room
 from rarefy.readers.faults import INVALID
 from rarefy.readers.names import EQUALS, note_name, wants_name
@@ -128,7 +129,7 @@ def split_row(data: Any, i: int, end: int, dialect: Dialect, bounds: Bounds) -> 
         i += 1
 
 
-@compiled_in_place
+@compiled
 def split_one_row(data: Any, i: int, end: int, dialect: Dialect, bounds: Bounds) -> Split:
     """The same for Python."""
     return split_row(data, i, end, dialect, bounds)
@@ -179,7 +180,7 @@ def number_of_label(hashes: Any, label: Any) -> float:
     return np.nan
 
 
-@compiled_in_place
+@compiled
 def parse_csv(
     data: Any,
     end: int,

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from rarefy.jit import helper, load_word, store_word, trailing_zeros
+from rarefy.jit import helper
+from rarefy.jit.intrinsics import load_word, store_word, trailing_zeros
 from rarefy.readers.batch import Problem
 from rarefy.readers.numbers import MINUS, PLUS, POINT
 from rarefy.readers.words import encode

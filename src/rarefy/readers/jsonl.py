@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from rarefy.config import number_or_none
 from rarefy.hashing import hash_text, xxh64
-from rarefy.jit import compiled_in_place, helper, load_word, store_word
+from rarefy.jit import compiled, helper
+from rarefy.jit.intrinsics import load_word, store_word
 from rarefy.readers import faults
 from rarefy.readers.batch import Parsed, Problem, Room
 from rarefy.readers.columns import Columns
@@ -335,7 +336,7 @@ def parse_object(
         entry += 1
 
 
-@compiled_in_place
+@compiled
 def parse_jsonl(
     data: Any,
     end: int,

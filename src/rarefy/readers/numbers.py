@@ -10,11 +10,10 @@ division; all others go to the C library's strtod, so that every number is round
 from typing import Any
 
 import numpy as np
-from numba import types
 
-from rarefy.jit import helper, load_word, trailing_zeros
+from rarefy.jit import helper
+from rarefy.jit.intrinsics import load_word, strtod, trailing_zeros
 
-_strtod = types.ExternalFunction("strtod", types.float64(types.uintp, types.uintp))
 _POWERS_OF_TEN = 10.0 ** np.arange(23)
 _INTEGER_POWERS = np.array([10**n for n in range(20)], dtype=np.uint64)
 _SMALL_POWERS = _INTEGER_POWERS[:9]
@@ -85,7 +84,7 @@ def parse_number(data: Any, i: Any) -> tuple[float, int]:
         i = after
         exponent += -tens if minus else tens
     if n_digits > 19 or mantissa > _EXACT or abs(exponent) > 22:
-        value = _strtod(np.uintp(data.ctypes.data) + np.uintp(begin), np.uintp(0))
+        value = strtod(np.uintp(data.ctypes.data) + np.uintp(begin), np.uintp(0))
         return (value, i) if abs(value) < np.inf else (np.nan, begin)
     value = np.float64(mantissa)
     if exponent < 0:

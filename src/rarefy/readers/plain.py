@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.jit import bytes_between, helper, inlined, load_word, trailing_zeros
+from rarefy.jit import helper, inlined
+from rarefy.jit.intrinsics import bytes_between, load_word, trailing_zeros
 from rarefy.readers.numbers import COLON, NEWLINE, RETURN, SPACE, TAB, parse_number
 from rarefy.readers.scan import MOST_ENDS, Scan, scanned
 

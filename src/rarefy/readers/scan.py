@@ -11,14 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.jit import (
-    WINDOW,
-    bytes_between,
-    compiled_in_place,
-    count_ones,
-    helper,
-    trailing_zeros,
-)
+from rarefy.jit import compiled, helper
+from rarefy.jit.intrinsics import WINDOW, bytes_between, count_ones, trailing_zeros
 from rarefy.readers.numbers import NEWLINE
 
 SCANNED_BYTES = 1 << 14
@@ -62,7 +56,7 @@ def scanned(data: Any, begin: Any, end: Any, ends: NDArray[np.uint32]) -> Scan:
     return Scan(begin, np.uint64(0), count)
 
 
-@compiled_in_place
+@compiled
 def n_lines(data: Any, begin: int, end: int) -> int:
     """How many newlines there are in a text that ends with one."""
     total = np.uint64(0)

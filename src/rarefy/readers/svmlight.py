@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rarefy.jit import compiled_in_place, helper
+from rarefy.jit import compiled, helper
 from rarefy.readers.batch import Parsed, Problem, Room
 from rarefy.readers.numbers import (
     COLON,
@@ -24,7 +24,7 @@ from rarefy.readers.plain import ENOUGH, copy_pairs, numbers_from_words
 from rarefy.readers.scan import Scan
 
 
-@compiled_in_place
+@compiled
 def parse_svmlight(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
     """Parse whole lines up to `end`, from where `start` has come to, into the room.
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from rarefy.hashing import xxh64, xxh64_short
-from rarefy.jit import WINDOW, bytes_between, compiled_in_place, helper, inlined, trailing_zeros
+from rarefy.jit import compiled, helper, inlined
+from rarefy.jit.intrinsics import WINDOW, bytes_between, trailing_zeros
 from rarefy.readers.batch import Parsed, Problem, Room
 from rarefy.readers.names import EQUALS, note_name, wants_name
 from rarefy.readers.numbers import (
@@ -81,7 +82,7 @@ def parse_name(data: Any, i: int, seed: Any, has_namespace: bool) -> tuple[Any, 
     return hash_name(data, i, after, seed), after, True
 
 
-@compiled_in_place
+@compiled
 def parse_vw(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
     """Parse whole lines up to `end`, from where `start` has come to, into the room.
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.engine import FETCHED_AHEAD, Floats
-from rarefy.jit import compiled_in_place, prefetch_byte
+from rarefy.jit import compiled
+from rarefy.jit.intrinsics import prefetch_byte
 from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
 from rarefy.stores.base import (
@@ -98,7 +99,7 @@ class HashedStore:
         return {"kind": self.kind, "bits": self.bits}
 
 
-@compiled_in_place
+@compiled
 def _note_owners(keys: Any, owners: Any) -> None:
     mask, n_keys = np.uint64(len(owners) - 1), np.uint64(len(keys))
     for j in range(n_keys):

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.jit import compiled_in_place, inlined_in_place
+from rarefy.jit import compiled, inlined
 
 
 def new_seen(longest_row: int) -> NDArray[np.int64]:
@@ -13,7 +13,7 @@ def new_seen(longest_row: int) -> NDArray[np.int64]:
     return np.full((max(64, 4 << longest_row.bit_length()), 3), -1, np.int64)
 
 
-@compiled_in_place
+@compiled
 def are_within(numbers: Any, largest: float) -> Any:
     """Whether no number is larger, whatever its sign, and all are numbers."""
     outside = np.uint64(0)
@@ -22,7 +22,7 @@ def are_within(numbers: Any, largest: float) -> Any:
     return outside == 0
 
 
-@compiled_in_place
+@compiled
 def unique_in_rows(
     indptr: Any, keys: Any, mask: Any, values: Any, places: Any, seen: NDArray[np.int64]
 ) -> int:
@@ -69,7 +69,7 @@ def unique_in_rows(
     return written
 
 
-@inlined_in_place
+@inlined
 def _is_unique(keys: Any, mask: Any, values: Any, begin: Any, end: Any) -> Any:
     """Whether the places of a row ascend, and no value is zero; told without a branch an entry."""
     wrong = np.uint64(0)
@@ -80,7 +80,7 @@ def _is_unique(keys: Any, mask: Any, values: Any, begin: Any, end: Any) -> Any:
     return wrong == 0
 
 
-@inlined_in_place
+@inlined
 def _move(keys: Any, mask: Any, values: Any, places: Any, begin: Any, end: Any, to: Any) -> None:
     """Write the places of a row, and its values, which may be where they belong."""
     for k in range(end - begin):

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from rarefy.engine import Floats
 from rarefy.errors import InputError
-from rarefy.jit import compiled_in_place, helper, prefetch_pair
+from rarefy.jit import compiled, helper
+from rarefy.jit.intrinsics import prefetch_pair
 from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
 from rarefy.readers.names import ABSENT, Names, begin_of, find_name
@@ -315,7 +316,7 @@ def _place(entries: Any, key: Any) -> Any:
     return at
 
 
-@compiled_in_place
+@compiled
 def _locate(keys: Any, entries: Any, slots: Any) -> None:
     """Write the slot of each key, or ABSENT."""
     for j in range(len(keys)):
@@ -325,7 +326,7 @@ def _locate(keys: Any, entries: Any, slots: Any) -> None:
         slots[j] = np.int32(at) if entries[at, 1] != 0 else ABSENT
 
 
-@compiled_in_place
+@compiled
 def _locate_or_insert(
     indptr: Any,
     keys: Any,
@@ -388,7 +389,7 @@ def _append_text(to_text: Any, to: int, text: Any, begin: int, end: int) -> int:
     return to
 
 
-@compiled_in_place
+@compiled
 def _insert_all(keys: Any, counts: Any, entries: Any, places: Any) -> None:
     """Put keys, all different, into a table without them, and write their places."""
     for j in range(len(keys)):
@@ -397,7 +398,7 @@ def _insert_all(keys: Any, counts: Any, entries: Any, places: Any) -> None:
         places[j] = np.int32(at)
 
 
-@compiled_in_place
+@compiled
 def _copy_names(name_at: Any, text: Any, places: Any, new_name_at: Any, new_text: Any) -> int:
     """Copy the names at these positions of the text for features in these new places."""
     to = NO_NAME + 1
@@ -411,7 +412,7 @@ def _copy_names(name_at: Any, text: Any, places: Any, new_name_at: Any, new_text
     return to
 
 
-@compiled_in_place
+@compiled
 def _names_apart(name_at: Any, text: Any, lengths: Any, to_text: Any) -> int:
     """Write the lengths of the names at these positions of the text, and their text alone."""
     to = 0
@@ -426,7 +427,7 @@ def _names_apart(name_at: Any, text: Any, lengths: Any, to_text: Any) -> int:
     return to
 
 
-@compiled_in_place
+@compiled
 def _names_together(lengths: Any, text: Any, places: Any, name_at: Any, to_text: Any) -> int:
     """The opposite, for features in these places."""
     to, begin = NO_NAME + 1, 0

@@ -5,15 +5,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from rarefy.clock import Clock, clock_after, next_round
 from rarefy.engine import Floats, Rows
 from rarefy.errors import ConfigError
+from rarefy.jit import CompileError
 from rarefy.learner import CACHE_BYTES, Learner
 from rarefy.rules import unpenalised
 from rarefy.state import aligned_zeros
+from rarefy.sweeping import loops
 from rarefy.sweeping.lane_jit import WIDTH
 from rarefy.sweeping.loops import (
     ALIVE,
@@ -29,7 +30,6 @@ from rarefy.sweeping.loops import (
     LaneRows,
     Seats,
     lane_rows,
-    loops_for,
 )
 
 NO_FOLD = math.nan
@@ -94,6 +94,7 @@ class Block:
         self.lanes = list(lanes)
         self.n_features = n_features
         self.n_outputs = n_outputs
+        self._room = np.empty((2, n_outputs))
         rules = [lane.rule for lane in lanes]
         intercept_rules = [unpenalised(rule) for rule in rules]
         clocks = [next_round(lane.rule, clock_after(lane.rule, lane.schedule)) for lane in lanes]
@@ -118,7 +119,6 @@ class Block:
             np.zeros((N_TALLIES, WIDTH)),
             np.zeros((n_sharper, WIDTH)),
         )
-        self._loops = loops_for(rules[0], lanes[0].loss)
 
     @staticmethod
     def n_bytes(lane: Lane, n_features: int, n_outputs: int) -> int:
@@ -128,22 +128,22 @@ class Block:
     def learn(
         self, rows: Rows | LaneRows, folds: Floats, order: NDArray[np.int64], judged: bool
     ) -> None:
-        learn = self._loops.learn if self.n_outputs == 1 else self._loops.learn_classes
+        learn = loops.learn if self.n_outputs == 1 else loops.learn_classes
         far = self._seats.state.nbytes > CACHE_BYTES
         try:
-            learn(self._seats, lane_rows(rows), folds, order, judged, far, self.n_outputs)
-        except NumbaError as error:
+            learn(self._seats, lane_rows(rows), folds, order, judged, far, self._room)
+        except CompileError as error:
             name = type(self._seats.rule).__name__
             raise ConfigError(f"the rule {name} cannot be compiled: {error}") from error
 
     def judge(self, rows: Rows | LaneRows, folds: Floats) -> None:
-        judge = self._loops.judge if self.n_outputs == 1 else self._loops.judge_classes
-        judge(self._seats, lane_rows(rows), folds, self.n_outputs)
+        judge = loops.judge if self.n_outputs == 1 else loops.judge_classes
+        judge(self._seats, lane_rows(rows), folds, self._room)
 
     def scores(self, rows: Rows | LaneRows) -> Floats:
         """(row, output, lane)."""
         out = np.empty((len(rows.indptr) - 1, self.n_outputs, WIDTH))
-        self._loops.scores(self._seats, lane_rows(rows), out)
+        loops.scores(self._seats, lane_rows(rows), out)
         return out[:, :, : len(self.lanes)]
 
     def tallies(self, sizes: Floats | None = None) -> Floats:
@@ -153,7 +153,7 @@ class Block:
         """
         self._seats.tallies[[WEIGHTS, FEATURES]] = 0.0
         sizes = np.ones(self.n_features) if sizes is None else sizes
-        self._loops.count_kept(self._seats, sizes, self.n_outputs)
+        loops.count_kept(self._seats, sizes, self.n_outputs)
         diverged = 1.0 - self._seats.work[ALIVE]
         return np.vstack([self._seats.tallies, diverged])[:, : len(self.lanes)]
 
@@ -181,13 +181,13 @@ class Block:
     def weights(self, lane: int) -> Floats:
         """(output, feature)."""
         out = np.empty(self.n_features * self.n_outputs)
-        self._loops.weights(self._seats, lane, out)
+        loops.weights(self._seats, lane, out)
         return out.reshape(self.n_features, self.n_outputs).T
 
     def intercepts(self, lane: int) -> Floats:
         """One per output, zero where none is fitted."""
         out = np.zeros(self.n_outputs)
-        self._loops.intercepts(self._seats, lane, out)
+        loops.intercepts(self._seats, lane, out)
         return out
 
     def grow(self, n_features: int) -> None:
@@ -217,7 +217,7 @@ class Block:
         No features but these have occurred so far.
         """
         seats = self._seats
-        self._loops.copy_lane(seats.state, features, self.n_outputs, source, target)
+        loops.copy_lane(seats.state, features, self.n_outputs, source, target)
         for lanes in (seats.intercepts, seats.work, seats.tallies, seats.sharper):
             lanes[..., target] = lanes[..., source]
         self.lanes[target] = self.lanes[source]._replace(rule=rule, schedule=schedule)

@@ -37,7 +37,12 @@ def _renumber(indices: Any, feature_of: NDArray[np.int32], out: NDArray[np.int32
 
 
 def _merge(
-    rows: Rows, counts: NDArray[np.int32], feature_of: NDArray[np.int32], first: int, out: LaneRows
+    rows: Rows,
+    counts: NDArray[np.int32],
+    feature_of: NDArray[np.int32],
+    first: int,
+    entry_with: NDArray[np.int64],
+    out: LaneRows,
 ) -> int:
     """Write the rows with features for columns; how many entries there are then.
 
@@ -45,7 +50,6 @@ def _merge(
     theirs are numbered from `first`.
     """
     n_entries = 0
-    entry_with = np.empty(MOST_VALUES, dtype=np.int64)
     for row in range(len(rows.y)):
         n_values = 0
         for j in range(rows.indptr[row], rows.indptr[row + 1]):
@@ -58,7 +62,7 @@ def _merge(
                     feature_of[column] = out.indices[entry_with[known]]
                     out.shares[entry_with[known]] += x
                     continue
-                if n_values < MOST_VALUES:
+                if n_values < len(entry_with):
                     entry_with[n_values] = n_entries
                     n_values += 1
                 feature_of[column] = first
@@ -108,6 +112,7 @@ def _merged(
         counts,
         feature_of,
         first,
+        np.empty(MOST_VALUES, dtype=np.int64),
         LaneRows(indptr, indices, values, rows.y, rows.importance, shares),
     )
     return LaneRows(

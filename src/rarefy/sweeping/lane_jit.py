@@ -9,13 +9,11 @@ far as it has no calls or loops of its own. Every lane's arithmetic is that of a
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
+from rarefy.jit.intrinsics import SECOND_LEVEL, fetch
+from rarefy.jit.marks import Late, intrinsic
 
-from rarefy.jit import SECOND_LEVEL, fetch
+arrayobj, cgutils = Late("numba.np.arrayobj"), Late("numba.core.cgutils")
+ir, types = Late("llvmlite.ir"), Late("numba.core.types")
 
 WIDTH = 8  # lanes; one field of them all is a cache line, and a vector register of most machines
 
@@ -24,15 +22,16 @@ ROLES = ("state", "parameters", "clocks", "work")
 STATE, PARAMETERS, CLOCKS, WORK = ROLES
 
 
-class _LoopId(ir.MDValue):
+def _loop_id(module: Any, *properties: Any) -> Any:
     """Names a loop, for which LLVM wants a node that refers to itself."""
 
-    def __init__(self, module: Any, *properties: Any) -> None:
-        super().__init__(module, (), name=str(len(module.metadata)))
-        self.operands = (self, *properties)
+    class LoopId(ir.MDValue):  # type: ignore[name-defined]
+        __eq__ = object.__eq__
+        __hash__ = object.__hash__
 
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
+    node = LoopId(module, (), name=str(len(module.metadata)))
+    node.operands = (node, *properties)
+    return node
 
 
 @intrinsic
@@ -62,7 +61,7 @@ def each_lane(typing_context: Any, function: Any, arguments: Any) -> Any:
         lane.add_incoming(following, builder.block)
         again = builder.cbranch(builder.icmp_signed("<", following, intp(WIDTH)), body, after)
         not_unrolled = builder.module.add_metadata(["llvm.loop.unroll.disable"])
-        again.set_metadata("llvm.loop", _LoopId(builder.module, not_unrolled))
+        again.set_metadata("llvm.loop", _loop_id(builder.module, not_unrolled))
         builder.position_at_end(after)
         return context.get_dummy_value()
 
@@ -82,7 +81,7 @@ def _in_role(builder: Any, role: str, access: Any) -> Any:
 
 def _pointer(context: Any, builder: Any, array_type: Any, array: Any, row: Any, lane: Any) -> Any:
     """Where a row of an array has its number for a lane."""
-    data = make_array(array_type)(context, builder, array).data
+    data = arrayobj.make_array(array_type)(context, builder, array).data
     index = builder.add(builder.mul(row, context.get_constant(types.intp, WIDTH)), lane)
     return builder.gep(data, [index])
 

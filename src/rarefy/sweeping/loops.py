@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.clock import next_round
-from rarefy.engine import LARGEST_SCORE, Floats, Rows, all_ours
-from rarefy.jit import compiled, compiled_uncached, inlined, inlined_in_place
+from rarefy.engine import LARGEST_SCORE, Floats, Rows
+from rarefy.jit import compiled, inlined
 from rarefy.sweeping.lane_jit import (
     WIDTH,
     clock_of,
@@ -73,19 +73,19 @@ class Seats(NamedTuple):
     sharper: Floats  # losses with scores times 2, 4, ... where these are wanted
 
 
-@inlined_in_place
+@inlined
 def _see(lane: int, seats: Seats, fold: float) -> None:
     others = get(seats.work, OWN_FOLD, lane) != fold
     put(seats.work, SEES, lane, get(seats.work, ALIVE, lane) if others else 0.0)
 
 
-@inlined_in_place
+@inlined
 def _be_judged(lane: int, seats: Seats, fold: float) -> None:
     own = get(seats.work, OWN_FOLD, lane) == fold or math.isnan(fold)
     put(seats.work, SEES, lane, get(seats.work, ALIVE, lane) if own else 0.0)
 
 
-@inlined_in_place
+@inlined
 def _begin_score(lane: int, seats: Seats, output: int) -> None:
     rule = parameters_of(seats.intercept_rule, seats.intercept_rules, lane)
     clock = clock_of(seats.clock, seats.clocks, lane)
@@ -93,12 +93,12 @@ def _begin_score(lane: int, seats: Seats, output: int) -> None:
     put(seats.work, SCORE + PER_OUTPUT * output, lane, weight)
 
 
-@inlined_in_place
+@inlined
 def _zero_score(lane: int, seats: Seats, output: int) -> None:
     put(seats.work, SCORE + PER_OUTPUT * output, lane, 0.0)
 
 
-@inlined_in_place
+@inlined
 def _add_to_score(lane: int, seats: Seats, output: int, slot: int, x: float) -> None:
     rule = parameters_of(seats.rule, seats.rules, lane)
     clock = clock_of(seats.clock, seats.clocks, lane)
@@ -107,7 +107,7 @@ def _add_to_score(lane: int, seats: Seats, output: int, slot: int, x: float) -> 
     put(seats.work, row, lane, get(seats.work, row, lane) + x * weight)
 
 
-@inlined_in_place
+@inlined
 def _take_slope(lane: int, seats: Seats, y: float, importance: float) -> None:
     loss = parameters_of(seats.loss, seats.losses, lane)
     score = get(seats.work, SCORE, lane)
@@ -116,7 +116,7 @@ def _take_slope(lane: int, seats: Seats, y: float, importance: float) -> None:
     _stop_if_diverged(lane, seats, score, slope)
 
 
-@inlined_in_place
+@inlined
 def _stop_if_diverged(lane: int, seats: Seats, score: float, slope: float) -> None:
     fine = abs(score) <= LARGEST_SCORE and abs(slope) <= LARGEST_SCORE
     sees = get(seats.work, SEES, lane)
@@ -125,7 +125,7 @@ def _stop_if_diverged(lane: int, seats: Seats, score: float, slope: float) -> No
         put(seats.work, SEES, lane, 0.0)
 
 
-@inlined_in_place
+@inlined
 def _choose_steps(lane: int, seats: Seats, output: int) -> None:
     rule = parameters_of(seats.rule, seats.rules, lane)
     slope = get(seats.work, SLOPE + PER_OUTPUT * output, lane)
@@ -134,7 +134,7 @@ def _choose_steps(lane: int, seats: Seats, output: int) -> None:
     put(seats.work, STEPS + PER_OUTPUT * output, lane, 0.0 if idle else sees)
 
 
-@inlined_in_place
+@inlined
 def _step_intercept(lane: int, seats: Seats, output: int) -> None:
     rule = parameters_of(seats.intercept_rule, seats.intercept_rules, lane)
     clock = clock_of(seats.clock, seats.clocks, lane)
@@ -145,7 +145,7 @@ def _step_intercept(lane: int, seats: Seats, output: int) -> None:
     store(seats.intercept_rule, seats.intercepts, output, lane, steps, new)
 
 
-@inlined_in_place
+@inlined
 def _step(lane: int, seats: Seats, output: int, slot: int, x: float) -> None:
     rule = parameters_of(seats.rule, seats.rules, lane)
     clock = clock_of(seats.clock, seats.clocks, lane)
@@ -155,14 +155,14 @@ def _step(lane: int, seats: Seats, output: int, slot: int, x: float) -> None:
     store(seats.rule, seats.state, slot, lane, steps, new)
 
 
-@inlined_in_place
+@inlined
 def _tick(lane: int, seats: Seats) -> None:
     clock = clock_of(seats.clock, seats.clocks, lane)
     later = next_round(parameters_of(seats.rule, seats.rules, lane), clock)
     set_clock(clock, get(seats.work, SEES, lane), later, seats.clocks, lane)
 
 
-@inlined_in_place
+@inlined
 def _tally(lane: int, seats: Seats, y: float, importance: float) -> None:
     """Count a prediction, where the lane sees the row."""
     if get(seats.work, SEES, lane) == 0.0:
@@ -194,7 +194,7 @@ def _tally_classes(lane: int, seats: Seats, label: int, importance: float, score
         seats.sharper[level, lane] += importance * loss.value(scores, label)
 
 
-@inlined_in_place
+@inlined
 def _copy_scores(lane: int, seats: Seats, scores: Floats) -> None:
     for output in range(len(scores)):
         scores[output] = get(seats.work, SCORE + PER_OUTPUT * output, lane)
@@ -213,7 +213,7 @@ def _take_slopes(
         _stop_if_diverged(lane, seats, scores[output], slope)
 
 
-@inlined_in_place
+@inlined
 def _count_weight(lane: int, seats: Seats, slot: int, size: float) -> None:
     rule = parameters_of(seats.rule, seats.rules, lane)
     clock = clock_of(seats.clock, seats.clocks, lane)
@@ -223,14 +223,14 @@ def _count_weight(lane: int, seats: Seats, slot: int, size: float) -> None:
     put(seats.work, FOUND, lane, max(get(seats.work, FOUND, lane), kept))
 
 
-@inlined_in_place
+@inlined
 def _count_feature(lane: int, seats: Seats) -> None:
     found = get(seats.work, FOUND, lane)
     put(seats.tallies, FEATURES, lane, get(seats.tallies, FEATURES, lane) + found)
     put(seats.work, FOUND, lane, 0.0)
 
 
-@inlined_in_place
+@inlined
 def _any(work: Floats, row: int) -> bool:
     total = 0.0
     for lane in range(WIDTH):
@@ -238,7 +238,7 @@ def _any(work: Floats, row: int) -> bool:
     return total > 0.0
 
 
-@inlined_in_place
+@inlined
 def _score_row(seats: Seats, rows: LaneRows, row: int, n_outputs: int, following: int) -> None:
     """Every lane's scores of a row.
 
@@ -266,7 +266,7 @@ def _score_row(seats: Seats, rows: LaneRows, row: int, n_outputs: int, following
         ahead += 1
 
 
-@inlined_in_place
+@inlined
 def _step_row(seats: Seats, rows: LaneRows, row: int, output: int, n_outputs: int) -> None:
     """Every lane's step, for one output."""
     each_lane(_choose_steps, (seats, output))
@@ -279,13 +279,15 @@ def _step_row(seats: Seats, rows: LaneRows, row: int, output: int, n_outputs: in
         each_lane(_step, (seats, output, slot, rows.values[j]))
 
 
-def _learn(
-    seats: Seats, rows: LaneRows, folds: Floats, order: Any, judged: bool, far: bool, n_outputs: int
+@compiled
+def learn(
+    seats: Seats, rows: LaneRows, folds: Floats, order: Any, judged: bool, far: bool, room: Floats
 ) -> None:
     """Each lane learns the rows whose fold is not its own, in the given order.
 
     With `judged` a lane's predictions are tallied before it learns; `far` says that the state does
-    not fit the cache, so that it has to be asked for ahead of time.
+    not fit the cache, so that it has to be asked for ahead of time; `room` is for two numbers a
+    class.
     """
     for place in range(len(order)):
         row = order[place]
@@ -304,11 +306,12 @@ def _learn(
         each_lane(_tick, (seats,))
 
 
-def _learn_classes(
-    seats: Seats, rows: LaneRows, folds: Floats, order: Any, judged: bool, far: bool, n_outputs: int
+@compiled
+def learn_classes(
+    seats: Seats, rows: LaneRows, folds: Floats, order: Any, judged: bool, far: bool, room: Floats
 ) -> None:
     """The same with one score, and one weight per feature, for every class."""
-    scores, slopes = np.empty(n_outputs), np.empty(n_outputs)
+    scores, slopes, n_outputs = room[0], room[1], room.shape[1]
     for place in range(len(order)):
         row = order[place]
         importance = rows.importance[row]
@@ -328,7 +331,8 @@ def _learn_classes(
         each_lane(_tick, (seats,))
 
 
-def _judge(seats: Seats, rows: LaneRows, folds: Floats, n_outputs: int) -> None:
+@compiled
+def judge(seats: Seats, rows: LaneRows, folds: Floats, room: Floats) -> None:
     """Tally each lane's predictions of the rows of its own fold, and of those of no fold."""
     for row in range(len(rows.y)):
         if rows.importance[row] == 0.0:
@@ -339,9 +343,10 @@ def _judge(seats: Seats, rows: LaneRows, folds: Floats, n_outputs: int) -> None:
             each_lane(_tally, (seats, rows.y[row], rows.importance[row]))
 
 
-def _judge_classes(seats: Seats, rows: LaneRows, folds: Floats, n_outputs: int) -> None:
+@compiled
+def judge_classes(seats: Seats, rows: LaneRows, folds: Floats, room: Floats) -> None:
     """The same with one score for every class."""
-    scores = np.empty(n_outputs)
+    scores, n_outputs = room[0], room.shape[1]
     for row in range(len(rows.y)):
         if rows.importance[row] == 0.0:
             continue
@@ -352,7 +357,8 @@ def _judge_classes(seats: Seats, rows: LaneRows, folds: Floats, n_outputs: int) 
             each_lane(_tally_classes, (seats, label, rows.importance[row], scores))
 
 
-def _scores(seats: Seats, rows: LaneRows, out: Floats) -> None:
+@compiled
+def scores(seats: Seats, rows: LaneRows, out: Floats) -> None:
     """Write every row's scores, (row, output, lane)."""
     n_rows, n_outputs, _ = out.shape
     for row in range(n_rows):
@@ -362,7 +368,8 @@ def _scores(seats: Seats, rows: LaneRows, out: Floats) -> None:
                 out[row, output, lane] = seats.work[SCORE + PER_OUTPUT * output, lane]
 
 
-def _count_kept(seats: Seats, sizes: Floats, n_outputs: int) -> None:
+@compiled
+def count_kept(seats: Seats, sizes: Floats, n_outputs: int) -> None:
     """Tally the weights that are not zero, and the features that have one.
 
     `sizes` says how many each feature counts for.
@@ -374,7 +381,8 @@ def _count_kept(seats: Seats, sizes: Floats, n_outputs: int) -> None:
         each_lane(_count_feature, (seats,))
 
 
-def _copy_lane(state: Floats, features: Any, n_outputs: int, source: int, target: int) -> None:
+@compiled
+def copy_lane(state: Floats, features: Any, n_outputs: int, source: int, target: int) -> None:
     """Copy the state of some features from one lane to another."""
     n_fields = state.shape[1]
     for feature in features:
@@ -383,7 +391,8 @@ def _copy_lane(state: Floats, features: Any, n_outputs: int, source: int, target
                 state[slot, field, target] = state[slot, field, source]
 
 
-def _weights(seats: Seats, lane: int, out: Floats) -> None:
+@compiled
+def weights(seats: Seats, lane: int, out: Floats) -> None:
     """Write the weights of one lane, zeros included."""
     rule = parameters_of(seats.rule, seats.rules, lane)
     clock = clock_of(seats.clock, seats.clocks, lane)
@@ -391,44 +400,11 @@ def _weights(seats: Seats, lane: int, out: Floats) -> None:
         out[slot] = rule.weight(clock, load(seats.rule, seats.state, slot, lane))
 
 
-def _intercepts(seats: Seats, lane: int, out: Floats) -> None:
+@compiled
+def intercepts(seats: Seats, lane: int, out: Floats) -> None:
     """Write the intercepts of one lane."""
     rule = parameters_of(seats.intercept_rule, seats.intercept_rules, lane)
     clock = clock_of(seats.clock, seats.clocks, lane)
     for output in range(len(seats.intercepts)):
         old = load(seats.intercept_rule, seats.intercepts, output, lane)
         out[output] = rule.weight(clock, old)
-
-
-class Loops(NamedTuple):
-    """The compiled loops, which are all generic over rule and loss."""
-
-    learn: Any
-    learn_classes: Any
-    judge: Any
-    judge_classes: Any
-    scores: Any
-    count_kept: Any
-    copy_lane: Any
-    weights: Any
-    intercepts: Any
-
-
-_LOOPS = (
-    _learn,
-    _learn_classes,
-    _judge,
-    _judge_classes,
-    _scores,
-    _count_kept,
-    _copy_lane,
-    _weights,
-    _intercepts,
-)
-_CACHED = Loops(*(compiled(loop) for loop in _LOOPS))
-_UNCACHED = Loops(*(compiled_uncached(loop) for loop in _LOOPS))
-
-
-def loops_for(*parts: Any) -> Loops:
-    """Our own rules and losses are cached on disk; of others we would not notice an edit."""
-    return _CACHED if all_ours(*parts) else _UNCACHED

@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rarefy.engine import Floats, Rows, engine_for
+from rarefy import engine
+from rarefy.engine import Floats, Rows
 from rarefy.learner import Learner
 from rarefy.refit import refitted
 from rarefy.rows import as_rows
@@ -43,7 +44,6 @@ class Refitting:
         X, y, importance = self._only(own)
         scores = learned.scores(as_rows(X, y, importance))
         right = predicted_classes(scores) == true_classes(scores, y)
-        engine = engine_for(lane.loss)
         total_loss = engine.total_loss if learned.n_outputs == 1 else engine.total_loss_classes
         slots, _ = learned.nonzero()
         found = (

@@ -1,168 +1,12 @@
-"""The only place that knows the compiler: options, disk cache, methods and state in compiled code.
+"""What loops ask of the processor beyond Python: state in rows, prefetching, words of text."""
 
-Rules, losses and schedules are NamedTuples with methods. As plain Python they are just that;
-`compile_methods` lets compiled code call the same methods, resolved by the class at compile time,
-so that `rule.weight(clock, state)` costs nothing in the loop.
-"""
+from collections.abc import Iterator
+from typing import Any
 
-import functools
-import hashlib
-import os
-import tempfile
-import types as python_types
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, TypeVar
+from rarefy.jit.marks import Late, intrinsic
 
-import numba
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils, utils
-from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr
-from numba.extending import intrinsic, lower_builtin, register_jitable
-from numba.np.arrayobj import make_array
-
-F = TypeVar("F", bound=Callable[..., Any])
-C = TypeVar("C", bound=type)
-
-# Strict IEEE arithmetic (no fastmath): the same data give the same bits, and NaN is never lost.
-OPTIONS = {"nogil": True, "error_model": "numpy"}
-
-
-def helper(function: F) -> F:
-    """Mark a plain function as callable from compiled rules, losses and schedules."""
-    return register_jitable(**OPTIONS)(function)  # type: ignore[no-any-return]
-
-
-def inlined(function: F) -> F:
-    """A helper whose code is put where it is called: for what is called once an entry of a row.
-
-    A call proper passes results through memory, and the next entry may have to wait for them.
-    """
-    return register_jitable(**OPTIONS, forceinline=True)(function)  # type: ignore[no-any-return]
-
-
-def inlined_in_place(function: F) -> F:
-    """The same for a function that makes no arrays, nor does any that it calls.
-
-    References to those it is given are not counted, and it is compiled in two thirds of the time.
-    """
-    options = {**OPTIONS, "_nrt": False, "no_cfunc_wrapper": True}
-    return register_jitable(**options, forceinline=True)(function)  # type: ignore[no-any-return]
-
-
-def compiled(function: F) -> F:
-    """Compile a loop, with a disk cache that is dropped when any source of the package changes."""
-    return _cached(function, OPTIONS)
-
-
-def compiled_in_place(function: F) -> F:
-    """The same for a loop that makes no arrays.
-
-    It then does not count references to those it is given, which can take half of its time.
-    """
-    return _cached(function, {**OPTIONS, "_nrt": False})
-
-
-def _cached(function: F, options: dict[str, Any]) -> F:
-    folder = _cache_folder()
-    if folder is None:
-        return numba.njit(**options)(function)  # type: ignore[no-any-return]
-    with _numba_cache_in(folder):
-        return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
-
-
-def compiled_uncached(function: F) -> F:
-    """Compile a loop afresh in every process: for rules whose source we cannot watch."""
-    return numba.njit(**OPTIONS)(function)  # type: ignore[no-any-return]
-
-
-@functools.cache
-def _source_digest() -> str:
-    sources = sorted(Path(__file__).parent.rglob("*.py"))
-    digest = hashlib.sha256(numba.__version__.encode())
-    for source in sources:
-        digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-@functools.cache
-def _cache_folder() -> str | None:
-    """Our own cache folder, or None if there is no place for one.
-
-    Numba does not notice when a callee in another file is edited; a folder named by a digest of
-    all our sources does.
-    """
-    user_cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(numba.config.CACHE_DIR or user_cache) / "rarefy" / _source_digest()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError:
-        return None
-    return str(folder)
-
-
-@contextmanager
-def _numba_cache_in(folder: str) -> Iterator[None]:
-    """Point Numba's cache to the folder, for the functions decorated inside only."""
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = folder
-    try:
-        yield
-    finally:
-        numba.config.CACHE_DIR = before
-
-
-def compile_methods(cls: C) -> C:
-    """Make the methods of a NamedTuple class, inherited ones too, callable from compiled code."""
-    members = {name: getattr(cls, name) for name in dir(cls)}
-    methods = {name: value for name, value in members.items() if _is_method(name, value)}
-    cls.compiled_methods = {  # type: ignore[attr-defined]
-        name: _bound_function_template(cls, name, method) for name, method in methods.items()
-    }
-    return cls
-
-
-def _is_method(name: str, value: object) -> bool:
-    return isinstance(value, python_types.FunctionType) and not name.startswith("_")
-
-
-@infer_getattr
-class _MethodsOfNamedTuples(AttributeTemplate):
-    """Resolves the methods of decorated classes; leaves fields and other NamedTuples alone."""
-
-    key = types.BaseNamedTuple
-
-    def generic_resolve(self, typ: Any, attribute: str) -> Any:
-        templates = vars(typ.instance_class).get("compiled_methods", {})
-        return types.BoundFunction(templates[attribute], typ) if attribute in templates else None
-
-
-def _bound_function_template(cls: type, name: str, method: Callable[..., Any]) -> type:
-    """How compiled code types and calls one method of one class."""
-    function = helper(method)
-
-    class MethodTemplate(AbstractTemplate):
-        key = (cls, name)
-
-        def generic(self, args: Any, kws: Any) -> Any:
-            function_type = self.context.resolve_value_type(function)
-            signature = function_type.get_call_type(self.context, (self.this, *args), kws)
-            return signature.replace(pysig=utils.pysignature(function)).as_method()
-
-    @lower_builtin(MethodTemplate.key, types.BaseNamedTuple, types.VarArg(types.Any))
-    def call_method(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        if len(args) < len(signature.args):  # Numba forgets a receiver that has no fields
-            args = [context.make_tuple(builder, signature.args[0], ()), *args]
-        function_type = context.typing_context.resolve_value_type(function)
-        signature = function_type.get_call_type(context.typing_context, signature.args, {})
-        call = context.get_function(function_type, signature)
-        context.add_linking_libs(getattr(call, "libs", ()))
-        return call(builder, args)
-
-    return MethodTemplate
+arrayobj, cgutils = Late("numba.np.arrayobj"), Late("numba.core.cgutils")
+errors, ir, types = Late("numba.core.errors"), Late("llvmlite.ir"), Late("numba.core.types")
 
 
 def row_width(n_fields: int) -> int:
@@ -173,7 +17,7 @@ def row_width(n_fields: int) -> int:
 def _row_pointers(
     context: Any, builder: Any, array_type: Any, array: Any, row: Any, n_fields: int
 ) -> Iterator[Any]:
-    data = make_array(array_type)(context, builder, array).data
+    data = arrayobj.make_array(array_type)(context, builder, array).data
     base = builder.mul(row, context.get_constant(types.intp, row_width(n_fields)))
     for field in range(n_fields):
         yield builder.gep(data, [builder.add(base, context.get_constant(types.intp, field))])
@@ -208,7 +52,7 @@ def store(typing_context: Any, rule: Any, state: Any, slot: Any, new: Any) -> An
 def _check_state(rule: Any, new: Any) -> None:
     cls = rule.instance_class
     if not isinstance(new, types.BaseTuple) or len(new) != len(cls.state_fields):
-        raise numba.TypingError(
+        raise errors.TypingError(
             f"{cls.__name__}.step must return {len(cls.state_fields)} floats "
             f"{cls.state_fields}, not {new}"
         )
@@ -223,7 +67,7 @@ def _floats(context: Any, builder: Any, state: Any, value: Any) -> Iterator[Any]
 def _bench_pointers(
     context: Any, builder: Any, bench_type: Any, bench: Any, entry: Any, state: Any
 ) -> Iterator[Any]:
-    array = make_array(bench_type)(context, builder, bench)
+    array = arrayobj.make_array(bench_type)(context, builder, bench)
     length = builder.extract_value(array.shape, 1)
     for field in range(len(state)):
         first = builder.mul(length, context.get_constant(types.intp, field))
@@ -306,7 +150,7 @@ def _loaded(data: Any, word: Any) -> Any:
     """How to load a little-endian number from a position in an array of bytes."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        start = make_array(signature.args[0])(context, builder, args[0]).data
+        start = arrayobj.make_array(signature.args[0])(context, builder, args[0]).data
         n_bits = ir.IntType(signature.return_type.bitwidth)
         pointer = builder.bitcast(builder.gep(start, [args[1]]), n_bits.as_pointer())
         return builder.load(pointer, align=1)
@@ -331,7 +175,7 @@ def prefetch_byte(typing_context: Any, data: Any, position: Any) -> Any:
     """The same for a position in an array of bytes."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        start = make_array(signature.args[0])(context, builder, args[0]).data
+        start = arrayobj.make_array(signature.args[0])(context, builder, args[0]).data
         fetch(builder, builder.gep(start, [args[1]]))
         return context.get_dummy_value()
 
@@ -371,7 +215,7 @@ def store_word(typing_context: Any, data: Any, position: Any, word: Any) -> Any:
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        start = make_array(signature.args[0])(context, builder, args[0]).data
+        start = arrayobj.make_array(signature.args[0])(context, builder, args[0]).data
         pointer = builder.bitcast(builder.gep(start, [args[1]]), ir.IntType(64).as_pointer())
         builder.store(args[2], pointer, align=1)
         return context.get_dummy_value()
@@ -391,7 +235,7 @@ def bytes_between(typing_context: Any, data: Any, position: Any, low: Any, high:
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         byte, vector = ir.IntType(8), ir.VectorType(ir.IntType(8), WINDOW)
-        start = make_array(signature.args[0])(context, builder, args[0]).data
+        start = arrayobj.make_array(signature.args[0])(context, builder, args[0]).data
         pointer = builder.bitcast(builder.gep(start, [args[1]]), vector.as_pointer())
         text = builder.load(pointer, align=1)
 
@@ -418,3 +262,15 @@ def count_ones(typing_context: Any, word: Any) -> Any:
         return builder.ctpop(args[0])
 
     return types.uint64(types.uint64), codegen
+
+
+@intrinsic
+def strtod(typing_context: Any, text: Any, end: Any) -> Any:
+    """The C library's; `text` and `end` are addresses."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        address = ir.IntType(64)
+        kind = ir.FunctionType(ir.DoubleType(), [address, address])
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, "strtod"), args)
+
+    return types.float64(types.uintp, types.uintp), codegen

@@ -1,0 +1,153 @@
+"""The only place that knows the compiler: what marks mean to it, and how it makes machine code."""
+
+import inspect
+import types as python_types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import compiler, typing, utils
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.errors import NumbaError
+from numba.core.registry import cpu_target
+from numba.core.typing.templates import (
+    AbstractTemplate,
+    AttributeTemplate,
+    infer,
+    infer_getattr,
+    infer_global,
+    make_intrinsic_template,
+)
+from numba.extending import lower_builtin, register_jitable
+
+from rarefy.jit.image import Image
+from rarefy.jit.loop import CompileError
+from rarefy.jit.marks import marks
+
+# Strict IEEE arithmetic (no fastmath): the same data give the same bits, and NaN is never lost.
+OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": True}
+# Loops and what they call make no arrays, and so need not count references to those they are given,
+# which can take half of the time.
+IN_PLACE = {**OPTIONS, "_nrt": False}
+
+_methods: dict[type, dict[str, type]] = {}
+
+
+def compile_image(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Image:
+    """Machine code for arguments of these kinds."""
+    flags = compiler.Flags()
+    flags.error_model = "numpy"
+    flags.nrt = False
+    flags.no_cpython_wrapper = True
+    flags.no_cfunc_wrapper = True
+    context, target = cpu_target.typing_context, cpu_target.target_context
+    with global_compiler_lock:
+        register_marks()
+        context.refresh()
+        target.refresh()
+        try:
+            kinds = tuple(typing.typeof.typeof(argument) for argument in arguments)
+            made = compiler.compile_extra(context, target, function, kinds, None, flags, {})
+        except NumbaError as error:
+            raise CompileError(str(error)) from error
+        signature = target.call_conv.get_function_type(made.fndesc.restype, made.fndesc.argtypes)
+        return Image(
+            made.fndesc.llvm_func_name,
+            [_c_name(kind) for kind in signature.args[2:]],
+            _result(made.fndesc.restype),
+            made.library._get_compiled_object(),
+        )
+
+
+def _c_name(kind: Any) -> str:
+    if isinstance(kind, ir.PointerType):
+        return "pointer"
+    if isinstance(kind, ir.IntType):
+        return f"int{kind.width}"
+    return "float64" if isinstance(kind, ir.DoubleType) else "float32"
+
+
+def _result(kind: Any) -> Any:
+    """What comes back, as an image says it."""
+    if isinstance(kind, types.NoneType):
+        return None
+    if isinstance(kind, types.BaseTuple):
+        cls = getattr(kind, "instance_class", None)
+        return [cls and _path(cls), *(_result(part) for part in kind)]
+    if isinstance(kind, types.IntEnumMember):
+        return [_path(kind.instance_class), _result(kind.dtype)]
+    return str(types.unliteral(kind))
+
+
+def _path(cls: type) -> str:
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def register_marks() -> None:
+    """Tell the compiler of what was marked since the last time."""
+    while marks.functions:
+        _register(*marks.functions.pop())
+    while marks.classes:
+        cls = marks.classes.pop()
+        _methods[cls] = {
+            name: _bound_function_template(cls, name, method) for name, method in _methods_of(cls)
+        }
+    while marks.intrinsics:
+        definition = marks.intrinsics.pop()
+        template = make_intrinsic_template(
+            definition, definition, definition.__name__, prefer_literal=False, kwargs={}
+        )
+        infer(template)
+        infer_global(definition, types.Function(template))
+
+
+def _register(function: Callable[..., Any], is_inlined: bool = False) -> None:
+    """Other people's functions may make arrays."""
+    options = IN_PLACE if function.__module__.startswith("rarefy.") else OPTIONS
+    register_jitable(**options, forceinline=is_inlined)(function)
+
+
+def _methods_of(cls: type) -> Iterator[tuple[str, Callable[..., Any]]]:
+    for name, value in inspect.getmembers(cls):
+        if isinstance(value, python_types.FunctionType) and not name.startswith("_"):
+            yield name, value
+
+
+@infer_getattr
+class _MethodsOfNamedTuples(AttributeTemplate):
+    """Resolves the methods of marked classes; leaves fields and other NamedTuples alone."""
+
+    key = types.BaseNamedTuple
+
+    def generic_resolve(self, typ: Any, attribute: str) -> Any:
+        templates = _methods.get(typ.instance_class, {})
+        return types.BoundFunction(templates[attribute], typ) if attribute in templates else None
+
+
+def _bound_function_template(cls: type, name: str, function: Callable[..., Any]) -> type:
+    """How compiled code types and calls one method of one class."""
+    _register(function)
+
+    class MethodTemplate(AbstractTemplate):
+        key = (cls, name)
+
+        def generic(self, args: Any, kws: Any) -> Any:
+            function_type = self.context.resolve_value_type(function)
+            signature = function_type.get_call_type(self.context, (self.this, *args), kws)
+            return signature.replace(pysig=utils.pysignature(function)).as_method()
+
+    @lower_builtin(MethodTemplate.key, types.BaseNamedTuple, types.VarArg(types.Any))
+    def call_method(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if len(args) < len(signature.args):  # Numba forgets a receiver that has no fields
+            args = [context.make_tuple(builder, signature.args[0], ()), *args]
+        function_type = context.typing_context.resolve_value_type(function)
+        signature = function_type.get_call_type(context.typing_context, signature.args, {})
+        call = context.get_function(function_type, signature)
+        context.add_linking_libs(getattr(call, "libs", ()))
+        return call(builder, args)
+
+    return MethodTemplate
+
+
+register_marks()

@@ -1,0 +1,151 @@
+"""Loops: functions that run as machine code, compiled once for each kind of arguments."""
+
+import functools
+import hashlib
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from enum import IntEnum
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from rarefy.jit.image import host, load_image, read_image, write_image
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SCALARS: dict[type, str] = {
+    bool: "bool",
+    np.bool_: "bool",
+    int: "int64",
+    np.int64: "int64",
+    np.int32: "int32",
+    np.uint64: "uint64",
+    float: "float64",
+    np.float64: "float64",
+}
+LARGEST = 2**63 - 1
+_finding = threading.Lock()
+
+
+class CompileError(Exception):
+    """The compiler refuses: what it says is meant for whoever wrote the function."""
+
+
+def compiled(function: F) -> F:
+    """Have a loop compiled when it is called. It takes and gives no keywords, and makes no arrays.
+
+    What comes of it is kept on disk until a source of the package changes. Of other people's rules
+    and functions we would not notice that: for them it is compiled afresh in every process.
+    """
+    return Loop(function)  # type: ignore[return-value]
+
+
+class Loop:
+    """A compiled function of numbers, arrays, None, and tuples of these."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self._calls: dict[tuple[Any, ...], Callable[..., Any]] = {}
+
+    def __call__(self, *arguments: Any) -> Any:
+        kinds: list[Any] = []
+        spread: list[Any] = []
+        for argument in arguments:
+            _spread(argument, kinds, spread)
+        key = tuple(kinds)
+        call = self._calls.get(key)
+        if call is None:
+            with _finding:
+                call = self._calls[key] = self._find(key, arguments)
+        return call(spread)
+
+    def _find(self, kinds: tuple[Any, ...], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        classes = (kind for kind in kinds if isinstance(kind, type))
+        folder = _cache_folder() if all(map(_is_ours, (self.function, *classes))) else None
+        file = folder / self._file_name(kinds) if folder else None
+        image = read_image(file) if file else None
+        if image is None:
+            image = import_module("rarefy.jit.compiler").compile_image(self.function, arguments)
+            if file:
+                write_image(image, file)
+        return load_image(image)
+
+    def _file_name(self, kinds: tuple[Any, ...]) -> str:
+        function = f"{self.function.__module__}.{self.function.__qualname__}"
+        return f"{function}-{hashlib.sha256(repr(kinds).encode()).hexdigest()[:32]}"
+
+
+def _is_ours(made: Any) -> bool:
+    """Whether a function or class is of this package, or of Python."""
+    module: str = made.__module__
+    return module == "builtins" or module.startswith("rarefy.")
+
+
+def _spread(value: Any, kinds: list[Any], spread: list[Any]) -> None:
+    """Append what the code has to be compiled for, and the numbers and addresses it is called with.
+
+    An array is passed as Numba's struct of it: two owners (here none), number and size of items,
+    address, shape and strides.
+    """
+    if isinstance(value, np.ndarray):
+        flags = value.flags
+        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+        kinds += (value.dtype.str, value.ndim, layout, flags.writeable, flags.aligned)
+        spread += (None, None, value.size, value.itemsize, value.__array_interface__["data"][0])
+        spread += value.shape
+        spread += value.strides
+    elif isinstance(value, tuple):
+        kinds += (type(value), len(value))
+        for item in value:
+            _spread(item, kinds, spread)
+    elif value is None:
+        kinds.append(None)
+        spread.append(None)
+    elif type(value) is int:
+        kinds.append("int64" if value <= LARGEST else "uint64")
+        spread.append(value)
+    elif isinstance(value, IntEnum):
+        kinds.append(type(value))
+        spread.append(value)
+    elif type(value) in SCALARS:
+        kinds.append(SCALARS[type(value)])
+        spread.append(value.item() if isinstance(value, np.generic) else value)
+    else:
+        raise TypeError(f"a loop takes numbers, arrays and tuples of these, not {value!r}")
+
+
+@functools.cache
+def _cache_folder() -> Path | None:
+    """Our own cache folder, or None if there is no place for one."""
+    user_cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or user_cache) / "rarefy" / _digest()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return None
+    return folder
+
+
+@functools.cache
+def _digest() -> str:
+    """Of all that the code depends on: our sources, the compiler, its settings, the processor."""
+    digest = hashlib.sha256(f"{sys.version} {_compiler_version()} {host()}".encode())
+    settings = {key: value for key, value in os.environ.items() if key.startswith("NUMBA_")}
+    settings.pop("NUMBA_CACHE_DIR", None)
+    digest.update(repr(sorted(settings.items())).encode())
+    for source in sorted(Path(__file__).parents[1].rglob("*.py")):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _compiler_version() -> str:
+    spec = find_spec("numba")
+    assert spec is not None
+    return Path(str(spec.origin)).with_name("_version.py").read_text()

@@ -1,0 +1,61 @@
+"""Marks on what loops may call; they mean something to the compiler once it is there.
+
+Rules, losses and schedules are NamedTuples with methods. As plain Python they are just that;
+`compile_methods` lets compiled code call the same methods, resolved by the class at compile time,
+so that `rule.weight(clock, state)` costs nothing in the loop.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", bound=type)
+
+
+class Marks(NamedTuple):
+    """What the compiler has still to be told of."""
+
+    functions: list[tuple[Callable[..., Any], bool]]  # and whether they are inlined
+    classes: list[type]
+    intrinsics: list[Callable[..., Any]]
+
+
+marks = Marks([], [], [])
+
+
+def helper(function: F) -> F:
+    """Mark a plain function as callable from compiled rules, losses and schedules."""
+    marks.functions.append((function, False))
+    return function
+
+
+def inlined(function: F) -> F:
+    """A helper whose code is put where it is called: for what is called once an entry of a row.
+
+    A call proper passes results through memory, and the next entry may have to wait for them.
+    """
+    marks.functions.append((function, True))
+    return function
+
+
+def compile_methods(cls: C) -> C:
+    """Make the methods of a NamedTuple class, inherited ones too, callable from compiled code."""
+    marks.classes.append(cls)
+    return cls
+
+
+def intrinsic(definition: Callable[..., Any]) -> Any:
+    """Mark a function that makes instructions itself; compiled code calls it by this name."""
+    marks.intrinsics.append(definition)
+    return definition
+
+
+class Late:
+    """A module that is imported when something of it is first used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(import_module(self._name), attribute)
