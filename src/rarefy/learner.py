@@ -11,6 +11,7 @@ from rarefy.engine import Floats, Rows
 from rarefy.errors import ConfigError, DivergenceError
 from rarefy.jit import CompileError
 from rarefy.multiclass import check_update
+from rarefy.rows import longest
 from rarefy.rules import unpenalised
 from rarefy.rules.ogd import Ogd
 from rarefy.schedules import Constant
@@ -107,8 +108,7 @@ class Learner:
         )
         try:
             if self.n_outputs == 1:
-                longest = int(np.diff(rows.indptr).max(initial=0))
-                bench = np.empty((len(self.rule.state_fields), longest))
+                bench = np.empty((len(self.rule.state_fields), longest(rows.indptr)))
                 clock, n_learned = engine.learn(*arguments, bench)
             else:
                 scores, slopes = np.empty((2, self.n_outputs))

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.engine import Rows
+from rarefy.jit import compiled
 
 
 def csr_parts(csr: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -26,6 +27,15 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
+
+
+@compiled
+def longest(indptr: NDArray[np.int64]) -> int:
+    """How many entries the longest row has."""
+    most = 0
+    for row in range(len(indptr) - 1):
+        most = max(most, indptr[row + 1] - indptr[row])
+    return most
 
 
 def without(rows: Rows, dropped: NDArray[np.bool_]) -> Rows:

@@ -1,7 +1,6 @@
 """Going over data several times in steps, so that learning can be stopped and gone on with."""
 
 import math
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.errors import InputError
+from rarefy.hashing import hash_pair
+from rarefy.jit import compiled
 from rarefy.readers import Reader
 from rarefy.row_cache import RowCache, prepared_ahead
 from rarefy.stores import Prepared
@@ -30,10 +31,19 @@ class Place(NamedTuple):
 
     def behind(self, part: Prepared) -> "Place":
         """The place when these rows, too, have been dealt with."""
-        batch = part.batch
-        seen = np.column_stack([batch.labels, np.diff(batch.indptr)])
-        fingerprint = zlib.crc32(seen.tobytes(), self.fingerprint)
-        return Place(self.pass_number, self.rows + len(batch.labels), fingerprint)
+        labels, indptr = part.batch.labels, part.batch.indptr
+        fingerprint = _fingerprint(np.uint64(self.fingerprint), labels.view(np.uint64), indptr)
+        return Place(self.pass_number, self.rows + len(labels), fingerprint)
+
+
+@compiled
+def _fingerprint(before: np.uint64, labels: NDArray[np.uint64], indptr: NDArray[np.int64]) -> int:
+    """A hash of rows and all before them, however they were cut into batches."""
+    fingerprint = before
+    for row in range(len(labels)):
+        length = np.uint64(indptr[row + 1] - indptr[row])
+        fingerprint = hash_pair(fingerprint ^ labels[row], length)
+    return fingerprint  # type: ignore[return-value]
 
 
 BEGINNING = Place()

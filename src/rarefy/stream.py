@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rarefy.config import number_or_none
 from rarefy.engine import LARGEST_VALUE
 from rarefy.errors import InputError
+from rarefy.jit import compiled
 from rarefy.learner import Learner
 from rarefy.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.multiclass import multiclass_loss
@@ -219,11 +220,11 @@ class StreamModel:
 def classes_of(batch: Batch) -> tuple[str, ...]:
     """The classes, sorted, told from the labels of the first batch."""
     if batch.label_names is not None:
-        names = sorted({batch.label_names[int(n)] for n in np.unique(batch.labels)})
+        names = sorted({batch.label_names[int(n)] for n in set(batch.labels.tolist())})
         if len(names) < 2:
             raise _too_few_classes(batch, names)
         return tuple(names)
-    values = np.unique(batch.labels[~np.isnan(batch.labels)])
+    values = np.array(sorted(set(batch.labels[~np.isnan(batch.labels)].tolist())))
     if not (values % 1.0 == 0.0).all() or len(values) > MOST_CLASSES:
         some = ", ".join(f"{value:g}" for value in values[:3])
         raise InputError(
@@ -257,8 +258,20 @@ def label_numbers(batch: Batch, classes: tuple[str, ...]) -> Floats:
         return np.where(missing, np.nan, numbers)
     values = np.array([number_or_none(name) for name in classes], dtype=np.float64)
     order = np.argsort(values)
-    at = order[np.minimum(np.searchsorted(values[order], batch.labels), len(values) - 1)]
-    return np.where(values[at] == batch.labels, at.astype(np.float64), np.nan)
+    numbers = np.empty(len(batch.labels))
+    _find_labels(batch.labels, values[order], order, numbers)
+    return numbers
+
+
+@compiled
+def _find_labels(labels: Floats, ascending: Floats, order: NDArray[np.int64], out: Floats) -> None:
+    """Where each label is among the values; NaN if nowhere."""
+    for row in range(len(labels)):
+        low, high = 0, len(ascending)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if labels[row] >= ascending[middle] else (low, middle)
+        out[row] = order[low] if labels[row] == ascending[low] else np.nan
 
 
 def predicted_classes(scores: Floats) -> NDArray[np.int64]:

@@ -1,10 +1,12 @@
 """The only place that knows the compiler: what marks mean to it, and how it makes machine code."""
 
+import functools
 import inspect
 import types as python_types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numba
 from llvmlite import ir
 from numba import types
 from numba.core import compiler, typing, utils
@@ -58,6 +60,20 @@ def compile_image(function: Callable[..., Any], arguments: tuple[Any, ...]) -> I
             _result(made.fndesc.restype),
             made.library._get_compiled_object(),
         )
+
+
+def call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Compile for any arguments, and run."""
+    try:
+        return _dispatcher(function)(*arguments)
+    except NumbaError as error:
+        raise CompileError(str(error)) from error
+
+
+@functools.cache
+def _dispatcher(function: Callable[..., Any]) -> Callable[..., Any]:
+    register_marks()
+    return numba.njit(nogil=True, **OPTIONS)(function)  # type: ignore[no-any-return]
 
 
 def _c_name(kind: Any) -> str:

@@ -1,5 +1,6 @@
 """Loops: functions that run as machine code, compiled once for each kind of arguments."""
 
+import ctypes
 import functools
 import hashlib
 import os
@@ -26,15 +27,21 @@ SCALARS: dict[type, str] = {
     np.int64: "int64",
     np.int32: "int32",
     np.uint64: "uint64",
-    float: "float64",
     np.float64: "float64",
 }
 LARGEST = 2**63 - 1
+FLAGS_THAT_MATTER = 0x1 | 0x2 | 0x100 | 0x400  # NumPy's: C and Fortran order, aligned, writeable
+HEAD_BYTES = object.__basicsize__  # behind which an array has the address of its data
+_address = ctypes.c_void_p.from_address  # ten times as fast as asking the array
 _finding = threading.Lock()
 
 
 class CompileError(Exception):
     """The compiler refuses: what it says is meant for whoever wrote the function."""
+
+
+class _Strange(Exception):  # noqa: N818
+    """An argument of another kind than loops of our own have."""
 
 
 def compiled(function: F) -> F:
@@ -47,7 +54,10 @@ def compiled(function: F) -> F:
 
 
 class Loop:
-    """A compiled function of numbers, arrays, None, and tuples of these."""
+    """A compiled function of numbers, arrays, None, and tuples of these.
+
+    Other people's rules may have parameters of other kinds; then it is called as Numba does it.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -56,8 +66,11 @@ class Loop:
     def __call__(self, *arguments: Any) -> Any:
         kinds: list[Any] = []
         spread: list[Any] = []
-        for argument in arguments:
-            _spread(argument, kinds, spread)
+        try:
+            for argument in arguments:
+                _spread(argument, kinds, spread)
+        except _Strange:
+            return _compiler().call(self.function, arguments)
         key = tuple(kinds)
         call = self._calls.get(key)
         if call is None:
@@ -71,7 +84,7 @@ class Loop:
         file = folder / self._file_name(kinds) if folder else None
         image = read_image(file) if file else None
         if image is None:
-            image = import_module("rarefy.jit.compiler").compile_image(self.function, arguments)
+            image = _compiler().compile_image(self.function, arguments)
             if file:
                 write_image(image, file)
         return load_image(image)
@@ -79,6 +92,10 @@ class Loop:
     def _file_name(self, kinds: tuple[Any, ...]) -> str:
         function = f"{self.function.__module__}.{self.function.__qualname__}"
         return f"{function}-{hashlib.sha256(repr(kinds).encode()).hexdigest()[:32]}"
+
+
+def _compiler() -> Any:
+    return import_module("rarefy.jit.compiler")
 
 
 def _is_ours(made: Any) -> bool:
@@ -93,11 +110,12 @@ def _spread(value: Any, kinds: list[Any], spread: list[Any]) -> None:
     An array is passed as Numba's struct of it: two owners (here none), number and size of items,
     address, shape and strides.
     """
-    if isinstance(value, np.ndarray):
-        flags = value.flags
-        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
-        kinds += (value.dtype.str, value.ndim, layout, flags.writeable, flags.aligned)
-        spread += (None, None, value.size, value.itemsize, value.__array_interface__["data"][0])
+    if type(value) is float:
+        kinds.append("float64")
+        spread.append(value)
+    elif isinstance(value, np.ndarray):
+        kinds += (value.dtype, value.ndim, value.flags.num & FLAGS_THAT_MATTER)
+        spread += (None, None, value.size, value.itemsize, _address(id(value) + HEAD_BYTES).value)
         spread += value.shape
         spread += value.strides
     elif isinstance(value, tuple):
@@ -117,7 +135,7 @@ def _spread(value: Any, kinds: list[Any], spread: list[Any]) -> None:
         kinds.append(SCALARS[type(value)])
         spread.append(value.item() if isinstance(value, np.generic) else value)
     else:
-        raise TypeError(f"a loop takes numbers, arrays and tuples of these, not {value!r}")
+        raise _Strange
 
 
 @functools.cache

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.errors import InputError
+from rarefy.readers.ahead import READY_ITEMS
 
-BLOCK_BYTES = 2 << 20
-BLOCKS_IN_USE = 4  # may be parsed side by side
+BLOCK_BYTES = 3 << 20
 LONGEST_LINE = 64 << 20
 STDIN = "-"
 
@@ -161,7 +161,7 @@ def _mapped_blocks(raw: BinaryIO, path: str, block_bytes: int) -> Iterator[Block
             size = _more(size, path)
             continue
         done.append((begin, block.rest))
-        if len(done) > BLOCKS_IN_USE:
+        if len(done) > READY_ITEMS:
             _forget(mapped, *done.popleft())
         begin, size = block.rest, block_bytes
     rest = data[begin:].tobytes()

@@ -10,7 +10,7 @@ from rarefy.engine import LARGEST_VALUE, Rows
 from rarefy.errors import InputError
 from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
-from rarefy.rows import read_only
+from rarefy.rows import longest, read_only
 from rarefy.stores.merge import are_within, new_seen, unique_in_rows
 
 Floats = NDArray[np.float64]
@@ -153,7 +153,7 @@ def merged(batch: Batch, places: NDArray[Any], mask: int) -> Prepared:
     """
     if not all(are_within(part, LARGEST_VALUE) for part in (batch.importance, batch.values)):
         raise _too_large(batch)
-    seen = new_seen(int(np.diff(batch.indptr).max(initial=0)))
+    seen = new_seen(longest(batch.indptr))
     n = unique_in_rows(batch.indptr, batch.keys, np.uint64(mask), batch.values, places, seen)
     return Prepared(batch._replace(keys=batch.keys[:n], values=batch.values[:n]), places[:n])
 
