@@ -4,6 +4,8 @@ The key of a feature is XXH64(name, seed), where the seed is XXH64(namespace, 0)
 without a namespace; both strings in UTF-8. The key of a cross is XXH64 of the two keys.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -125,4 +127,9 @@ def hash_text(text: str, seed: int = 0) -> int:
     >>> hash_text("spam", seed=hash_text("word"))
     6933441041356048786
     """
-    return int(_hash(np.frombuffer(text.encode(), np.uint8), np.uint64(seed)))
+    return hash_array(np.frombuffer(text.encode(), np.uint8), seed)
+
+
+def hash_array(array: NDArray[Any], seed: int = 0) -> int:
+    """The hash of an array's bytes."""
+    return int(_hash(array.view(np.uint8), np.uint64(seed)))

@@ -180,9 +180,8 @@ class Learner:
 
     def used(self) -> NDArray[np.int64]:
         """The features that carry state; that of the others is zero in every bit."""
-        features = np.empty(self.n_used(), np.int64)
-        engine.used(self._bits(), features)
-        return features
+        features = np.empty(self.n_features, np.int64)  # of which the rest never becomes memory
+        return features[: engine.used(self._bits(), features)]
 
     def n_used(self) -> int:
         """How many features carry state."""

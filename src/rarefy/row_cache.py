@@ -19,7 +19,6 @@ import mmap
 import os
 import threading
 import uuid
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -27,9 +26,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rarefy.engine import LARGEST_VALUE
 from rarefy.errors import InputError
+from rarefy.hashing import hash_array
 from rarefy.readers import Reader
 from rarefy.readers.ahead import READY_ITEMS, ahead
 from rarefy.readers.bad_lines import BadLines
@@ -38,8 +39,9 @@ from rarefy.readers.columns import Columns, checked_columns
 from rarefy.readers.names import names_of, new_names, texts_of
 from rarefy.readers.source import STDIN
 from rarefy.stores import Prepared, Store
+from rarefy.stores.merge import are_within
 
-VERSION = 1
+VERSION = 2
 ROW_COLUMNS = ("label", "importance", "line")
 NAME_COLUMNS = ("name_keys", "name_ends", "name_text")
 
@@ -144,15 +146,15 @@ class RowCache:
         pa = _pyarrow()
         batch, n_rows = prepared.batch, len(prepared.batch.labels)
         columns = dict(zip(ROW_COLUMNS, (batch.labels, batch.importance, batch.lines), strict=True))
-        arrays = {name: pa.array(column) for name, column in columns.items()}
+        arrays = {name: _array(column) for name, column in columns.items()}
         for name, entries in (("places", prepared.places), ("values", batch.values)):
-            arrays[name] = pa.LargeListArray.from_arrays(pa.array(batch.indptr), pa.array(entries))
+            arrays[name] = pa.LargeListArray.from_arrays(_array(batch.indptr), _array(entries))
         if self._store.names_wanted:
             for name, entries in zip(NAME_COLUMNS, texts_of(batch.names), strict=True):
                 kept = entries if n_rows > 0 else entries[:0]
                 offsets = np.full(n_rows + 1, len(kept), np.int64)
                 offsets[0] = 0
-                arrays[name] = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(kept))
+                arrays[name] = pa.LargeListArray.from_arrays(_array(offsets), _array(kept))
         metadata = {"made_from": json.dumps(self._made_from)}
         return pa.record_batch(arrays).replace_schema_metadata(metadata)
 
@@ -160,19 +162,17 @@ class RowCache:
         """A batch of the file, checked, so that damage cannot lead anywhere outside of it."""
         table, metadata = file.get_batch_with_custom_metadata(number)
         about = _about(table, metadata)
-        labels, importance, lines = (table.column(name).to_numpy() for name in ROW_COLUMNS)
-        indptr = table.column("places").offsets.to_numpy()
-        places, values = (table.column(name).values.to_numpy() for name in ("places", "values"))
+        labels, importance, lines = (_numbers(table.column(name)) for name in ROW_COLUMNS)
+        indptr = _numbers(table.column("places").offsets)
+        places, values = (_numbers(table.column(name).values) for name in ("places", "values"))
         names = new_names(0)
         if self._store.names_wanted and table.num_rows > 0:
-            names = names_of(*(table.column(name).values.to_numpy() for name in NAME_COLUMNS))
+            names = names_of(*(_numbers(table.column(name).values) for name in NAME_COLUMNS))
         right = (
             (np.diff(indptr, prepend=0) >= 0).all()
             and indptr[-1] <= min(len(places), len(values))
-            and (places.dtype == np.uint64 or places.min(initial=0) >= 0)
-            and int(places.max(initial=0)) < self._store.most_keys
-            and values.min(initial=0.0) >= -LARGEST_VALUE
-            and values.max(initial=0.0) <= LARGEST_VALUE
+            and int(places.view(f"u{places.itemsize}").max(initial=0)) < self._store.most_keys
+            and are_within(values, LARGEST_VALUE)
         )
         if not right:
             raise ValueError("no reader gives such rows")
@@ -218,6 +218,18 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
+def _numbers(array: Any) -> NDArray[Any]:
+    """What an Arrow array has, without a copy. Its own to_numpy would import pandas."""
+    return np.from_dlpack(array)
+
+
+def _array(numbers: NDArray[Any]) -> Any:
+    """The same the other way round."""
+    pa = _pyarrow()
+    buffer = pa.py_buffer(np.ascontiguousarray(numbers))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(numbers.dtype), len(numbers), [None, buffer])
+
+
 def _opened(mapped: mmap.mmap) -> Any:
     pa = _pyarrow()
     return pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped)))
@@ -247,11 +259,11 @@ def _about(table: Any, metadata: Any) -> dict[str, Any]:
 def _checksum(table: Any, about: bytes) -> str:
     """Of all that is made of a batch: its arrays, their types, and what is said about it."""
     types = [(field.name, str(field.type)) for field in table.schema]
-    total = zlib.crc32(about + repr(types).encode())
+    total = hash_array(np.frombuffer(about + repr(types).encode(), np.uint8))
     for column in table.columns:
         is_list = hasattr(column, "offsets")
         for part in (column.offsets, column.values) if is_list else (column,):
-            total = zlib.crc32(part.to_numpy(), total)
+            total = hash_array(_numbers(part), total)
     return str(total)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.errors import InputError
-from rarefy.hashing import hash_pair
+from rarefy.hashing import PRIME1, PRIME2, PRIME3
 from rarefy.jit import compiled
 from rarefy.readers import Reader
 from rarefy.row_cache import RowCache, prepared_ahead
@@ -38,11 +38,12 @@ class Place(NamedTuple):
 
 @compiled
 def _fingerprint(before: np.uint64, labels: NDArray[np.uint64], indptr: NDArray[np.int64]) -> int:
-    """A hash of rows and all before them, however they were cut into batches."""
+    """A hash below NEVER of rows and all before them, however they were cut into batches."""
     fingerprint = before
     for row in range(len(labels)):
         length = np.uint64(indptr[row + 1] - indptr[row])
-        fingerprint = hash_pair(fingerprint ^ labels[row], length)
+        own = (labels[row] ^ (labels[row] >> np.uint64(32))) * PRIME2 + length * PRIME3
+        fingerprint = (fingerprint * PRIME1 + own) & np.uint64(NEVER - 1)
     return fingerprint  # type: ignore[return-value]
 
 
