@@ -1,5 +1,6 @@
 """`rarefy train` against VW, both from files to a model file, start-up included."""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -45,9 +46,10 @@ HASHED = ["-b", str(BITS)]
 def run(command: list[str], repeats: int = REPEATS) -> tuple[float, float]:
     """Seconds and peak memory (MiB) of a command, the fastest of several runs."""
     launch = [sys.executable, "-c", LAUNCHER, *command]
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}  # as when a package is installed
     results = []
     for _ in range(repeats):
-        printed = subprocess.run(launch, check=True, capture_output=True).stdout
+        printed = subprocess.run(launch, check=True, capture_output=True, env=environment).stdout
         seconds, memory = map(float, printed.split())
         results.append((seconds, memory))
     return min(results)
