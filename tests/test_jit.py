@@ -332,6 +332,36 @@ def test_rarefy_works_where_nothing_can_be_written(tmp_path):
     assert not machine_code(tmp_path)
 
 
+CHECKED = """
+import numpy as np
+from rarefy.jit import compiled, helper
+
+@helper
+def item(array, i):
+    return array[i]
+
+@compiled
+def indirectly(array, i):
+    return item(array, i)
+
+@compiled
+def directly(array, i):
+    return array[i]
+
+for loop in (indirectly, directly):
+    assert loop(np.arange(3.0), 2) == 2.0
+    try:
+        loop(np.arange(3.0), 3)
+    except IndexError:
+        print("refused")
+"""
+
+
+def test_bounds_are_checked_if_numba_is_told_to(tmp_path):
+    found = run_python(CHECKED, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path))
+    assert found == "refused\n" * 2
+
+
 def test_what_is_on_disk_is_used_without_the_compiler(tmp_path):
     environment = {"NUMBA_CACHE_DIR": str(tmp_path)}
     rows = tmp_path / "rows.svm"
