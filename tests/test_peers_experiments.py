@@ -13,7 +13,14 @@ from experiments.peers import data as real_data
 from experiments.peers import ours, theirs, vw
 from experiments.peers.__main__ import write
 from experiments.peers.data import Task
-from experiments.peers.frontier import Frontier, Lead, frontier, leads
+from experiments.peers.frontier import (
+    Frontier,
+    Lead,
+    chosen_without,
+    frontier,
+    leads,
+    leads_of_chosen,
+)
 from experiments.peers.outcome import Outcome
 from experiments.peers.plan import FULL, QUICK
 from experiments.peers.work import outcomes, read
@@ -50,6 +57,16 @@ def test_a_frontier_has_what_nothing_beats():
     assert found.fewest(0.81) == inf
 
 
+def test_a_fold_is_judged_by_what_the_others_choose():
+    accuracy = [[0.9, 0.5, 0.6], [0.7, 0.8, 0.7], [1.0, 1.0, 1.0], [0.0, 0.9, 0.9]]
+    tries = Outcome(accuracy, [[10.0] * 3, [20.0] * 3, [30.0] * 3, [0.0] * 3])
+    assert chosen_without(tries, 10).tolist() == [0.9, 0.5, 0.6]
+    assert chosen_without(tries, 29).tolist() == [0.7, 0.5, 0.7]
+    assert chosen_without(tries, 1000).tolist() == [1.0, 1.0, 1.0]
+    found = leads_of_chosen(tries, Outcome([[0.5] * 3], [[15.0] * 3]))
+    assert [(lead.n_weights, round(lead.mean, 3)) for lead in found] == [(20, 0.133)]
+
+
 def test_leads_are_differences_by_fold():
     flat = Frontier(np.array([20.0]), np.array([[0.7, 0.7]]))
     found = {lead.n_weights: lead for lead in leads(frontier(GRID), flat)}
@@ -72,6 +89,7 @@ def test_our_grid_is_what_estimators_learn(small):
     assert found.weights[3][1] == model.n_nonzero_
     assert found.accuracy[3][1] == pytest.approx(model.score(X_own, y_own))
     assert len(ours.all_rules(small, SMALL, refit=False).weights) == SMALL.n_points
+    assert len(ours.wide(small, SMALL).weights) == 13 * 2 * SMALL.n_points // 3
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,17 @@ def frontier(outcome: Outcome) -> Frontier:
     return Frontier(weights[chosen], accuracy[chosen])
 
 
+def chosen_without(outcome: Outcome, n_weights: float) -> Floats:
+    """The accuracy in every fold of what the other folds choose, with at most that many weights.
+
+    Unlike on the frontier, more tries do not make it look better.
+    """
+    weights, accuracy = np.array(outcome.weights).mean(axis=1), np.array(outcome.accuracy)
+    small = accuracy[(weights >= 1.0) & (weights <= n_weights)]
+    folds = range(small.shape[1])
+    return np.array([small[np.delete(small, n, axis=1).mean(axis=1).argmax(), n] for n in folds])
+
+
 class Lead(NamedTuple):
     """By how much one method is ahead of another with so many weights, in accuracy."""
 
@@ -67,13 +78,22 @@ class Lead(NamedTuple):
 
 
 def leads(ahead: Frontier, behind: Frontier) -> list[Lead]:
-    """For all numbers of weights that both have models for, up to the most that either keeps."""
-    first = max(ahead.weights[0], behind.weights[0])
-    last = max(ahead.weights[-1], behind.weights[-1])
-    found = []
-    for budget in BUDGETS:
-        if first <= budget <= last:
-            differences = ahead.at(budget) - behind.at(budget)
-            error = differences.std(ddof=1) / math.sqrt(len(differences))
-            found.append(Lead(budget, float(differences.mean()), float(error)))
-    return found
+    return [lead(n, ahead.at(n), behind.at(n)) for n in budgets(ahead, behind)]
+
+
+def leads_of_chosen(ahead: Outcome, behind: Outcome) -> list[Lead]:
+    """The same where every fold is judged by what the others choose."""
+    common = budgets(frontier(ahead), frontier(behind))
+    return [lead(n, chosen_without(ahead, n), chosen_without(behind, n)) for n in common]
+
+
+def budgets(one: Frontier, other: Frontier) -> list[int]:
+    """All numbers of weights that both have models for, up to the most that either keeps."""
+    first, last = max(one.weights[0], other.weights[0]), max(one.weights[-1], other.weights[-1])
+    return [budget for budget in BUDGETS if first <= budget <= last]
+
+
+def lead(n_weights: int, ahead: Floats, behind: Floats) -> Lead:
+    differences = ahead - behind
+    error = differences.std(ddof=1) / math.sqrt(len(differences))
+    return Lead(n_weights, float(differences.mean()), float(error))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from experiments.peers import ours, theirs, vw
 from experiments.peers.data import Task
 from experiments.peers.outcome import Outcome
-from experiments.peers.plan import OURS, Plan
+from experiments.peers.plan import OURS, OURS_WIDE, Plan
 
 
 class Method(NamedTuple):
@@ -32,6 +32,14 @@ METHODS = {
         "rarefy",
         RULES + "; the first two refitted",
         partial(ours.all_rules, refit=True),
+        True,
+        True,
+    ),
+    OURS_WIDE: Method(
+        "rarefy, wide sweep",
+        "13 times two thirds as many: ftrl, scale-free, adagrad-rda and frda with several steps, "
+        "and two of them once more with the refit",
+        ours.wide,
         True,
         True,
     ),

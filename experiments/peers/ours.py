@@ -21,6 +21,14 @@ LARGE: dict[str, Any] = {"rule": "scale-free", "eta0": 0.1}
 # Decades of their l1, and shares of the tries.
 OF_FTRL, OF_SMALL_MODELS, OF_LARGE_MODELS = (0.3, 3.0), (0.5, 1.3), (-0.5, 0.8)
 NINTHS = (4, 2, 3)
+# What a wide sweep tries: rules, steps, and decades of l1; and which of them it refits.
+WIDE = (
+    *(({"rule": "ftrl", "eta0": eta0}, (-0.5, 3.3)) for eta0 in (0.1, 0.3, 1.0, 3.0)),
+    *(({"rule": "scale-free", "eta0": eta0}, (-0.3, 2.0)) for eta0 in (0.1, 0.2, 0.5, 1.0)),
+    *(({"rule": "adagrad-rda", "eta0": eta0}, (-5.0, -1.3)) for eta0 in (0.1, 1.0)),
+    (FRDA, (-3.9, -1.5)),
+)
+WIDE_REFITTED = ((FTRL_REFITTED, (0.5, 3.3)), (SMALL, (0.5, 1.8)))
 
 
 def swept(task: Task, plan: Plan, l1: Any, refit: bool, **rule: Any) -> Outcome:
@@ -50,3 +58,13 @@ def all_rules(task: Task, plan: Plan, refit: bool) -> Outcome:
         + swept(task, plan, np.logspace(*OF_SMALL_MODELS, small), refit, **SMALL)
         + swept(task, plan, np.logspace(*OF_LARGE_MODELS, large), False, **LARGE)
     )
+
+
+def wide(task: Task, plan: Plan) -> Outcome:
+    """Many rules and steps, and some again with a refit, in which small models are looked at."""
+    n_points = 2 * plan.n_points // 3
+    found = Outcome([], [])
+    for tried, refit in ((WIDE, False), (WIDE_REFITTED, True)):
+        for rule, decades in tried:
+            found += swept(task, plan, np.logspace(*decades, n_points), refit, **rule)
+    return found

@@ -15,8 +15,8 @@ from rarefy.tuning.space import Point, Space
 
 FIRST_STOCK = 128  # examples after which models are compared for the first time
 STRETCH = 1.5  # the next time, there are so many times as many
-FIRST_RACE = 1024  # examples after which one model goes on alone
-ALONE = 6  # until there are so many times as many; then others join it
+FIRST_RACE = 512  # examples after which one model goes on alone
+ALONE = 10  # until there are so many times as many; then others join it
 RACE = 1.3  # until there are so many times as many
 LATER_STRETCH = 1.1
 FROM_KINDS_TO = {256: 2, 512: 1}  # after so many examples only so many kinds of rules go on

@@ -1,6 +1,7 @@
 """What is left to learning: which parameters are to be found, and where to look for them."""
 
 import math
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,16 +28,23 @@ LARGEST_MODEL = 1 << 62
 
 
 class Outlook(NamedTuple):
-    """Where to look first, as shares of what is usual."""
+    """Where to look first, as shares of what is usual: for one of them, and for both."""
 
     l1: Any
     steps: Any
-    l1_beside_steps: float
+    both: Any  # (l1, step)
 
 
-WIDE = Outlook(np.logspace(-3.0, 2.0, 8), np.logspace(-1.0, 1.5, 8), 0.1)
+def _outlook(l1: Any, steps: Any, l1_of_both: Any, steps_of_both: Any) -> Outlook:
+    return Outlook(l1, steps, list(product(l1_of_both, steps_of_both)))
+
+
+ALL_STEPS = np.logspace(-1.0, 1.5, 8)
+WIDE = _outlook(np.logspace(-3.0, 2.0, 8), ALL_STEPS, (0.1,), ALL_STEPS)
 # What is usual for it suits most data.
-FOR_SCALE_FREE = Outlook(np.logspace(-0.5, 1.25, 8), np.logspace(-0.6, 0.8, 8), 0.5)
+FOR_SCALE_FREE = _outlook(
+    np.logspace(-0.5, 1.25, 8), np.logspace(-0.6, 0.8, 8), (0.5, 1.0), (0.3, 0.6, 1.25, 2.5)
+)
 # How far to go at most, and from a model that is good.
 NEAR = {"l1": (0.25, 0.5, 2.0, 4.0), "eta0": (0.5, 2.0)}
 FARTHEST = {"l1": 1e4, "eta0": 1e3}
@@ -77,8 +85,12 @@ class Space(NamedTuple):
             return [{**kind, "l1": float(usual["l1"] * share)} for share in outlook.l1]
         if not self.free:  # there are only kinds to choose from
             return [kind]
-        beside = {"l1": usual["l1"] * outlook.l1_beside_steps} if "l1" in self.free else {}
-        return [{**kind, **beside, "eta0": float(usual["eta0"] * share)} for share in outlook.steps]
+        if "l1" not in self.free:
+            return [{**kind, "eta0": float(usual["eta0"] * share)} for share in outlook.steps]
+        return [
+            {**kind, "l1": float(usual["l1"] * l1), "eta0": float(usual["eta0"] * step)}
+            for l1, step in outlook.both
+        ]
 
     def points_around(self, point: Point) -> list[Point]:
         """A point, first, and others near it."""
