@@ -89,7 +89,7 @@ def test_our_grid_is_what_estimators_learn(small):
     assert found.weights[3][1] == model.n_nonzero_
     assert found.accuracy[3][1] == pytest.approx(model.score(X_own, y_own))
     assert len(ours.all_rules(small, SMALL, refit=False).weights) == SMALL.n_points
-    assert len(ours.wide(small, SMALL).weights) == 13 * 2 * SMALL.n_points // 3
+    assert len(ours.wide(small, SMALL).weights) == 15 * SMALL.n_points
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ class TestForks:
 
     def test_a_fork_with_the_same_parameters_stays_like_its_origin(self, lanes, block):
         learn(block, rows())
-        block.fork(0, 2, *lanes[0][:2], np.arange(N_FEATURES))
+        block.fork(0, 2, *lanes[0][:2])
         learn(block, rows(seed=1))
         np.testing.assert_array_equal(block.weights(2), block.weights(0))
         assert (block.weights(1) != block.weights(0)).any()
@@ -98,7 +98,7 @@ class TestForks:
         rule, schedule = make_rule(
             "frda" if "G" in block.lanes[0].rule.state_fields else "ftrl", l1=0.02, eta0=0.3
         )
-        block.fork(0, 2, rule, schedule, np.arange(N_FEATURES))
+        block.fork(0, 2, rule, schedule)
         origin, fork = block.learner(0), block.learner(2)
         np.testing.assert_array_equal(fork.state, origin.state)
         assert (fork.rule, fork.clock.schedule) == (rule, schedule)

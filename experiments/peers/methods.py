@@ -37,8 +37,8 @@ METHODS = {
     ),
     OURS_WIDE: Method(
         "rarefy, wide sweep",
-        "13 times two thirds as many: ftrl, scale-free, adagrad-rda and frda with several steps, "
-        "and two of them once more with the refit",
+        "15 times as many: ftrl, scale-free, adagrad-rda and frda with several steps, and small "
+        "models of three of them once more with the refit",
         ours.wide,
         True,
         True,

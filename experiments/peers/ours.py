@@ -28,7 +28,7 @@ WIDE = (
     *(({"rule": "adagrad-rda", "eta0": eta0}, (-5.0, -1.3)) for eta0 in (0.1, 1.0)),
     (FRDA, (-3.9, -1.5)),
 )
-WIDE_REFITTED = ((FTRL_REFITTED, (0.5, 3.3)), (SMALL, (0.5, 1.8)))
+WIDE_REFITTED = ((FTRL_REFITTED, (1.0, 3.6)), (SMALL, (0.8, 2.2)), (FRDA, (-3.0, -1.2)))
 
 
 def swept(task: Task, plan: Plan, l1: Any, refit: bool, **rule: Any) -> Outcome:
@@ -61,10 +61,11 @@ def all_rules(task: Task, plan: Plan, refit: bool) -> Outcome:
 
 
 def wide(task: Task, plan: Plan) -> Outcome:
-    """Many rules and steps, and some again with a refit, in which small models are looked at."""
-    n_points = 2 * plan.n_points // 3
+    """Several rules and steps, and small models of some once more with a refit."""
     found = Outcome([], [])
-    for tried, refit in ((WIDE, False), (WIDE_REFITTED, True)):
-        for rule, decades in tried:
-            found += swept(task, plan, np.logspace(*decades, n_points), refit, **rule)
+    for rule, decades in WIDE:
+        found += swept(task, plan, np.logspace(*decades, plan.n_points), False, **rule)
+    for rule, decades in WIDE_REFITTED:
+        l1 = np.logspace(*decades, 4 * plan.n_points // 3)
+        found += swept(task, plan, l1, True, **rule)
     return found

@@ -59,7 +59,8 @@ WIDE_VERDICT = """### A wide sweep
 
 The peers learn one model at a time. A sweep learns its tries side by side, so that one would rather
 try several rules and steps at once. Next to *rarefy, wide sweep*, with {n_tries} tries, peers are
-clearly ahead in {n_clear} of {n_all} comparisons{listed}.
+clearly ahead in {n_clear} of {n_all} comparisons.
+{listed}
 
 The best of more tries looks better than it is. Where in every fold the try is taken that was the
 best in the others with at most so many weights, on both sides, more tries are no advantage by
@@ -148,7 +149,7 @@ def verdict_on_wide_sweep(plan: Plan, outcomes: Outcomes, frontiers: Frontiers) 
             fair = leads_of_chosen(outcomes[dataset, peer], outcomes[ours])
             chosen.update(lead.is_clear for lead in fair)
     n_tries = len(outcomes[plan.datasets[0], OURS_WIDE].weights)
-    listed = f": {'; '.join(places)}" if places else ""
+    listed = "".join(f"\n- {place}" for place in places)
     return WIDE_VERDICT.format(
         n_tries=n_tries,
         n_points=plan.n_points,

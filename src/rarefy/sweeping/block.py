@@ -209,15 +209,10 @@ class Block:
         self._seats = self._seats._replace(state=state)
         self.n_features = n_features
 
-    def fork(
-        self, source: int, target: int, rule: Any, schedule: Any, features: NDArray[Any]
-    ) -> None:
-        """Let one lane go on from where another is, with other numbers in rule and schedule.
-
-        No features but these have occurred so far.
-        """
+    def fork(self, source: int, target: int, rule: Any, schedule: Any) -> None:
+        """Let one lane go on from where another is, with other numbers in rule and schedule."""
         seats = self._seats
-        loops.copy_lane(seats.state, features, self.n_outputs, source, target)
+        loops.copy_lane(seats.state[: self.n_features * self.n_outputs], source, target)
         for lanes in (seats.intercepts, seats.work, seats.tallies, seats.sharper):
             lanes[..., target] = lanes[..., source]
         self.lanes[target] = self.lanes[source]._replace(rule=rule, schedule=schedule)
@@ -235,18 +230,25 @@ class Block:
         return Clock(schedule, t, *before, *before, 0.0, 0.0)
 
     def take_over(self, learner: Learner) -> None:
-        """Let all lanes go on from where a model is that was learned by itself."""
+        """Let all lanes go on from where a model is that was learned by itself.
+
+        What it knows of features is taken over by `set_state_from`.
+        """
         seats = self._seats
-        for lanes, own in (
-            (seats.state, learner.state),
-            (seats.intercepts, learner.intercept_state),
-        ):
-            lanes[:] = own[: len(lanes), : lanes.shape[1], np.newaxis]
+        n_fields = seats.intercepts.shape[1]
+        seats.intercepts[:] = learner.intercept_state[:, :n_fields, np.newaxis]
         for lane, (rule, schedule, _, _) in enumerate(self.lanes):
             before = learner.clock._replace(
                 schedule=schedule, eta=schedule.eta(max(learner.clock.t, 1.0))
             )
             seats.clocks[:, lane] = _floats(next_round(rule, before))
+
+    def set_state_from(self, first: int, learner: Learner, features: NDArray[Any]) -> None:
+        """Give all lanes a model's state of some features, for ours from the first on."""
+        n_outputs, n_fields = self.n_outputs, self._seats.state.shape[1]
+        own = self._seats.state.reshape(-1, n_outputs, n_fields, WIDTH)
+        state = learner.state_of(features)[..., :n_fields, np.newaxis]
+        own[first : first + len(features)] = state
 
     def learner(self, lane: int) -> Learner:
         """A lane as a model by itself."""

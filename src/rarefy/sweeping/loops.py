@@ -382,13 +382,11 @@ def count_kept(seats: Seats, sizes: Floats, n_outputs: int) -> None:
 
 
 @compiled
-def copy_lane(state: Floats, features: Any, n_outputs: int, source: int, target: int) -> None:
-    """Copy the state of some features from one lane to another."""
-    n_fields = state.shape[1]
-    for feature in features:
-        for slot in range(feature * n_outputs, (feature + 1) * n_outputs):
-            for field in range(n_fields):
-                state[slot, field, target] = state[slot, field, source]
+def copy_lane(state: Floats, source: int, target: int) -> None:
+    """Copy the state of one lane to another."""
+    for slot in range(len(state)):
+        for field in range(state.shape[1]):
+            state[slot, field, target] = state[slot, field, source]
 
 
 @compiled

@@ -120,7 +120,7 @@ class TuningLearner:
     def _best_of_races(self) -> Learner:
         race = self._leading
         chosen = race.choice()
-        learner = race.block.learner(chosen)
+        learner = race.learner(chosen)
         learner.progress[:] = self.progress
         learner.found = race.points[chosen]
         return learner

@@ -17,6 +17,7 @@ from rarefy.learner import Learner
 from rarefy.losses import REGRESSION_LOSSES
 from rarefy.rows import read_only
 from rarefy.sweeping.block import NO_FOLD, Block, Lane
+from rarefy.tuning.occurring import Occurring
 from rarefy.tuning.space import FARTHEST, Point, Space
 
 MEMORY = 0.7  # what a stretch of examples counts, beside the next one
@@ -33,48 +34,90 @@ class Race:
     """A block of models, each with its parameters and the history of its losses."""
 
     def __init__(
-        self, space: Space, points: list[Point], usual: Point, loss: Any, **shape: Any
+        self,
+        space: Space,
+        points: list[Point],
+        usual: Point,
+        loss: Any,
+        n_features: int,
+        **shape: Any,
     ) -> None:
         self._space = space
+        self.n_features = n_features
         self.usual = usual
         self.points = points
         n_sharper = 0 if type(loss) in REGRESSION_LOSSES.values() else N_SHARPER
         self.block = Block(
-            [Lane(*space.rule_at(point), loss) for point in points], n_sharper=n_sharper, **shape
+            [Lane(*space.rule_at(point), loss) for point in points],
+            n_features=n_features,
+            n_sharper=n_sharper,
+            **shape,
         )
+        self.block.n_features = 0  # room for more never becomes memory until it is used
+        self._occurring = Occurring(n_features)
+        self._origin: Learner | None = None  # of what has not occurred in the race
         # The mean of each stretch, (stretch, doublings, model).
         self._losses = np.empty((0, n_sharper + 1, len(self.points)))
         self._counts = np.empty(0)  # what each stretch counts
         self._before, self._losses_before = self.block.progress(), self.block.losses()
         self._n_features = np.ones(len(points))  # counted when stock is taken, if it matters
-        self._has_occurred = np.zeros(self.block.n_features, np.bool_)
         self._own_stretches = np.full(len(self.points), APPRENTICESHIP)
         self._turn = 0
 
     def take_over(self, learner: Learner) -> None:
         """Let all models go on from where one is, whose parameters are those of the first."""
         self.block.take_over(learner)
-        self._has_occurred[learner.used()] = True
+        self._origin = learner
         self._own_stretches[1:] = 0
+        if self._space.max_features is not None:  # all have to be counted
+            self._add(learner.used())
 
     def learn(self, rows: Rows, begin: int, end: int) -> None:
         """Predict, and learn, some of the rows."""
-        self._has_occurred[rows.indices[rows.indptr[begin] : rows.indptr[end]]] = True
-        folds = read_only(np.full(len(rows.y), NO_FOLD))
-        self.block.learn(rows, folds, read_only(np.arange(begin, end)), judged=True)
+        indptr = rows.indptr[begin : end + 1]
+        entries = slice(indptr[0], indptr[-1])
+        part = Rows(
+            read_only(indptr - indptr[0]),
+            read_only(self._add(rows.indices[entries])),
+            rows.values[entries],
+            rows.y[begin:end],
+            rows.importance[begin:end],
+        )
+        folds = read_only(np.full(end - begin, NO_FOLD))
+        self.block.learn(part, folds, read_only(np.arange(end - begin)), judged=True)
+
+    def _add(self, features: NDArray[Any]) -> NDArray[np.int32]:
+        """The numbers of features that occur; what was known of them before is taken over."""
+        n_before = self._occurring.n
+        numbers = self._occurring.number(features)
+        self.block.grow(self._occurring.n)
+        if self._origin is not None:
+            self.block.set_state_from(n_before, self._origin, self._occurring.features[n_before:])
+        return numbers
+
+    def learner(self, lane: int) -> Learner:
+        """A model by itself, with all that it was before the race."""
+        learner, features = self.block.learner(lane), self._occurring.features
+        learner.move(np.arange(len(features)), features, self.n_features)
+        if self._origin is not None:
+            others = self._occurring.not_among(self._origin.used())
+            learner.set_state_of(others, self._origin.state_of(others))
+        return learner
 
     def grow(self, n_features: int) -> None:
         """Make room for more features."""
-        self.block.grow(n_features)
-        n_new = max(n_features - len(self._has_occurred), 0)
-        self._has_occurred = np.pad(self._has_occurred, (0, n_new))
+        self.n_features = max(self.n_features, n_features)
+        self._occurring.grow(n_features)
+        if self._origin is not None:
+            self._origin.grow(n_features)
 
     def move(self, old: NDArray[Any], new: NDArray[Any], n_features: int) -> None:
         """Bring features from old slots to new ones; all others are forgotten."""
-        self.block.move(old, new, n_features)
-        occurred = np.zeros(n_features, np.bool_)
-        occurred[new] = self._has_occurred[old]
-        self._has_occurred = occurred
+        self.n_features = n_features
+        staying = self._occurring.move(old, new, n_features)
+        self.block.move(staying, np.arange(len(staying)), len(staying))
+        if self._origin is not None:
+            self._origin.move(old, new, n_features)
 
     def stretch(self) -> Floats:
         """Losses, examples and right answers since stock was taken, (3, model)."""
@@ -159,8 +202,7 @@ class Race:
             value = self._value_near(origin, name)
             if value is not None and poorest != origin:
                 point = {**self.points[origin], name: value}
-                features = np.flatnonzero(self._has_occurred)
-                self.block.fork(origin, poorest, *self._space.rule_at(point), features)
+                self.block.fork(origin, poorest, *self._space.rule_at(point))
                 self.points[poorest] = point
                 for past in (self._losses, self._before, self._losses_before):
                     past[..., poorest] = past[..., origin]
