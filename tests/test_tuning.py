@@ -26,7 +26,9 @@ from rarefy.schedules import InvSqrt
 from rarefy.sweeping.block import NO_FOLD, Block, Lane
 from rarefy.tuning import new_learner
 from rarefy.tuning.learner import _part
-from rarefy.tuning.space import TUNABLE
+from rarefy.tuning.occurring import Occurring
+from rarefy.tuning.race import Race
+from rarefy.tuning.space import TUNABLE, rule_or_space
 from tests import data
 
 N_FEATURES = 25
@@ -121,6 +123,95 @@ class TestForks:
         after = np.zeros((1, 10))
         after[0, [9, 1]] = before[0, [3, 5]]
         np.testing.assert_array_equal(block.weights(1), after)
+
+
+class TestOccurring:
+    """Features are numbered as they occur."""
+
+    def test_numbers_are_as_a_dict_gives_them(self):
+        rng = np.random.default_rng(0)
+        occurring, expected = Occurring(50), {}
+        for dtype in (np.int32, np.int64):
+            features = rng.integers(0, 50, 30).astype(dtype)
+            numbers = [expected.setdefault(feature, len(expected)) for feature in features.tolist()]
+            assert occurring.number(features).tolist() == numbers
+        assert occurring.features.tolist() == list(expected)
+        others = np.setdiff1d(np.arange(50), list(expected))
+        np.testing.assert_array_equal(occurring.not_among(np.arange(50)), others)
+
+    def test_growing_keeps_the_numbers(self):
+        occurring = Occurring(3)
+        occurring.number(np.array([2, 0]))
+        occurring.grow(1000)
+        assert occurring.number(np.array([999, 0, 2])).tolist() == [2, 1, 0]
+
+    def test_moving_forgets_what_does_not_move(self):
+        occurring = Occurring(10)
+        occurring.number(np.array([7, 3, 9, 5]))
+        staying = occurring.move(np.array([9, 5, 7, 1]), np.array([0, 1, 2, 3]), 4)
+        assert staying.tolist() == [0, 2, 3]
+        assert occurring.features.tolist() == [2, 0, 1]
+        assert occurring.number(np.array([1, 3])).tolist() == [2, 3]
+
+
+GIVEN = {"l1": "auto", "q": None, "eta0": None, "cumulative": False, "loss": "logistic"}
+
+
+class TestJoining:
+    """Models that join one that has learned alone go on from where it is."""
+
+    @pytest.fixture(params=["scale-free", "fr-comid", "ftrl", "frda"])
+    def space(self, request):
+        return rule_or_space(
+            {**GIVEN, "rule": request.param},
+            {},
+            max_features=None,
+            passes=1,
+        )[0]
+
+    @staticmethod
+    def race_from(space, origin) -> Race:
+        point = {**space.kinds[0], "l1": origin.rule.l1, "eta0": 0.3}
+        points = [point, {**point, "l1": 3.0 * point["l1"]}]
+        usual = {"l1": point["l1"], "eta0": 0.3}
+        race = Race(
+            space, points, usual, Logistic(), n_features=400, n_outputs=1, fit_intercept=True
+        )
+        race.take_over(origin)
+        return race
+
+    @pytest.fixture
+    def origin(self, space):
+        point = {**space.kinds[0], "l1": 0.02, "eta0": 0.3}
+        learner = Learner(*space.rule_at(point), Logistic(), n_features=400)
+        learner.learn(as_rows(as_csr(X[:500]), 2.0 * Y[:500] - 1.0, np.ones(500)))
+        return learner
+
+    def test_the_first_of_them_learns_as_the_one_alone(self, space, origin):
+        few = as_rows(as_csr(X[500:510]), 2.0 * Y[500:510] - 1.0, np.ones(10))
+        assert 50 < len(np.unique(few.indices)) < 300
+        race = self.race_from(space, deepcopy(origin))
+        race.learn(few, 0, 4)
+        race.learn(few, 4, 10)
+        origin.learn(few)
+        joined = race.learner(0)
+        np.testing.assert_array_equal(joined.weights().toarray(), origin.weights().toarray())
+        np.testing.assert_array_equal(joined.intercept(), origin.intercept())
+        assert (race.learner(1).weights().toarray() != origin.weights().toarray()).any()
+
+    def test_features_move_and_grow_in_between(self, space, origin):
+        few = as_rows(as_csr(X[500:510]), 2.0 * Y[500:510] - 1.0, np.ones(10))
+        race = self.race_from(space, deepcopy(origin))
+        old, new = np.arange(0, 400, 2), np.arange(200)[::-1]
+        for model in (race, origin):
+            model.grow(450)
+        race.learn(few, 0, 10)
+        origin.learn(few)
+        for model in (race, origin):
+            model.move(old, new, 200)
+        np.testing.assert_array_equal(
+            race.learner(0).weights().toarray(), origin.weights().toarray()
+        )
 
 
 class TestFinding:
