@@ -236,8 +236,8 @@ def test_other_people_s_functions_may_make_arrays():
 
 
 def digest_of(package: Path, monkeypatch) -> str:
-    monkeypatch.setattr(loop, "__file__", str(package / "jit" / "loop.py"))
-    return loop._digest.__wrapped__()
+    monkeypatch.setattr(loop, "SOURCES", loop._sources(package))
+    return loop._digest()
 
 
 def test_the_cache_folder_depends_on_all_sources(tmp_path, monkeypatch):

@@ -23,9 +23,9 @@ from numba.core.typing.templates import (
 )
 from numba.extending import lower_builtin, register_jitable
 
-from rarefy.jit.image import Image
+from rarefy.jit.image import C_TYPES, Image
 from rarefy.jit.loop import CompileError
-from rarefy.jit.marks import marks
+from rarefy.jit.marks import is_ours, marks
 
 # Strict IEEE arithmetic (no fastmath): the same data give the same bits, and NaN is never lost.
 OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": True}
@@ -58,6 +58,7 @@ def compile_image(function: Callable[..., Any], arguments: tuple[Any, ...]) -> I
             made.fndesc.llvm_func_name,
             [_c_name(kind) for kind in signature.args[2:]],
             _result(made.fndesc.restype),
+            [name for name in _called(made.library) if not name.startswith("llvm.")],
             made.library._get_compiled_object(),
         )
 
@@ -65,15 +66,28 @@ def compile_image(function: Callable[..., Any], arguments: tuple[Any, ...]) -> I
 def call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     """Compile for any arguments, and run."""
     try:
-        return _dispatcher(function)(*arguments)
+        return _dispatcher(function, tuple(_classes(arguments)))(*arguments)
     except NumbaError as error:
         raise CompileError(str(error)) from error
 
 
+def _classes(arguments: tuple[Any, ...]) -> Iterator[type]:
+    for argument in arguments:
+        yield type(argument)
+        if isinstance(argument, tuple):
+            yield from _classes(argument)
+
+
 @functools.cache
-def _dispatcher(function: Callable[..., Any]) -> Callable[..., Any]:
+def _dispatcher(function: Callable[..., Any], classes: tuple[type, ...]) -> Callable[..., Any]:
+    """One for each kind of classes: Numba takes those of the same name for the same."""
     register_marks()
     return numba.njit(nogil=True, **OPTIONS)(function)  # type: ignore[no-any-return]
+
+
+def _called(library: Any) -> Iterator[str]:
+    """The functions that it has not itself."""
+    return (each.name for each in library._final_module.functions if each.is_declaration)
 
 
 def _c_name(kind: Any) -> str:
@@ -93,13 +107,17 @@ def _result(kind: Any) -> Any:
         return [cls and _path(cls), *(_result(part) for part in kind)]
     if isinstance(kind, types.IntEnumMember):
         return [_path(kind.instance_class), _result(kind.dtype)]
-    return str(types.unliteral(kind))
+    name = str(types.unliteral(kind))
+    if name not in C_TYPES:
+        raise CompileError(f"A loop cannot return {name}.")
+    return name
 
 
 def _path(cls: type) -> str:
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
+@global_compiler_lock
 def register_marks() -> None:
     """Tell the compiler of what was marked since the last time."""
     while marks.functions:
@@ -120,7 +138,7 @@ def register_marks() -> None:
 
 def _register(function: Callable[..., Any], is_inlined: bool = False) -> None:
     """Other people's functions may make arrays."""
-    options = IN_PLACE if function.__module__.startswith("rarefy.") else OPTIONS
+    options = IN_PLACE if is_ours(function) else OPTIONS
     register_jitable(**options, forceinline=is_inlined)(function)
 
 

@@ -1,28 +1,28 @@
 """The machine code of a loop: one file each, which LLVM loads without the compiler.
 
-The first line of a file is a JSON object that says how to call the code, which is the rest.
+The first line of a file is a checksum of the rest: a line of JSON that says how to call the code,
+and the code.
 """
 
 import ctypes
 import functools
 import hashlib
 import json
-import os
-import tempfile
+import pickle
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from llvmlite import binding as llvm
 
+from rarefy.replacing import replacing
+
 C_TYPES: dict[str, Any] = {
+    **{f"int{bits}": getattr(ctypes, f"c_int{bits}") for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": getattr(ctypes, f"c_uint{bits}") for bits in (8, 16, 32, 64)},
     "pointer": ctypes.c_void_p,
-    "int8": ctypes.c_int8,
-    "int32": ctypes.c_int32,
-    "uint32": ctypes.c_uint32,
-    "int64": ctypes.c_int64,
-    "uint64": ctypes.c_uint64,
     "float32": ctypes.c_float,
     "float64": ctypes.c_double,
     "bool": ctypes.c_bool,
@@ -33,42 +33,59 @@ DONE = (0, -2)  # what the code returns if all is well; the latter with None as 
 class Image(NamedTuple):
     """Machine code, and how to call it.
 
-    `arguments` are names of C types; `result` is one, too, or None, or [class or None, *parts].
+    `arguments` are names of C types; `result` is one, too, or None, or [class or None, *parts];
+    `calls` are the functions that have to be there.
     """
 
     symbol: str
     arguments: list[str]
     result: Any
+    calls: list[str]
     code: bytes
 
 
 def read_image(file: Path) -> Image | None:
     """The image in a file, or None if there is none or it is damaged."""
     try:
-        header, _, code = file.read_bytes().partition(b"\n")
-        about = json.loads(header)
-        if about.pop("sha256") != hashlib.sha256(code).hexdigest():
-            return None
-        return Image(**about, code=code)
-    except (OSError, ValueError, TypeError, KeyError):
+        checksum, _, content = file.read_bytes().partition(b"\n")
+    except OSError:
         return None
+    if checksum != _checksum(content):
+        return None
+    about, _, code = content.partition(b"\n")
+    symbol, arguments, result, calls = json.loads(about)
+    return Image(symbol, arguments, result, calls, code)
 
 
 def write_image(image: Image, file: Path) -> None:
     """Write it, all or nothing; where that is impossible, it is compiled again next time."""
     *about, code = image
-    header = dict(zip(Image._fields, about, strict=False), sha256=hashlib.sha256(code).hexdigest())
-    try:
-        with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as part:
-            part.write(json.dumps(header).encode() + b"\n" + code)
-        os.replace(part.name, file)
-    except OSError:
-        return
+    content = json.dumps(about).encode() + b"\n" + code
+    with suppress(OSError), replacing(file) as part:
+        part.write(_checksum(content) + b"\n" + content)
 
 
-def load_image(image: Image) -> Callable[[Sequence[Any]], Any]:
-    """How to call the code, with its arguments spread into numbers and addresses."""
+def _checksum(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode()
+
+
+class _Raised(ctypes.Structure):
+    """The beginning of what Numba says of an exception: pickled class, arguments and place."""
+
+    _fields_ = (("pickled", ctypes.c_void_p), ("size", ctypes.c_int32))
+
+
+_RaisedPointer = ctypes.POINTER(_Raised)
+
+
+def load_image(image: Image) -> Callable[[Sequence[Any]], Any] | None:
+    """How to call the code, with its arguments spread into numbers and addresses.
+
+    None if a function is missing that it calls: Numba may have brought it.
+    """
     engine = _new_engine()
+    if not all(map(llvm.address_of_symbol, image.calls)):
+        return None
     engine.add_object_file(llvm.ObjectFileRef.from_data(image.code))
     engine.finalize_object()
     types = (C_TYPES[name] for name in image.arguments)
@@ -77,10 +94,12 @@ def load_image(image: Image) -> Callable[[Sequence[Any]], Any]:
     result_type, read = _result([None, image.result])
 
     def call(arguments: Sequence[Any], engine: Any = engine) -> Any:
-        result, error = result_type(), ctypes.c_void_p()
+        result, error = result_type(), _RaisedPointer()
         status = function(ctypes.byref(result), ctypes.byref(error), *arguments)
         if status not in DONE:
-            raise IndexError(f"an error in compiled code ({image.symbol})")
+            pickled = ctypes.string_at(error.contents.pickled, error.contents.size)
+            kind, values, _ = pickle.loads(pickled)
+            raise kind(*values)
         return read(result)[0]
 
     return call
@@ -104,19 +123,23 @@ def host() -> str:
     return f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
 
 
-def _result(kind: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The C type of a result, and how to make Python's of it."""
+def _result(kind: Any) -> tuple[Any, Any]:
+    """The C type of a result, and how to make Python's of it where ctypes does not do so itself."""
     if kind is None or isinstance(kind, str):
-        return C_TYPES[kind or "pointer"], lambda given: given
+        return C_TYPES[kind or "pointer"], None
     path, *parts = kind
     results = [_result(part) for part in parts]
-    names = [f"part{n}" for n in range(len(results))]
-    fields = [(name, c_type) for name, (c_type, _) in zip(names, results, strict=True)]
-    readers = [(name, read) for name, (_, read) in zip(names, results, strict=True)]
+    fields = [(f"part{n}", c_type) for n, (c_type, _) in enumerate(results)]
+    readers = [(f"part{n}", read) for n, (_, read) in enumerate(results)]
     make = _class_at(path) if path else lambda *values: values
 
     def read_parts(given: Any) -> Any:
-        return make(*[read(getattr(given, name)) for name, read in readers])
+        return make(
+            *[
+                read(getattr(given, name)) if read else getattr(given, name)
+                for name, read in readers
+            ]
+        )
 
     return type("Parts", (ctypes.Structure,), {"_fields_": fields}), read_parts
 

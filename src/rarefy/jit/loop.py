@@ -17,19 +17,20 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rarefy.jit.image import host, load_image, read_image, write_image
+from rarefy.jit.marks import is_ours
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 SCALARS: dict[type, str] = {
     bool: "bool",
     np.bool_: "bool",
-    int: "int64",
     np.int64: "int64",
     np.int32: "int32",
     np.uint64: "uint64",
     np.float64: "float64",
 }
 LARGEST = 2**63 - 1
+WHOLE_NUMBERS = range(-LARGEST, 2**64)
 FLAGS_THAT_MATTER = 0x1 | 0x2 | 0x100 | 0x400  # NumPy's: C and Fortran order, aligned, writeable
 HEAD_BYTES = object.__basicsize__  # behind which an array has the address of its data
 _address = ctypes.c_void_p.from_address  # ten times as fast as asking the array
@@ -67,27 +68,29 @@ class Loop:
         kinds: list[Any] = []
         spread: list[Any] = []
         try:
-            for argument in arguments:
-                _spread(argument, kinds, spread)
+            _spread(arguments, kinds, spread)
         except _Strange:
             return _compiler().call(self.function, arguments)
         key = tuple(kinds)
         call = self._calls.get(key)
         if call is None:
             with _finding:
-                call = self._calls[key] = self._find(key, arguments)
+                call = self._calls[key] = self._calls.get(key) or self._find(key, arguments)
         return call(spread)
 
     def _find(self, kinds: tuple[Any, ...], arguments: tuple[Any, ...]) -> Callable[..., Any]:
-        classes = (kind for kind in kinds if isinstance(kind, type))
-        folder = _cache_folder() if all(map(_is_ours, (self.function, *classes))) else None
+        others = {kind for kind in kinds if isinstance(kind, type)} - {tuple}
+        folder = _cache_folder() if all(map(is_ours, (self.function, *others))) else None
         file = folder / self._file_name(kinds) if folder else None
         image = read_image(file) if file else None
-        if image is None:
+        call = load_image(image) if image else None
+        if call is None:
             image = _compiler().compile_image(self.function, arguments)
             if file:
                 write_image(image, file)
-        return load_image(image)
+            call = load_image(image)
+            assert call is not None
+        return call
 
     def _file_name(self, kinds: tuple[Any, ...]) -> str:
         function = f"{self.function.__module__}.{self.function.__qualname__}"
@@ -98,68 +101,60 @@ def _compiler() -> Any:
     return import_module("rarefy.jit.compiler")
 
 
-def _is_ours(made: Any) -> bool:
-    """Whether a function or class is of this package, or of Python."""
-    module: str = made.__module__
-    return module == "builtins" or module.startswith("rarefy.")
-
-
-def _spread(value: Any, kinds: list[Any], spread: list[Any]) -> None:
+def _spread(values: tuple[Any, ...], kinds: list[Any], spread: list[Any]) -> None:
     """Append what the code has to be compiled for, and the numbers and addresses it is called with.
 
     An array is passed as Numba's struct of it: two owners (here none), number and size of items,
     address, shape and strides.
     """
-    if type(value) is float:
-        kinds.append("float64")
-        spread.append(value)
-    elif isinstance(value, np.ndarray):
-        kinds += (value.dtype, value.ndim, value.flags.num & FLAGS_THAT_MATTER)
-        spread += (None, None, value.size, value.itemsize, _address(id(value) + HEAD_BYTES).value)
-        spread += value.shape
-        spread += value.strides
-    elif isinstance(value, tuple):
-        kinds += (type(value), len(value))
-        for item in value:
-            _spread(item, kinds, spread)
-    elif value is None:
-        kinds.append(None)
-        spread.append(None)
-    elif type(value) is int:
-        kinds.append("int64" if value <= LARGEST else "uint64")
-        spread.append(value)
-    elif isinstance(value, IntEnum):
-        kinds.append(type(value))
-        spread.append(value)
-    elif type(value) in SCALARS:
-        kinds.append(SCALARS[type(value)])
-        spread.append(value.item() if isinstance(value, np.generic) else value)
-    else:
-        raise _Strange
+    for value in values:
+        if type(value) is float:
+            kinds.append("float64")
+            spread.append(value)
+        elif isinstance(value, np.ndarray):
+            kinds += (value.dtype, value.ndim, value.flags.num & FLAGS_THAT_MATTER)
+            spread += (None, None, value.size, value.itemsize)
+            spread.append(_address(id(value) + HEAD_BYTES).value)
+            spread += value.shape
+            spread += value.strides
+        elif isinstance(value, tuple):
+            kinds += (type(value), len(value))
+            _spread(value, kinds, spread)
+        elif value is None:
+            kinds.append(None)
+            spread.append(None)
+        elif type(value) is int and value in WHOLE_NUMBERS:
+            kinds.append("int64" if value <= LARGEST else "uint64")
+            spread.append(value)
+        elif isinstance(value, IntEnum):
+            kinds.append(type(value))
+            spread.append(value)
+        elif type(value) in SCALARS:
+            kinds.append(SCALARS[type(value)])
+            spread.append(value.item() if isinstance(value, np.generic) else value)
+        else:
+            raise _Strange
 
 
 @functools.cache
 def _cache_folder() -> Path | None:
     """Our own cache folder, or None if there is no place for one."""
-    user_cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or user_cache) / "rarefy" / _digest()
     try:
+        user_cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        folder = Path(os.environ.get("NUMBA_CACHE_DIR") or user_cache) / "rarefy" / _digest()
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
-    except OSError:
+    except (OSError, RuntimeError):  # the latter without a home
         return None
     return folder
 
 
-@functools.cache
 def _digest() -> str:
     """Of all that the code depends on: our sources, the compiler, its settings, the processor."""
-    digest = hashlib.sha256(f"{sys.version} {_compiler_version()} {host()}".encode())
+    digest = hashlib.sha256(f"{sys.version} {_compiler_version()} {host()} {SOURCES}".encode())
     settings = {key: value for key, value in os.environ.items() if key.startswith("NUMBA_")}
     settings.pop("NUMBA_CACHE_DIR", None)
     digest.update(repr(sorted(settings.items())).encode())
-    for source in sorted(Path(__file__).parents[1].rglob("*.py")):
-        digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -167,3 +162,13 @@ def _compiler_version() -> str:
     spec = find_spec("numba")
     assert spec is not None
     return Path(str(spec.origin)).with_name("_version.py").read_text()
+
+
+def _sources(package: Path) -> str:
+    digest = hashlib.sha256()
+    for source in sorted(package.rglob("*.py")):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+SOURCES = _sources(Path(__file__).parents[1])  # when imported: an update may replace them later

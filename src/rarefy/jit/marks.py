@@ -24,6 +24,11 @@ class Marks(NamedTuple):
 marks = Marks([], [], [])
 
 
+def is_ours(made: Any) -> bool:
+    """Whether a function or class is of this package."""
+    return str(made.__module__).startswith("rarefy.")
+
+
 def helper(function: F) -> F:
     """Mark a plain function as callable from compiled rules, losses and schedules."""
     marks.functions.append((function, False))
