@@ -23,7 +23,7 @@ from numba.core.typing.templates import (
 )
 from numba.extending import lower_builtin, register_jitable
 
-from rarefy.jit.image import C_TYPES, Image
+from rarefy.jit.image import C_TYPES, ENTRY, Image, assembled
 from rarefy.jit.loop import CompileError
 from rarefy.jit.marks import is_ours, marks
 
@@ -55,10 +55,10 @@ def compile_image(function: Callable[..., Any], arguments: tuple[Any, ...]) -> I
             raise CompileError(str(error)) from error
         signature = target.call_conv.get_function_type(made.fndesc.restype, made.fndesc.argtypes)
         return Image(
-            made.fndesc.llvm_func_name,
-            [_c_name(kind) for kind in signature.args[2:]],
+            "".join(map(_format, signature.args[2:])),
             _result(made.fndesc.restype),
             [name for name in _called(made.library) if not name.startswith("llvm.")],
+            assembled(_entry(made.fndesc.llvm_func_name, signature)).hex(),
             made.library._get_compiled_object(),
         )
 
@@ -90,12 +90,26 @@ def _called(library: Any) -> Iterator[str]:
     return (each.name for each in library._final_module.functions if each.is_declaration)
 
 
-def _c_name(kind: Any) -> str:
+def _entry(name: str, function: Any) -> str:
+    """Takes the arguments in a struct: to Python, each argument of a call proper is some work."""
+    result, error, *others = function.args
+    module, pointer = ir.Module(), ir.LiteralStructType(others).as_pointer()
+    entry = ir.Function(module, ir.FunctionType(ir.IntType(32), [result, error, pointer]), ENTRY)
+    builder = ir.IRBuilder(entry.append_basic_block())
+    fields = ([ir.IntType(32)(0), ir.IntType(32)(n)] for n in range(len(others)))
+    arguments = [builder.load(builder.gep(entry.args[2], field)) for field in fields]
+    call = builder.call(ir.Function(module, function, name), [*entry.args[:2], *arguments])
+    builder.ret(call)
+    return str(module)
+
+
+def _format(kind: Any) -> str:
+    """As `struct` names it."""
     if isinstance(kind, ir.PointerType):
-        return "pointer"
+        return "P"
     if isinstance(kind, ir.IntType):
-        return f"int{kind.width}"
-    return "float64" if isinstance(kind, ir.DoubleType) else "float32"
+        return {8: "b", 16: "h", 32: "i", 64: "q"}[kind.width]
+    return "d" if isinstance(kind, ir.DoubleType) else "f"
 
 
 def _result(kind: Any) -> Any:

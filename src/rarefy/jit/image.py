@@ -9,6 +9,7 @@ import functools
 import hashlib
 import json
 import pickle
+import struct
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -22,25 +23,26 @@ from rarefy.replacing import replacing
 C_TYPES: dict[str, Any] = {
     **{f"int{bits}": getattr(ctypes, f"c_int{bits}") for bits in (8, 16, 32, 64)},
     **{f"uint{bits}": getattr(ctypes, f"c_uint{bits}") for bits in (8, 16, 32, 64)},
-    "pointer": ctypes.c_void_p,
     "float32": ctypes.c_float,
     "float64": ctypes.c_double,
     "bool": ctypes.c_bool,
 }
+ENTRY = "entry"
 DONE = (0, -2)  # what the code returns if all is well; the latter with None as the result
 
 
 class Image(NamedTuple):
     """Machine code, and how to call it.
 
-    `arguments` are names of C types; `result` is one, too, or None, or [class or None, *parts];
+    `arguments` is the format of a struct that has them all, which `entry`, a function of its own in
+    hexadecimal, takes apart; `result` is the name of a C type, None, or [class or None, *parts];
     `calls` are the functions that have to be there.
     """
 
-    symbol: str
-    arguments: list[str]
+    arguments: str
     result: Any
     calls: list[str]
+    entry: str
     code: bytes
 
 
@@ -53,8 +55,8 @@ def read_image(file: Path) -> Image | None:
     if checksum != _checksum(content):
         return None
     about, _, code = content.partition(b"\n")
-    symbol, arguments, result, calls = json.loads(about)
-    return Image(symbol, arguments, result, calls, code)
+    arguments, result, calls, entry = json.loads(about)
+    return Image(arguments, result, calls, entry, code)
 
 
 def write_image(image: Image, file: Path) -> None:
@@ -76,6 +78,7 @@ class _Raised(ctypes.Structure):
 
 
 _RaisedPointer = ctypes.POINTER(_Raised)
+_Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
 
 
 def load_image(image: Image) -> Callable[[Sequence[Any]], Any] | None:
@@ -86,16 +89,16 @@ def load_image(image: Image) -> Callable[[Sequence[Any]], Any] | None:
     engine = _new_engine()
     if not all(map(llvm.address_of_symbol, image.calls)):
         return None
-    engine.add_object_file(llvm.ObjectFileRef.from_data(image.code))
+    for code in (bytes.fromhex(image.entry), image.code):
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    types = (C_TYPES[name] for name in image.arguments)
-    prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *types)
-    function = prototype(engine.get_function_address(image.symbol))
+    function = _Entry(engine.get_function_address(ENTRY))
+    pack = struct.Struct(image.arguments).pack
     result_type, read = _result([None, image.result])
 
     def call(arguments: Sequence[Any], engine: Any = engine) -> Any:
         result, error = result_type(), _RaisedPointer()
-        status = function(ctypes.byref(result), ctypes.byref(error), *arguments)
+        status = function(ctypes.byref(result), ctypes.byref(error), pack(*arguments))
         if status not in DONE:
             pickled = ctypes.string_at(error.contents.pickled, error.contents.size)
             kind, values, _ = pickle.loads(pickled)
@@ -103,6 +106,11 @@ def load_image(image: Image) -> Callable[[Sequence[Any]], Any] | None:
         return read(result)[0]
 
     return call
+
+
+def assembled(text: str) -> bytes:
+    """Machine code of LLVM's assembly language."""
+    return _target().create_target_machine().emit_object(llvm.parse_assembly(text))  # type: ignore[no-any-return]
 
 
 def _new_engine() -> Any:
@@ -126,7 +134,7 @@ def host() -> str:
 def _result(kind: Any) -> tuple[Any, Any]:
     """The C type of a result, and how to make Python's of it where ctypes does not do so itself."""
     if kind is None or isinstance(kind, str):
-        return C_TYPES[kind or "pointer"], None
+        return C_TYPES[kind] if kind else ctypes.c_void_p, None
     path, *parts = kind
     results = [_result(part) for part in parts]
     fields = [(f"part{n}", c_type) for n, (c_type, _) in enumerate(results)]
