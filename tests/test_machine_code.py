@@ -183,7 +183,13 @@ def test_items_of_arrays_come_back(dtype):
     assert last_item(array) == (array[1], 1.5)
 
 
+def test_division_by_zero_is_no_error():
+    assert compiled(lambda x: -1.0 / x)(0.0) == -math.inf
+
+
 def test_what_no_loop_returns():
+    with pytest.raises(CompileError, match="cannot return OptionalType"):
+        compiled(lambda x: x if x > 0.0 else None)(1.0)
     with pytest.raises(CompileError, match="cannot return complex128"):
         compiled(lambda array: array[0])(np.ones(1, dtype=complex))
 
@@ -204,7 +210,7 @@ def scaling_by(factor):
     return Scaling
 
 
-@pytest.mark.parametrize("parameter", [1.0, "text"], ids=["number", "text"])
+@pytest.mark.parametrize("parameter", [1.0, np.float32(1.0), "text"], ids=repr)
 def test_a_class_that_is_defined_anew_is_used(parameter):
     @compiled
     def apply(scaling, x):
@@ -349,7 +355,8 @@ def kinds_of_arguments():
     numbers = np.zeros((2, 2))
     arrays = [
         *(numbers, numbers.T.copy().T, np.zeros((4, 4))[::2, ::2], read_only(numbers)),
-        *(unaligned(numbers), numbers[0], numbers.astype("f4"), numbers.astype("i8")),
+        *(unaligned(numbers), numbers[0], np.zeros(4)[::2]),
+        *(numbers.astype("f4"), numbers.astype("i8")),
     ]
     tuples = [(), (1.0,), (1.0, 1.0), ((1.0,), 1.0), (1.0, (1.0,)), ((1.0, 1.0),), (1,), (None,)]
     return [*arrays, *tuples, 1.0, 1, 2**63, True, None, np.int32(1)]
@@ -364,6 +371,11 @@ def test_code_is_kept_for_each_kind_of_arguments_and_found_again(folder, monkeyp
     made = of_the_package(number_of)
     assert [made(value, None) for value in kinds] == [7] * len(kinds)
     assert len(list(folder.iterdir())) == len(kinds)
+
+    def other_number_of(value, other):
+        return 9
+
+    assert of_the_package(other_number_of)(1.0, None) == 9
 
     monkeypatch.setattr(loop, "_compiler", None)
     again = of_the_package(number_of)

@@ -46,8 +46,6 @@ def compile_image(function: Callable[..., Any], arguments: tuple[Any, ...]) -> I
     context, target = cpu_target.typing_context, cpu_target.target_context
     with global_compiler_lock:
         register_marks()
-        context.refresh()
-        target.refresh()
         try:
             kinds = tuple(typing.typeof.typeof(argument) for argument in arguments)
             made = compiler.compile_extra(context, target, function, kinds, None, flags, {})
@@ -108,8 +106,8 @@ def _format(kind: Any) -> str:
     if isinstance(kind, ir.PointerType):
         return "P"
     if isinstance(kind, ir.IntType):
-        return {8: "b", 16: "h", 32: "i", 64: "q"}[kind.width]
-    return "d" if isinstance(kind, ir.DoubleType) else "f"
+        return {8: "b", 32: "i", 64: "q"}[kind.width]
+    return "d"
 
 
 def _result(kind: Any) -> Any:

@@ -28,7 +28,6 @@ C_TYPES: dict[str, Any] = {
     "bool": ctypes.c_bool,
 }
 ENTRY = "entry"
-DONE = (0, -2)  # what the code returns if all is well; the latter with None as the result
 
 
 class Image(NamedTuple):
@@ -99,7 +98,7 @@ def load_image(image: Image) -> Callable[[Sequence[Any]], Any] | None:
     def call(arguments: Sequence[Any], engine: Any = engine) -> Any:
         result, error = result_type(), _RaisedPointer()
         status = function(ctypes.byref(result), ctypes.byref(error), pack(*arguments))
-        if status not in DONE:
+        if status:
             pickled = ctypes.string_at(error.contents.pickled, error.contents.size)
             kind, values, _ = pickle.loads(pickled)
             raise kind(*values)
