@@ -278,6 +278,22 @@ def test_errors_are_those_that_were_raised():
         check(3.0)
 
 
+@helper
+def _half(x):
+    print("half of", x)
+    return x / 2.0
+
+
+def test_compiled_code_may_print(capfd):
+    @compiled
+    def quarter(x):
+        print("a quarter of", x)
+        return _half(_half(x))
+
+    assert quarter(4.0) == 1.0
+    assert capfd.readouterr().out == "a quarter of 4.0\nhalf of 4.0\nhalf of 2.0\n"
+
+
 def test_functions_may_be_marked_after_others_were_compiled():
     assert same(1.0) == 1.0
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numba
+from llvmlite import binding as llvm
 from llvmlite import ir
 from numba import types
 from numba.core import compiler, typing, utils
@@ -37,7 +38,11 @@ _methods: dict[type, dict[str, type]] = {}
 
 
 def compile_image(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Image:
-    """Machine code for arguments of these kinds."""
+    """Machine code for arguments of these kinds.
+
+    LLVM learns where Numba has it in this process: only there it finds Python's objects, which
+    printing, for one, needs.
+    """
     flags = compiler.Flags()
     flags.error_model = "numpy"
     flags.nrt = False
@@ -51,13 +56,15 @@ def compile_image(function: Callable[..., Any], arguments: tuple[Any, ...]) -> I
             made = compiler.compile_extra(context, target, function, kinds, None, flags, {})
         except NumbaError as error:
             raise CompileError(str(error)) from error
+        name, library = made.fndesc.llvm_func_name, made.library
+        llvm.add_symbol(name, library.get_pointer_to_function(name))
         signature = target.call_conv.get_function_type(made.fndesc.restype, made.fndesc.argtypes)
         return Image(
             "".join(map(_format, signature.args[2:])),
             _result(made.fndesc.restype),
-            [name for name in _called(made.library) if not name.startswith("llvm.")],
-            assembled(_entry(made.fndesc.llvm_func_name, signature)).hex(),
-            made.library._get_compiled_object(),
+            [called for called in _called(library) if not called.startswith("llvm.")],
+            assembled(_entry(name, signature)).hex(),
+            library._get_compiled_object(),
         )
 
 

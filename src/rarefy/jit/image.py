@@ -83,12 +83,13 @@ _Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctyp
 def load_image(image: Image) -> Callable[[Sequence[Any]], Any] | None:
     """How to call the code, with its arguments spread into numbers and addresses.
 
-    None if a function is missing that it calls: Numba may have brought it.
+    The code may be empty if LLVM has it already. None if a function is missing that it calls:
+    Numba may have brought it.
     """
     engine = _new_engine()
     if not all(map(llvm.address_of_symbol, image.calls)):
         return None
-    for code in (bytes.fromhex(image.entry), image.code):
+    for code in filter(None, (bytes.fromhex(image.entry), image.code)):
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     function = _Entry(engine.get_function_address(ENTRY))
