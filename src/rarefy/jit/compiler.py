@@ -35,6 +35,7 @@ OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": True}
 IN_PLACE = {**OPTIONS, "_nrt": False}
 
 _methods: dict[type, dict[str, type]] = {}
+_in_use: list[Any] = []  # what was compiled, and is called at addresses that do not keep it alive
 
 
 def compile_image(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Image:
@@ -56,6 +57,7 @@ def compile_image(function: Callable[..., Any], arguments: tuple[Any, ...]) -> I
             made = compiler.compile_extra(context, target, function, kinds, None, flags, {})
         except NumbaError as error:
             raise CompileError(str(error)) from error
+        _in_use.append(made)
         name, library = made.fndesc.llvm_func_name, made.library
         llvm.add_symbol(name, library.get_pointer_to_function(name))
         signature = target.call_conv.get_function_type(made.fndesc.restype, made.fndesc.argtypes)
