@@ -100,12 +100,18 @@ def load_image(image: Image) -> Callable[[Sequence[Any]], Any] | None:
         result, error = result_type(), _RaisedPointer()
         status = function(ctypes.byref(result), ctypes.byref(error), pack(*arguments))
         if status:
-            pickled = ctypes.string_at(error.contents.pickled, error.contents.size)
-            kind, values, _ = pickle.loads(pickled)
-            raise kind(*values)
+            raise _raised(error.contents, is_from_disk=bool(image.code))
         return read(result)[0]
 
     return call
+
+
+def _raised(by_code: _Raised, *, is_from_disk: bool) -> Exception:
+    """The exception of code; nothing from a file is unpickled, and what is kept raises no other."""
+    if is_from_disk:
+        return IndexError("an index is out of bounds in compiled code")
+    kind, values, _ = pickle.loads(ctypes.string_at(by_code.pickled, by_code.size))
+    return kind(*values)  # type: ignore[no-any-return]
 
 
 def assembled(text: str) -> bytes:
