@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 WORKERS = 2
-READY_ITEMS = 6  # how many items are being made, or wait, at most
+READY_ITEMS = 8  # how many items are being made, or wait, at most
 PATIENCE = 1.0  # seconds that a thread is given to end; one may wait for a pipe that says nothing
 
 
