@@ -214,6 +214,13 @@ class TestJoining:
         )
 
 
+def test_few_rows_are_learned_with_about_the_usual_parameters():
+    few = SparseOnlineClassifier(rule="auto").fit(X[:50], Y[:50]).found_
+    usual, _ = make_rule("scale-free")
+    assert few["l1"] == usual.l1
+    assert 0.5 < few["eta0"] / usual.eta0 < 1.5
+
+
 class TestFinding:
     @pytest.mark.parametrize(
         "left",

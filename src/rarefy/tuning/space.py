@@ -32,11 +32,12 @@ class Outlook(NamedTuple):
 
     l1: Any
     steps: Any
-    both: Any  # (l1, step)
+    both: Any  # (l1, step), by step: the one in the middle is used until they are compared
 
 
 def _outlook(l1: Any, steps: Any, l1_of_both: Any, steps_of_both: Any) -> Outlook:
-    return Outlook(l1, steps, list(product(l1_of_both, steps_of_both)))
+    both = [(l1, step) for step, l1 in product(steps_of_both, l1_of_both)]
+    return Outlook(l1, steps, both)
 
 
 ALL_STEPS = np.logspace(-1.0, 1.5, 8)
