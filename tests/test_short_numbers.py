@@ -7,11 +7,9 @@ import random
 
 import pytest
 
-from rarefy.hashing import hash_text, xxh64_short
-from rarefy.jit import compiled
 from rarefy.readers.plain import ENOUGH
 from rarefy.readers.scan import SCANNED_BYTES
-from tests.test_readers import FORMATS, check_text, message_of, np, written
+from tests.test_readers import FORMATS, check_text, message_of, written
 
 TEMPLATES = {"svmlight": "1 {}\n", "vw": "1 | {}\n"}
 SHORT = ["".join(t) for n in range(5) for t in itertools.product("05.-/", repeat=n)]
@@ -62,11 +60,3 @@ class TestShortNumbers:
         column = row.index("-") + 1
         message = message_of(written(tmp_path, row.encode()), format)
         assert f":1:{column}: a space after the feature" in message
-
-
-def test_short_hashes_are_those_of_any_length():
-    short = compiled(lambda data, n: xxh64_short(data, np.uint64(0), n, np.uint64(5)))
-    for n in range(16):
-        text = "abcdefghijklmnop"[:n]
-        data = np.frombuffer(text.encode() + b"x" * 8, np.uint8)
-        assert short(data, np.uint64(n)) == hash_text(text, seed=5)

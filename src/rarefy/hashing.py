@@ -87,25 +87,24 @@ def xxh64(data: NDArray[np.uint8], begin: int, end: int, seed: np.uint64) -> np.
 
 @inlined
 def xxh64_short(
-    data: NDArray[np.uint8], begin: np.uint64, n: np.uint64, seed: np.uint64
+    first: np.uint64, second: np.uint64, n_bytes: np.uint64, seed: np.uint64
 ) -> np.uint64:
-    """XXH64 of less than 16 bytes, with eight more that can be read.
+    """XXH64 of less than 16 bytes: those of two words, the rest of which may be anything.
 
     Every step is done, and its result taken or not: lengths of words cannot be guessed, and going
     back after a wrong guess takes longer than the steps.
     """
-    h = seed + PRIME5 + n
-    more = _with_eight(h, load_word(data, begin))
-    h = more if n & _U64(8) else h
-    more = _with_four(h, load_word(data, begin + (n & _U64(8))) & _U64(0xFFFFFFFF))
-    h = more if n & _U64(4) else h
-    last = load_word(data, begin + (n & _U64(12)))
-    more = _with_one(h, last & _U64(0xFF))
-    h = more if n & _U64(3) else h
-    more = _with_one(h, (last >> _U64(8)) & _U64(0xFF))
-    h = more if n & _U64(2) else h
-    more = _with_one(h, (last >> _U64(16)) & _U64(0xFF))
-    h = more if (n & _U64(3)) == _U64(3) else h
+    h = seed + PRIME5 + n_bytes
+    more = _with_eight(h, first)
+    h, rest = (more, second) if n_bytes & _U64(8) else (h, first)
+    more = _with_four(h, rest & _U64(0xFFFFFFFF))
+    h, rest = (more, rest >> _U64(32)) if n_bytes & _U64(4) else (h, rest)
+    more = _with_one(h, rest & _U64(0xFF))
+    h = more if n_bytes & _U64(3) else h
+    more = _with_one(h, (rest >> _U64(8)) & _U64(0xFF))
+    h = more if n_bytes & _U64(2) else h
+    more = _with_one(h, (rest >> _U64(16)) & _U64(0xFF))
+    h = more if (n_bytes & _U64(3)) == _U64(3) else h
     return _finish(h)
 
 

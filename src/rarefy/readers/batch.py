@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rarefy.readers.names import Names, clear_names, new_names, with_more_room
 from rarefy.readers.plain import Words, new_words
+from rarefy.readers.short_names import ShortNames, new_short_names
 from rarefy.readers.source import BLOCK_BYTES
 
 
@@ -118,6 +119,7 @@ class Room(NamedTuple):
     groups: NDArray[np.uint64]  # hash of each feature's namespace or column; empty if not needed
     names: Names
     words: Words  # numbers that are still to be worked out
+    short_names: ShortNames
 
 
 class Parsed(NamedTuple):
@@ -151,6 +153,7 @@ def room_for(n_bytes: int, *, groups: bool = False, names: bool = False) -> Room
         np.empty(n if groups else 0, np.uint64),
         new_names(1 << 12 if names else 0),
         new_words(n),
+        new_short_names(),
     )
 
 

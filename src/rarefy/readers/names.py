@@ -14,7 +14,7 @@ from rarefy.jit import compiled, helper, inlined
 ABSENT = -1
 EQUALS = 61
 TEXT_PER_NAME = 24  # bytes, to begin with
-RECENT_KEYS = 1 << 13
+RECENT_KEYS = 1 << 15
 
 
 class Names(NamedTuple):

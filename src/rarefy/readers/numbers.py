@@ -107,6 +107,11 @@ def is_blank(byte: Any) -> bool:
 
 
 @helper
+def ends_token(byte: Any) -> bool:
+    return is_blank(byte) or byte in (BAR, NEWLINE)
+
+
+@helper
 def skip_blanks(data: Any, i: int) -> int:
     while is_blank(data[i]):
         i += 1

@@ -115,6 +115,11 @@ def numbers_from_words(words: Words, n_words: int, keys: Any, values: Any, first
     divided by 100, the number whose only digit that is not zero stands where the point was.
     """
     wrong, n, at = np.uint64(0), np.uint64(n_words), np.uint64(first)
+    written = np.uint64(0)
+    for k in range(n):
+        written |= words.keys[k] | words.values[k]
+    if written == 0:
+        return True
     for k in range(n):
         word = words.keys[k]
         wrong |= (word >> _ONE) & ~word & _NO_DIGIT

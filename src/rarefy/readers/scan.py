@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.jit import compiled, helper
+from rarefy.jit import compiled, helper, inlined
 from rarefy.jit.intrinsics import WINDOW, bytes_between, count_ones, trailing_zeros
 from rarefy.readers.numbers import NEWLINE
 
 SCANNED_BYTES = 1 << 14
-AT_ONCE = 8  # ends that are written without asking whether there are so many
+AT_ONCE = 8
 MOST_ENDS = SCANNED_BYTES + WINDOW + AT_ONCE
 _ONE = np.uint64(1)
 
@@ -27,6 +27,24 @@ class Scan(NamedTuple):
     base: np.uint64
     n_used: np.uint64
     n_known: np.uint64
+
+
+@inlined
+def add_ends(found: Any, offset: Any, ends: NDArray[np.uint32], count: Any) -> Any:
+    """Write the positions of the bits, from `offset` on, behind so many ends; how many there are.
+
+    Some are written without asking whether there are so many.
+    """
+    n_found = count_ones(found)
+    for k in range(AT_ONCE):
+        ends[count + np.uint64(k)] = offset + trailing_zeros(found)
+        found &= found - _ONE
+    at = count + np.uint64(AT_ONCE)
+    while found != 0:
+        ends[at] = offset + trailing_zeros(found)
+        found &= found - _ONE
+        at += _ONE
+    return count + n_found
 
 
 @helper
@@ -42,16 +60,7 @@ def scanned(data: Any, begin: Any, end: Any, ends: NDArray[np.uint32]) -> Scan:
     offset, count = np.uint64(0), np.uint64(0)
     while offset < n_bytes:
         found = bytes_between(data, begin + offset, 45, 57) ^ np.uint64(0xFFFFFFFF)
-        n_found = count_ones(found)
-        for k in range(AT_ONCE):
-            ends[count + np.uint64(k)] = offset + trailing_zeros(found)
-            found &= found - _ONE
-        at = count + np.uint64(AT_ONCE)
-        while found != 0:
-            ends[at] = offset + trailing_zeros(found)
-            found &= found - _ONE
-            at += _ONE
-        count += n_found
+        count = add_ends(found, offset, ends, count)
         offset += np.uint64(WINDOW)
     return Scan(begin, np.uint64(0), count)
 

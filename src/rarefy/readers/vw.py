@@ -13,7 +13,7 @@ import numpy as np
 
 from rarefy.hashing import xxh64, xxh64_short
 from rarefy.jit import compiled, helper, inlined
-from rarefy.jit.intrinsics import WINDOW, bytes_between, trailing_zeros
+from rarefy.jit.intrinsics import WINDOW, bytes_between, load_word, trailing_zeros
 from rarefy.readers.batch import Parsed, Problem, Room
 from rarefy.readers.names import EQUALS, note_name, wants_name
 from rarefy.readers.numbers import (
@@ -22,6 +22,7 @@ from rarefy.readers.numbers import (
     NEWLINE,
     QUOTE,
     SPACE,
+    ends_token,
     is_blank,
     line_end,
     parse_index,
@@ -35,16 +36,12 @@ from rarefy.readers.plain import (
     value_word,
 )
 from rarefy.readers.scan import Scan
+from rarefy.readers.short_names import find_short_names, hash_short_names
 
 
 @helper
 def ends_name(byte: Any) -> bool:
     return is_blank(byte) or byte in (COLON, BAR, NEWLINE)
-
-
-@helper
-def ends_token(byte: Any) -> bool:
-    return is_blank(byte) or byte in (BAR, NEWLINE)
 
 
 @inlined
@@ -67,7 +64,8 @@ def name_end(data: Any, i: Any) -> Any:
 def hash_name(data: Any, begin: int, end: int, seed: Any) -> Any:
     """The hash of the text from begin to end, most often short."""
     if end - begin < 16:
-        return xxh64_short(data, np.uint64(begin), np.uint64(end - begin), seed)
+        first, second = load_word(data, begin), load_word(data, begin + 8)
+        return xxh64_short(first, second, np.uint64(end - begin), seed)
     return xxh64(data, begin, end, seed)
 
 
@@ -80,6 +78,24 @@ def parse_name(data: Any, i: int, seed: Any, has_namespace: bool) -> tuple[Any, 
             return index, after, False
     after = name_end(data, i)
     return hash_name(data, i, after, seed), after, True
+
+
+@helper
+def _note_names(
+    data: Any, space_begin: int, space_end: int, i: Any, room: Room, first: int, after: int
+) -> bool:
+    """Remember the short names from i on, whose keys are at `first`; False if there is no room."""
+    if len(room.names.table) == 0:
+        return True
+    begin = i
+    for entry in range(first, after):
+        key, end = room.keys[entry], i + np.int64(room.short_names.ends[entry - first])
+        if wants_name(room.names, key) and not note_name(
+            room.names, key, data, space_begin, space_end, EQUALS, data, begin, end
+        ):
+            return False
+        begin = end + 1
+    return True
 
 
 @compiled
@@ -159,16 +175,29 @@ def _parse_some(
                     return Parsed(row, entry, i, line, Problem.NAMESPACE_VALUE), scan
             i = skip_blanks(data, i)
             weighs_one = short_as_words and weight == 1.0
-            tries_words, was_worth_it = weighs_one and not has_namespace, False
+            tries_runs, was_worth_it = True, False
             while data[i] != BAR and data[i] != NEWLINE:
-                if tries_words:
+                if tries_runs:
                     before = entry
-                    i, scan, entry = copy_pairs(
-                        data, i, end, scan, room.words, room.values, first_entry, entry
-                    )
-                    tries_words, was_worth_it = False, entry > before
+                    if weighs_one and not has_namespace:
+                        i, scan, entry = copy_pairs(
+                            data, i, end, scan, room.words, room.values, first_entry, entry
+                        )
+                    if entry == before:
+                        names = room.short_names
+                        n_names, after = find_short_names(data, i, names, not has_namespace)
+                        if n_names > 0:
+                            entry += n_names
+                            hash_short_names(names, n_names, seed, room.keys, before)
+                            room.values[before:entry] = weight
+                            room.words.keys[before - first_entry : entry - first_entry] = 0
+                            room.words.values[before - first_entry : entry - first_entry] = 0
+                            if not _note_names(data, begin, namespace_end, i, room, before, entry):
+                                return Parsed(row, entry, row_begin, line, Problem.NO_ROOM), scan
+                            i = after
                     if len(room.groups) > 0:
                         room.groups[before:entry] = seed
+                    tries_runs, was_worth_it = False, entry > before
                     i = skip_blanks(data, i)
                     continue
                 first = i
@@ -204,7 +233,7 @@ def _parse_some(
                 ):
                     return Parsed(row, entry, row_begin, line, Problem.NO_ROOM), scan
                 entry += 1
-                tries_words, was_worth_it = was_worth_it, False
+                tries_runs, was_worth_it = was_worth_it, False
                 i = skip_blanks(data, i)
         room.labels[row] = label
         room.importance[row] = importance
