@@ -163,7 +163,8 @@ def large(folder: Path) -> list[str]:
 def measure() -> str:
     if find_spec("vowpalwabbit") is None:
         return "Skipped: VW is not installed."
-    parts = [f"ftrl, logistic loss, {BITS} bits, best of {REPEATS} runs (one pass from the cache: 5):"]
+    runs = f"{REPEATS} runs (one pass from the cache: 5)"
+    parts = [f"ftrl, logistic loss, {BITS} bits, best of {runs}:"]
     for job in (numbers, words, clicks, table_bytes, large):
         with tempfile.TemporaryDirectory() as name:
             parts += job(Path(name))
