@@ -7,6 +7,11 @@ has done its work, and what is minimised over the weights that are not zero is
 
 where r_i is the root mean square of feature i in the rows that have it, so that neither its unit
 nor its frequency matters (r = 1 if it is 0 or 1). The intercept is not penalised.
+
+Where fewer features are asked for than were kept, the weakest go, about half of them at a time, and
+the others are refitted. The strength of a feature is the sum of its squared weights times the mean
+square of its values over all rows: in units of the loss's curvature, about twice what the loss
+would rise without it.
 """
 
 from collections import deque
@@ -16,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.config import check_flag, check_number
+from rarefy.config import check_flag, check_number, check_whole
 from rarefy.engine import Floats
 from rarefy.errors import ConfigError
 from rarefy.holdout import HeldOutShare
@@ -28,6 +33,7 @@ from rarefy.weighting import PlainUpdate
 
 NOT_REFITTED = ("perceptron", "epsilon_insensitive", "quantile")
 STRENGTHS = (1e3, 3e2, 1e2, 3e1, 1e1, 3.0, 1.0, 0.3, 0.1, 0.03)  # l2 times the number of examples
+MOST_FEATURES = 1 << 62
 HELD_OUT = 0.25  # of the examples, to choose from them
 PRECISION = 1e-7  # of the gradient, as a share of the one where all weights are zero
 ROUGH = 1e-2  # where strengths are compared, as a share of the one at the last minimum
@@ -37,11 +43,15 @@ MOST_HALVINGS = 40  # of a step that led too far
 LEAST_GAIN = 1e-4  # of a step, as a share of what the gradient promised
 
 
-def check_refit(refit: Any, refit_l2: Any, loss: str) -> None:
+def check_refit(refit: Any, refit_l2: Any, refit_features: Any, loss: str) -> None:
     """Refuse what makes no sense; the loss is given by name."""
     check_flag("refit", refit)
     if refit_l2 is not None:
         check_number("refit_l2", refit_l2)
+    if refit_features is not None:
+        check_whole("refit_features", refit_features, 1, MOST_FEATURES)
+        if not refit:
+            raise ConfigError(f"refit_features={refit_features} has no meaning without refit=True.")
     if refit and loss in NOT_REFITTED:
         raise ConfigError(
             f"refit=True has no meaning for loss={loss!r}: it has kinks, and no smooth loss with "
@@ -92,12 +102,68 @@ class Wanted(NamedTuple):
     loss: Any
 
 
-def refitted(learner: Learner, X: Any, y: Floats, importance: Floats, l2: float | None) -> Learner:
-    """A learner that predicts with refitted weights of the same features.
+def refitted(
+    learner: Learner, X: Any, y: Floats, importance: Floats, l2: float | None, limit: int | None
+) -> Learner:
+    """A learner that predicts with refitted weights of the same features, or the strongest of them.
 
-    Column i of X, which is CSR, is feature i of the learner.
+    Column i of X, which is CSR, is feature i of the learner; `limit` is how many are left at most.
+    """
+    return refits(learner, X, y, importance, l2, [limit])[0]
+
+
+def refits(
+    learner: Learner,
+    X: Any,
+    y: Floats,
+    importance: Floats,
+    l2: float | None,
+    limits: Sequence[int | None],
+) -> list[Learner]:
+    """The same for several limits; what they have in common is done once.
+
+    That is a chain of refits of as many features as were kept, and of every smaller power of two.
     """
     slots, _ = learner.nonzero()
+    linked = _refitted(learner, slots, X, y, importance, l2)
+    by_limit: dict[int | None, Learner] = {None: linked}
+    for limit in sorted({limit for limit in limits if limit is not None}, reverse=True):
+        while (n_features := _n_features(linked)) > limit:
+            power = 1 << (n_features - 1).bit_length() - 1
+            if power < limit:
+                break
+            slots = _strongest(linked, power, X, importance)
+            linked = _refitted(learner, slots, X, y, importance, l2)
+        by_limit[limit] = linked
+        if n_features > limit:
+            slots = _strongest(linked, limit, X, importance)
+            by_limit[limit] = _refitted(learner, slots, X, y, importance, l2)
+    return [by_limit[limit] for limit in limits]
+
+
+def _n_features(learner: Learner) -> int:
+    slots, _ = learner.nonzero()
+    return len(np.unique(slots // learner.n_outputs))
+
+
+def _strongest(learner: Learner, n_features: int, X: Any, importance: Floats) -> NDArray[np.int64]:
+    """The slots of so many features."""
+    slots, weights = learner.nonzero()
+    features, numbers = np.unique(slots // learner.n_outputs, return_inverse=True)
+    strengths = np.bincount(numbers, weights**2) * (X[:, features].power(2).T @ importance)
+    kept = np.argsort(-strengths, kind="stable")[:n_features]
+    return slots[np.isin(numbers, kept)]
+
+
+def _refitted(
+    learner: Learner,
+    slots: NDArray[np.int64],
+    X: Any,
+    y: Floats,
+    importance: Floats,
+    l2: float | None,
+) -> Learner:
+    """A learner with refitted weights in these slots."""
     features, outputs = np.divmod(slots, learner.n_outputs)
     kept, columns = np.unique(features, return_inverse=True)
     has_intercept = len(learner.intercept_state) > 0

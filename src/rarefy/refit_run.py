@@ -30,11 +30,11 @@ def check_readable_again(run: Run) -> None:
         )
 
 
-def refit_run(run: Run, l2: float | None) -> None:
+def refit_run(run: Run, l2: float | None, limit: int | None) -> None:
     """Refit the weights of a run that is over; held-out rows are only predicted."""
     model = run.model
     X, y, importance, held = kept_rows(run)
-    model.adopt(refitted(model.learner, X[~held], y[~held], importance[~held], l2))
+    model.adopt(refitted(model.learner, X[~held], y[~held], importance[~held], l2, limit))
     if run.held_out is not None:
         scores = model.learner.scores(as_rows(X[held], y[held], importance[held]))
         run.held_out.begin_with(model, scores, y[held], importance[held])

@@ -52,7 +52,7 @@ class Plan(NamedTuple):
 
     def refit(self) -> None:
         """Learn the weights that were kept again, now that the run is over."""
-        refit_run(self.run, self.parameters["refit_l2"])
+        refit_run(self.run, self.parameters["refit_l2"], self.parameters.get("refit_features"))
 
     def save(self, *, slim: bool = False) -> None:
         """Write the model as it is now."""
@@ -86,6 +86,7 @@ def new_plan(
     slim: bool,
     refit: bool,
     refit_l2: float | None,
+    refit_features: int | None,
     **others: Any,
 ) -> Plan:
     """Learn from DATA, from scratch."""
@@ -102,9 +103,11 @@ def new_plan(
         what, weights, max_features=target_features, passes=others["passes"]
     )
     check_multiclass(multiclass, loss)
-    if refit_l2 is not None and not refit:
-        raise click.UsageError("--refit-l2 has no meaning without --refit.")
-    check_refit(refit, refit_l2, loss)
+    of_refit = {"refit_l2": refit_l2, "refit_features": refit_features}
+    for name, value in of_refit.items():
+        if value is not None and not refit:
+            raise click.UsageError(f"--{name.replace('_', '-')} has no meaning without --refit.")
+    check_refit(refit, **of_refit, loss=loss)
     of_loss = _given_to_loss(loss, epsilon=epsilon, quantile=quantile)
     task = Task(
         made_rule,
@@ -134,7 +137,7 @@ def new_plan(
         "fit_intercept": not no_intercept,
         "passes": others["passes"],
         "max_features": target_features,
-        **({"refit": True, "refit_l2": refit_l2} if refit else {}),
+        **({"refit": True, **of_refit} if refit else {}),
     }
     settings = {name: others[name] for name in OF_RUN} | {"target_features": target_features}
     return _plan(model, reader, model_path, parameters, settings, slim)

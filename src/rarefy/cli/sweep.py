@@ -113,6 +113,12 @@ grid_options = options(
     is_flag=True,
     help="Learn the weights that are kept again, without l1, in every model before it is judged.",
 )
+@click.option(
+    "--refit-features",
+    type=Several(click.IntRange(1)),
+    metavar="INTEGER,...",
+    help="With --refit, leave so many features, the strongest.",
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the folds.")
 @click.option(
     "--memory",
@@ -138,6 +144,8 @@ def sweep(folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any) ->
     """
     if as_json and quiet:
         raise click.UsageError("choose between --json and --quiet.")
+    if asked["refit_features"] is not None and not asked["refit"]:
+        raise click.UsageError("--refit-features has no meaning without --refit.")
     _settle_validation(asked)
     if asked["rule"] is None:
         asked["rule"] = [default_rule(asked["loss"])]
@@ -268,6 +276,7 @@ def _parameters(asked: dict[str, Any]) -> dict[str, Any]:
         **{name: asked[name] for name in (*OF_RULE, "epsilon", "quantile")},
         "cumulative": asked["cumulative"] or None,
         "multiclass": None if asked["multiclass"] == "auto" else asked["multiclass"],
+        "refit_features": asked["refit_features"],
     }
 
 

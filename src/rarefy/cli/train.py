@@ -50,6 +50,9 @@ ENOUGH_TO_DOUBT = 100  # examples
     "--refit-l2", type=float, help="Its penalty. Default: what does best on a quarter of the rows."
 )
 @click.option(
+    "--refit-features", type=click.IntRange(1), help="Leave so many features, the strongest."
+)
+@click.option(
     "--store",
     type=click.Choice(STORES),
     help="Where weights are: by index, shared by hash, or exact. Default: table; hashed with -b.",

@@ -55,7 +55,7 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
             raise ConfigError(f"n_features={self.n_features!r}: None or 'grow' is expected.")
         for flag in ("cumulative", "fit_intercept", "shuffle"):
             check_flag(flag, getattr(self, flag))
-        check_refit(self.refit, self.refit_l2, self.loss)
+        check_refit(self.refit, self.refit_l2, self.refit_features, self.loss)
         passes = self.passes
         if not isinstance(passes, numbers.Integral) or isinstance(passes, bool) or passes < 1:
             raise ConfigError(f"passes={passes!r}: a whole number >= 1 is expected.")
@@ -140,18 +140,20 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
         return y  # type: ignore[no-any-return]
 
     def _learn_passes(self, learner: Learner, X: Any, y: Any, importance: Any) -> None:
+        """Learn from scratch; if that fails, the learner is of no use."""
         if not importance.any():
             raise InputError("sample_weight is zero for all rows, which leaves nothing to learn.")
         random = check_random_state(self.random_state)
         for _ in range(self.passes):
             if self.shuffle:
                 order = random.permutation(len(y))
-                learner.learn(as_rows(X[order], y[order], importance[order]))
+                rows = as_rows(X[order], y[order], importance[order])
             else:
-                learner.learn(as_rows(X, y, importance))
+                rows = as_rows(X, y, importance)
+            learner.learn(rows, restorable=False)
         learner = learner.settled()
         if self.refit:
-            learner = refitted(learner, X, y, importance, self.refit_l2)
+            learner = refitted(learner, X, y, importance, self.refit_l2, self.refit_features)
         self.learner_, self.stream_, self.is_slim_ = learner, None, bool(self.refit)
 
     def _learn_more(self, X: sparse.csr_array, y: Any, importance: Any) -> None:

@@ -92,6 +92,8 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         the minimum of the loss, without l1. There is no `partial_fit` then.
     refit_l2 : float, default: chosen by holding out a quarter of the examples
         Strength of the l2 penalty of the refit.
+    refit_features : int, default: no limit
+        How many features the refit leaves; the weakest go, half of them at a time.
     n_features : None or "grow"
         With "grow", later calls of `partial_fit` may bring more columns.
 
@@ -143,6 +145,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         max_features: int | None = None,
         refit: bool = False,
         refit_l2: float | None = None,
+        refit_features: int | None = None,
         n_features: str | None = None,
     ) -> None:
         self.rule = rule
@@ -169,6 +172,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         self.max_features = max_features
         self.refit = refit
         self.refit_l2 = refit_l2
+        self.refit_features = refit_features
         self.n_features = n_features
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

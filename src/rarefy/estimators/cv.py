@@ -116,6 +116,8 @@ class SparseOnlineClassifierCV(ClassifierMixin, CrossValidated):
     refit, refit_l2 : as in SparseOnlineClassifier
         Whether weights are learned again without l1, in every model before it is judged and in the
         chosen one.
+    refit_features : int or list of int, default: no limit
+        How many features that leaves. All values take about as long as one.
     fit_intercept, shuffle : as in SparseOnlineClassifier
     random_state : int, default=0
         Seed of the folds and of the shuffling.
@@ -170,6 +172,7 @@ class SparseOnlineClassifierCV(ClassifierMixin, CrossValidated):
         max_features: int | None = None,
         refit: bool = False,
         refit_l2: float | None = None,
+        refit_features: Any = None,
         shuffle: bool = False,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -197,6 +200,7 @@ class SparseOnlineClassifierCV(ClassifierMixin, CrossValidated):
         self.max_features = max_features
         self.refit = refit
         self.refit_l2 = refit_l2
+        self.refit_features = refit_features
         self.shuffle = shuffle
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -269,6 +273,7 @@ class SparseOnlineRegressorCV(RegressorMixin, CrossValidated):
         max_features: int | None = None,
         refit: bool = False,
         refit_l2: float | None = None,
+        refit_features: Any = None,
         shuffle: bool = False,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -297,6 +302,7 @@ class SparseOnlineRegressorCV(RegressorMixin, CrossValidated):
         self.max_features = max_features
         self.refit = refit
         self.refit_l2 = refit_l2
+        self.refit_features = refit_features
         self.shuffle = shuffle
         self.random_state = random_state
         self.n_jobs = n_jobs

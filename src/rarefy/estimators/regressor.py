@@ -67,6 +67,7 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
         max_features: int | None = None,
         refit: bool = False,
         refit_l2: float | None = None,
+        refit_features: int | None = None,
         n_features: str | None = None,
     ) -> None:
         self.rule = rule
@@ -92,6 +93,7 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
         self.max_features = max_features
         self.refit = refit
         self.refit_l2 = refit_l2
+        self.refit_features = refit_features
         self.n_features = n_features
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

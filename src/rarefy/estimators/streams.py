@@ -94,7 +94,7 @@ class FromStreams:
                 raise InputError("there are no examples to learn from.")
             run.model = model = model.settled()
             if estimator.refit:
-                refit_run(run, estimator.refit_l2)
+                refit_run(run, estimator.refit_l2, estimator.refit_features)
             estimator.stream_, estimator.is_slim_ = model, bool(estimator.refit)
             estimator.learner_ = model.learner
             estimator.n_features_in_ = model.learner.n_features

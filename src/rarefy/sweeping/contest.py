@@ -39,6 +39,15 @@ def lanes_of(models: Sequence[Any], n_folds: int | None) -> tuple[list[Lane], in
     return lanes, n_outputs
 
 
+def alike(models: Sequence[Any]) -> list[list[int]]:
+    """The numbers of models that learn the same: all that differs is what a refit leaves."""
+    by_learning: dict[Any, list[int]] = {}
+    for number, model in enumerate(models):
+        learning = {**model.get_params(deep=False), "refit_features": None}
+        by_learning.setdefault(tuple(learning.values()), []).append(number)
+    return list(by_learning.values())
+
+
 def measures_of(
     tallies: Tallies, n_folds: int, n_weights: int, spread: Floats | None
 ) -> dict[str, Floats]:
@@ -61,7 +70,7 @@ def measures_of(
 
 
 class Contest:
-    """A lane for each model and fold; without folds, for each model.
+    """A lane for each fold, if there are any, and model; those that learn the same share it.
 
     `models` are estimators that have not learned, `folds` the number of every row's fold.
     """
@@ -78,7 +87,11 @@ class Contest:
         self._check_weights()
         self._spread = self._checked_spread() if self._is_regression else None
         self._refitting = self._checked_refitting(rows, columns)
-        self._lanes, self._n_outputs = lanes_of(models, None if folds is None else self._n_folds)
+        self._alike = alike(models)
+        self._lanes, self._n_outputs = lanes_of(
+            [models[numbers[0]] for numbers in self._alike],
+            None if folds is None else self._n_folds,
+        )
 
     def run(
         self, memory: int, n_threads: int, on_progress: Callable[[float], None]
@@ -90,13 +103,14 @@ class Contest:
         """
         blocks = list(self._blocks())
         n_threads = min(n_threads, self._n_blocks_in(memory), len(blocks))
-        tallies = np.empty((len(Tallies._fields), len(self._lanes)))
+        tallies = np.empty((len(Tallies._fields), len(self._models), self._n_folds))
         steps_of_a_lane = self._models[0].passes * (1 if self._refitting is None else 2)
         progress = _Progress(len(self._lanes) * steps_of_a_lane, on_progress)
         with ThreadPoolExecutor(n_threads) as threads, progress:
             found = threads.map(lambda numbers: self._learned(numbers, progress), blocks)
             for numbers, of_block in zip(blocks, found, strict=True):
-                tallies[:, numbers] = of_block
+                for lane, of_lane in zip(numbers, of_block, strict=True):
+                    tallies[:, self._models_of(lane), lane % self._n_folds] = of_lane
         return measures_of(
             Tallies(*tallies),
             self._n_folds,
@@ -113,8 +127,13 @@ class Contest:
             for block in blocks_of([self._lanes[lane] for lane in lanes]):
                 yield [lanes[number] for number in block]
 
+    def _models_of(self, lane: int) -> list[int]:
+        """The numbers of the models that it is."""
+        return self._alike[lane // self._n_folds]
+
     def _model_of(self, lane: int) -> Any:
-        return self._models[lane // self._n_folds]
+        """The first of them."""
+        return self._models[self._models_of(lane)[0]]
 
     def _n_blocks_in(self, memory: int) -> int:
         largest = max(self._lanes, key=lambda lane: len(lane.rule.state_fields))
@@ -127,8 +146,11 @@ class Contest:
             )
         return memory // max(n_bytes, 1)
 
-    def _learned(self, numbers: Sequence[int], progress: "_Progress") -> Tallies:
-        """What becomes of the lanes of a block."""
+    def _learned(self, numbers: Sequence[int], progress: "_Progress") -> list[Floats]:
+        """What becomes of the lanes of a block: the Tallies of each, with a column for each model.
+
+        One column stands for all of them, if they are the same.
+        """
         model = self._model_of(numbers[0])
         lanes = Lanes(
             [self._lanes[number] for number in numbers],
@@ -146,20 +168,21 @@ class Contest:
             return self._refitted(numbers, lanes, self._refitting, progress)
         if self._folds is not None:
             lanes.judge(self._rows, self._folds)
-        return lanes.tallies(self._sizes)
+        return _by_lane(lanes.tallies(self._sizes))
 
     def _refitted(
         self, numbers: Sequence[int], lanes: Lanes, refitting: Refitting, progress: "_Progress"
-    ) -> Tallies:
+    ) -> list[Floats]:
         """The same once they are refitted; a refit counts as much as all passes."""
         before = lanes.tallies(self._sizes)
-        tallies = np.array(before)
+        tallies = _by_lane(before)
         for place, number in enumerate(numbers):
             if not before.diverged[place]:
                 weights = lanes.weights(place)[:, self._feature_numbers]
-                tallies[:, place] = refitting.tallies(self._lanes[number], weights)
+                limits = [self._models[model].refit_features for model in self._models_of(number)]
+                tallies[place] = refitting.tallies(self._lanes[number], weights, limits)
             progress.add(self._model_of(number).passes)
-        return Tallies(*tallies)
+        return tallies
 
     @property
     def _is_regression(self) -> bool:
@@ -201,6 +224,10 @@ class Contest:
                     f"take fewer folds."
                 )
         return spread
+
+
+def _by_lane(tallies: Tallies) -> list[Floats]:
+    return list(np.array(tallies).T[:, :, np.newaxis])
 
 
 class _Progress:

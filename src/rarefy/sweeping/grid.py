@@ -88,7 +88,7 @@ def _refuse_unknown(given: dict[str, Any], cls: Any) -> None:
 def _is_meant(name: str, rule: Any, loss: str, only_rule: bool, only_loss: bool) -> bool:
     if name in OF_THE_LOSS:
         return only_loss or name == "multiclass" or name in LOSSES[loss]._fields
-    if name == "random_state" or only_rule:
+    if name in ("random_state", "refit_features") or only_rule:
         return True
     if isinstance(rule, tuple):
         return name == "schedule"

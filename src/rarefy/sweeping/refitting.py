@@ -1,5 +1,8 @@
 """Lanes as they are after a refit, judged by their own fold."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -7,7 +10,7 @@ from scipy import sparse
 from rarefy import engine
 from rarefy.engine import Floats, Rows
 from rarefy.learner import Learner
-from rarefy.refit import refitted
+from rarefy.refit import refits
 from rarefy.rows import as_rows
 from rarefy.stream import predicted_classes, true_classes
 from rarefy.sweeping.block import Lane
@@ -37,25 +40,16 @@ class Refitting:
         self._fit_intercept = fit_intercept
         self._l2 = l2
 
-    def tallies(self, lane: Lane, weights: Floats) -> Floats:
-        """The Tallies of a lane with these weights, (output, feature), once it is refitted."""
+    def tallies(self, lane: Lane, weights: Floats, limits: Sequence[int | None]) -> Floats:
+        """The Tallies of a lane with these weights, (output, feature), once it is refitted.
+
+        There is a column for each limit to the features that are left.
+        """
         own = self._folds == lane.fold
-        learned = refitted(self._learner(lane, weights), *self._only(~own), self._l2)
-        X, y, importance = self._only(own)
-        scores = learned.scores(as_rows(X, y, importance))
-        right = predicted_classes(scores) == true_classes(scores, y)
-        total_loss = engine.total_loss if learned.n_outputs == 1 else engine.total_loss_classes
-        slots, _ = learned.nonzero()
-        found = (
-            total_loss(lane.loss, scores, y, importance),
-            importance.sum(),
-            importance @ right,
-            importance @ (scores[:, 0] - y) ** 2,
-            len(slots),
-            len(np.unique(slots // learned.n_outputs)),
-            0.0,
-        )
-        return np.array(found)
+        learner = self._learner(lane, weights)
+        learned = refits(learner, *self._only(~own), self._l2, limits)
+        judged = self._only(own)
+        return np.array([_tallies(lane, one, *judged) for one in learned]).T
 
     def _learner(self, lane: Lane, weights: Floats) -> Learner:
         n_outputs = len(weights)
@@ -69,3 +63,22 @@ class Refitting:
 
     def _only(self, chosen: NDArray[np.bool_]) -> tuple[sparse.csr_array, Floats, Floats]:
         return self._X[chosen], self._y[chosen], self._importance[chosen]
+
+
+def _tallies(
+    lane: Lane, learned: Learner, X: sparse.csr_array, y: Floats, importance: Floats
+) -> tuple[Any, ...]:
+    """The Tallies of one model, in their order."""
+    scores = learned.scores(as_rows(X, y, importance))
+    right = predicted_classes(scores) == true_classes(scores, y)
+    total_loss = engine.total_loss if learned.n_outputs == 1 else engine.total_loss_classes
+    slots, _ = learned.nonzero()
+    return (
+        total_loss(lane.loss, scores, y, importance),
+        importance.sum(),
+        importance @ right,
+        importance @ (scores[:, 0] - y) ** 2,
+        len(slots),
+        len(np.unique(slots // learned.n_outputs)),
+        0.0,
+    )

@@ -70,8 +70,9 @@ def sweep(
     random_state : int or list of int
         Seed of the folds (the first) and of the shuffling.
     fit_intercept, sample_weight : as in the estimators
-    refit, refit_l2 : as in the estimators
-        With refit=True each model is judged as it is after the refit, which needs folds.
+    refit, refit_l2, refit_features : as in the estimators
+        With refit=True each model is judged as it is after the refit, which needs folds. Several
+        values of refit_features take about as long as one.
     memory : int
         How many bytes the models that learn at a time may take.
     n_jobs : int, default: the number of cores
