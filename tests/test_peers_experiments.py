@@ -57,6 +57,21 @@ def test_a_frontier_has_what_nothing_beats():
     assert found.fewest(0.81) == inf
 
 
+def test_more_tries_never_lower_a_frontier():
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        few, more = (
+            Outcome(
+                rng.random((n, 2)).tolist(), np.exp(rng.uniform(0, 9, (n, 1))).repeat(2, 1).tolist()
+            )
+            for n in (5, 5)
+        )
+        alone, together = frontier(few), frontier(few + more)
+        for n_weights in np.geomspace(alone.weights[0], 1e5, 30):
+            assert together.at(n_weights).mean() >= alone.at(n_weights).mean() - 1e-12
+        assert (np.diff(together.means) > 0).all()
+
+
 def test_a_fold_is_judged_by_what_the_others_choose():
     accuracy = [[0.9, 0.5, 0.6], [0.7, 0.8, 0.7], [1.0, 1.0, 1.0], [0.0, 0.9, 0.9]]
     tries = Outcome(accuracy, [[10.0] * 3, [20.0] * 3, [30.0] * 3, [0.0] * 3])
@@ -88,8 +103,9 @@ def test_our_grid_is_what_estimators_learn(small):
     model = SparseOnlineClassifier("ftrl", l1=l1, passes=SMALL.passes, refit=True).fit(X, y)
     assert found.weights[3][1] == model.n_nonzero_
     assert found.accuracy[3][1] == pytest.approx(model.score(X_own, y_own))
-    assert len(ours.all_rules(small, SMALL, refit=False).weights) == SMALL.n_points
-    assert len(ours.wide(small, SMALL).weights) == 15 * SMALL.n_points
+    assert len(ours.mixed(small, SMALL).weights) == SMALL.n_points
+    assert len(ours.unrefitted(small, SMALL).weights) == SMALL.n_points
+    assert len(ours.wide(small, SMALL).weights) == 17 * SMALL.n_points
 
 
 @pytest.mark.parametrize(

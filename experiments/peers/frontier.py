@@ -13,7 +13,7 @@ BUDGETS = tuple(m * 10**k for k in range(6) for m in (1, 2, 5))  # numbers of we
 
 
 class Frontier(NamedTuple):
-    """The points that no other of the same method beats in both, the fewest weights first."""
+    """The points above all straight lines between others, the fewest weights first."""
 
     weights: Floats  # (point,), means over the folds
     accuracy: Floats  # (point, fold)
@@ -26,7 +26,7 @@ class Frontier(NamedTuple):
         """The accuracy with that many weights, in every fold.
 
         Between two points it is drawn as a straight line over the logarithm of the weights; with
-        more than the last has, it is that of the last.
+        more than the last has, it is that of the last. More tries never make it lower on average.
         """
         logs = np.log(self.weights)
         return np.array([np.interp(math.log(n_weights), logs, fold) for fold in self.accuracy.T])
@@ -44,14 +44,24 @@ class Frontier(NamedTuple):
 
 
 def frontier(outcome: Outcome) -> Frontier:
-    """Models without any weight are left out."""
+    """What no other model, and no line between two others, is above; it has a weight at least."""
     weights, accuracy = np.array(outcome.weights).mean(axis=1), np.array(outcome.accuracy)
     means = accuracy.mean(axis=1)
+
+    def slope(one: int, other: int) -> float:
+        rise = means[other] - means[one]
+        return float(rise / (math.log(weights[other]) - math.log(weights[one])))
+
     chosen: list[int] = []
     for point in np.lexsort((-means, weights)):
         if weights[point] >= 1.0 and (not chosen or means[point] > means[chosen[-1]]):
             chosen.append(int(point))
-    return Frontier(weights[chosen], accuracy[chosen])
+    on_top: list[int] = []
+    for point in chosen:
+        while len(on_top) > 1 and slope(on_top[-2], on_top[-1]) <= slope(on_top[-2], point):
+            on_top.pop()
+        on_top.append(point)
+    return Frontier(weights[on_top], accuracy[on_top])
 
 
 def chosen_without(outcome: Outcome, n_weights: float) -> Floats:

@@ -21,6 +21,11 @@ class Method(NamedTuple):
 
 
 RULES = (
+    "7 points from one model of scale-free with eta0 = 0.5 and l1 = 8, refitted and left as it is "
+    "or cut to 300, 100, ... features; 2 of scale-free refitted; 4 of ftrl with eta0 = 1, and 5 of "
+    "scale-free with eta0 = 0.1, without refit"
+)
+UNREFITTED_RULES = (
     "4/9 of the points of ftrl with eta0 = 1, 2/9 of scale-free with eta0 = 0.5, and 3/9 of it "
     "with eta0 = 0.1"
 )
@@ -30,22 +35,20 @@ PENALTIES = "one penalty a point"
 METHODS = {
     OURS: Method(
         "rarefy",
-        RULES + "; the first two refitted",
-        partial(ours.all_rules, refit=True),
+        RULES,
+        ours.mixed,
         True,
         True,
     ),
     OURS_WIDE: Method(
         "rarefy, wide sweep",
-        "15 times as many: ftrl, scale-free, adagrad-rda and frda with several steps, and small "
-        "models of three of them once more with the refit",
+        "17 times as many: ftrl, scale-free, adagrad-rda and frda with several steps; small models "
+        "of three of them once more with the refit, and what it leaves if they are cut",
         ours.wide,
         True,
         True,
     ),
-    "rarefy-unrefitted": Method(
-        "rarefy, no refit", RULES, partial(ours.all_rules, refit=False), True
-    ),
+    "rarefy-unrefitted": Method("rarefy, no refit", UNREFITTED_RULES, ours.unrefitted, True),
     "scale-free": Method(
         "scale-free", ALL_L1, partial(ours.one_rule, rule=ours.SCALE_FREE, refit=False), True
     ),

@@ -21,17 +21,15 @@ INTRODUCTION = """# Next to other tools
 
 How accurate is a model that keeps so many weights? Every tool below got {n_points} tries for each
 data set (one row of ours got more, and says so), was judged by {n_folds}-fold cross-validation
-over the same folds, and is shown by its *frontier*: the tries that no other try of the same tool
-beats in both accuracy and weights kept, joined by straight lines over the logarithm of the number
-of weights. `make peers` runs all of it and writes this page.
+over the same folds, and is shown by its *frontier*: the most accurate tries of the tool with so
+many weights, joined by straight lines over the logarithm of that number; tries below a line between
+two others are left out. `make peers` runs all of it and writes this page.
 
-**rarefy**, in bold, is a mixture: for small models `ftrl` and `scale-free`, both with the refit,
-and for large ones `scale-free` without it. It was settled on dvd-2000, sms, rcv1 and books, by how
-often peers were clearly ahead there: about fifteen mixtures were tried in this form, and four
-before, with `frda` and `adagrad-rda` in place of `scale-free`, over all data sets (in the last of
-them peers were clearly ahead 35 times). So it looks too good, most of all on these four data sets;
-the peers had one version. The other rows of ours show what the mixture is worth, with the same
-number of tries.
+**rarefy**, in bold, is a mixture: small models are what a refit leaves of one model of `scale-free`
+(`refit_features`), those of middle size are refitted or `ftrl`, and large ones `scale-free` without
+a refit. It was settled by how often peers were clearly ahead, with a look at all of these data
+sets: about thirty-five mixtures were tried, and the peers had one version. So it looks too good.
+The other rows of ours show what the mixture is worth, with the same number of tries.
 
 """
 
@@ -61,7 +59,6 @@ The peers learn one model at a time. A sweep learns its tries side by side, so t
 try several rules and steps at once. Next to *rarefy, wide sweep*, with {n_tries} tries, peers are
 clearly ahead in {n_clear} of {n_all} comparisons.
 {listed}
-
 The best of more tries looks better than it is. Where in every fold the try is taken that was the
 best in the others with at most so many weights, on both sides, more tries are no advantage by
 themselves: peers are clearly ahead in {n_clear_chosen} of {n_all_chosen} comparisons.
@@ -149,7 +146,7 @@ def verdict_on_wide_sweep(plan: Plan, outcomes: Outcomes, frontiers: Frontiers) 
             fair = leads_of_chosen(outcomes[dataset, peer], outcomes[ours])
             chosen.update(lead.is_clear for lead in fair)
     n_tries = len(outcomes[plan.datasets[0], OURS_WIDE].weights)
-    listed = "".join(f"\n- {place}" for place in places)
+    listed = "".join(f"\n- {place}" for place in places) + "\n" * bool(places)
     return WIDE_VERDICT.format(
         n_tries=n_tries,
         n_points=plan.n_points,

@@ -8,8 +8,10 @@ from matplotlib.figure import Figure
 
 from experiments.peers.frontier import frontier
 from experiments.peers.methods import METHODS
-from experiments.peers.plan import OURS
+from experiments.peers.plan import OURS, OURS_WIDE
 from experiments.peers.work import Outcomes
+
+BOLD = {OURS: "black", OURS_WIDE: "gray"}
 
 
 def draw(dataset: str, outcomes: Outcomes, file: Path) -> None:
@@ -22,8 +24,8 @@ def draw(dataset: str, outcomes: Outcomes, file: Path) -> None:
         axes.plot(
             found.weights,
             100.0 * found.means,
-            color="black" if name == OURS else f"C{number % 10}",
-            linewidth=2.2 if name == OURS else 1.0,
+            color=BOLD.get(name, f"C{number % 10}"),
+            linewidth=2.2 if name in BOLD else 1.0,
             linestyle="-" if METHODS[name].is_ours else "--",
             marker=".",
             markersize=4,
