@@ -12,6 +12,7 @@ import rarefy
 from rarefy import ConfigError, SparseOnlineClassifier, SparseOnlineClassifierCV
 from rarefy import SparseOnlineRegressor as Regressor
 from rarefy.model_file import load_model
+from rarefy.rules import Fobos, Rda
 from rarefy.sweeping.contest import alike
 from tests import data
 from tests.test_cli import run, weights_of
@@ -155,6 +156,17 @@ def test_models_that_learn_the_same_are_learned_once():
         for l1 in (0.1, 1.0)
     ]
     assert alike(models) == [[0, 4], [1, 5], [2, 6], [3, 7]]
+
+
+def test_rules_of_different_classes_are_not_alike():
+    """As tuples, they are equal."""
+    rules = [Rda(0.01, None), Fobos(0.01, None)]
+    assert rules[0] == rules[1]
+    assert alike([SparseOnlineClassifier(rule) for rule in rules]) == [[0], [1]]
+    swept = rarefy.sweep(X, Y, rule=rules, folds=FOLDS, passes=2)
+    for rule, weights in zip(rules, swept.by_fold["weights"], strict=True):
+        alone = rarefy.sweep(X, Y, rule=rule, folds=FOLDS, passes=2)
+        assert weights.tolist() == alone.by_fold["weights"][0].tolist()
 
 
 def test_the_same_point_twice():

@@ -40,11 +40,15 @@ def lanes_of(models: Sequence[Any], n_folds: int | None) -> tuple[list[Lane], in
 
 
 def alike(models: Sequence[Any]) -> list[list[int]]:
-    """The numbers of models that learn the same: all that differs is what a refit leaves."""
+    """The numbers of models that learn the same: all that differs is what a refit leaves.
+
+    Rules are tuples, and those of different classes may be equal; what is written of them is not.
+    """
     by_learning: dict[Any, list[int]] = {}
     for number, model in enumerate(models):
         learning = {**model.get_params(deep=False), "refit_features": None}
-        by_learning.setdefault(tuple(learning.values()), []).append(number)
+        key = tuple((type(value), repr(value)) for value in learning.values())
+        by_learning.setdefault(key, []).append(number)
     return list(by_learning.values())
 
 
