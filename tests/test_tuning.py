@@ -25,9 +25,9 @@ from rarefy.rows import as_rows
 from rarefy.schedules import InvSqrt
 from rarefy.sweeping.block import NO_FOLD, Block, Lane
 from rarefy.tuning import new_learner
+from rarefy.tuning.challenge import Challenge
 from rarefy.tuning.learner import _part
 from rarefy.tuning.occurring import Occurring
-from rarefy.tuning.race import Race
 from rarefy.tuning.space import TUNABLE, rule_or_space
 from tests import data
 
@@ -136,8 +136,6 @@ class TestOccurring:
             numbers = [expected.setdefault(feature, len(expected)) for feature in features.tolist()]
             assert occurring.number(features).tolist() == numbers
         assert occurring.features.tolist() == list(expected)
-        others = np.setdiff1d(np.arange(50), list(expected))
-        np.testing.assert_array_equal(occurring.not_among(np.arange(50)), others)
 
     def test_growing_keeps_the_numbers(self):
         occurring = Occurring(3)
@@ -170,48 +168,42 @@ class TestJoining:
         )[0]
 
     @staticmethod
-    def race_from(space, origin) -> Race:
-        point = {**space.kinds[0], "l1": origin.rule.l1, "eta0": 0.3}
-        points = [point, {**point, "l1": 3.0 * point["l1"]}]
-        usual = {"l1": point["l1"], "eta0": 0.3}
-        race = Race(
-            space, points, usual, Logistic(), n_features=400, n_outputs=1, fit_intercept=True
-        )
-        race.take_over(origin)
-        return race
+    def challenge_of(space, origin) -> Challenge:
+        return Challenge(space, origin, n_outputs=1, fit_intercept=True)
 
     @pytest.fixture
     def origin(self, space):
         point = {**space.kinds[0], "l1": 0.02, "eta0": 0.3}
         learner = Learner(*space.rule_at(point), Logistic(), n_features=400)
         learner.learn(as_rows(as_csr(X[:500]), 2.0 * Y[:500] - 1.0, np.ones(500)))
+        learner.found = point
         return learner
 
     def test_the_first_of_them_learns_as_the_one_alone(self, space, origin):
         few = as_rows(as_csr(X[500:510]), 2.0 * Y[500:510] - 1.0, np.ones(10))
         assert 50 < len(np.unique(few.indices)) < 300
-        race = self.race_from(space, deepcopy(origin))
-        race.learn(few, 0, 4)
-        race.learn(few, 4, 10)
+        challenge = self.challenge_of(space, deepcopy(origin))
+        challenge.learn(few, 0, 4)
+        challenge.learn(few, 4, 10)
         origin.learn(few)
-        joined = race.learner(0)
+        joined = challenge.learner(0, challenge.points[0])
         np.testing.assert_array_equal(joined.weights().toarray(), origin.weights().toarray())
         np.testing.assert_array_equal(joined.intercept(), origin.intercept())
-        assert (race.learner(1).weights().toarray() != origin.weights().toarray()).any()
+        other = challenge.learner(1, challenge.points[1])
+        assert (other.weights().toarray() != origin.weights().toarray()).any()
 
     def test_features_move_and_grow_in_between(self, space, origin):
         few = as_rows(as_csr(X[500:510]), 2.0 * Y[500:510] - 1.0, np.ones(10))
-        race = self.race_from(space, deepcopy(origin))
+        challenge = self.challenge_of(space, deepcopy(origin))
         old, new = np.arange(0, 400, 2), np.arange(200)[::-1]
-        for model in (race, origin):
+        for model in (challenge, origin):
             model.grow(450)
-        race.learn(few, 0, 10)
+        challenge.learn(few, 0, 10)
         origin.learn(few)
-        for model in (race, origin):
+        for model in (challenge, origin):
             model.move(old, new, 200)
-        np.testing.assert_array_equal(
-            race.learner(0).weights().toarray(), origin.weights().toarray()
-        )
+        joined = challenge.learner(0, challenge.points[0])
+        np.testing.assert_array_equal(joined.weights().toarray(), origin.weights().toarray())
 
 
 def test_few_rows_are_learned_with_about_the_usual_parameters():

@@ -159,15 +159,16 @@ def _loaded(data: Any, word: Any) -> Any:
 
 
 @intrinsic
-def prefetch_pair(typing_context: Any, pairs: Any, row: Any) -> Any:
-    """The same for a row of a contiguous array of two columns."""
+def prefetch_row(typing_context: Any, rows: Any, row: Any) -> Any:
+    """The same for a row of a contiguous array, however many columns it has."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointers = _row_pointers(context, builder, signature.args[0], args[0], args[1], 2)
-        fetch(builder, next(pointers))
+        array = arrayobj.make_array(signature.args[0])(context, builder, args[0])
+        n_columns = builder.extract_value(array.shape, 1)
+        fetch(builder, builder.gep(array.data, [builder.mul(args[1], n_columns)]))
         return context.get_dummy_value()
 
-    return types.void(pairs, types.intp), codegen
+    return types.void(rows, types.intp), codegen
 
 
 @intrinsic

@@ -26,8 +26,9 @@ class ScaleFree(NamedTuple):
 
     def weight(self, clock: Clock, state: State) -> float:
         gradients, r, largest = state
-        inverse_step = r * largest / self.eta0
-        return -ratio(soft(gradients, self.l1 * r), curvature(self.l2, inverse_step, clock.t - 1.0))
+        excess = soft(gradients, self.l1 * r)
+        t = clock.t - 1.0
+        return -ratio(self.eta0 * excess, curvature(self.l2, r * largest, self.eta0 * t))
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         gradients, r, largest = state

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rarefy.engine import Floats
 from rarefy.errors import InputError
 from rarefy.jit import compiled, helper
-from rarefy.jit.intrinsics import prefetch_pair
+from rarefy.jit.intrinsics import prefetch_row
 from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
 from rarefy.readers.names import ABSENT, Names, begin_of, find_name
@@ -321,7 +321,7 @@ def _locate(keys: Any, entries: Any, slots: Any) -> None:
     """Write the slot of each key, or ABSENT."""
     for j in range(len(keys)):
         if j + AHEAD < len(keys):
-            prefetch_pair(entries, np.intp(_first_place(entries, keys[j + AHEAD])))
+            prefetch_row(entries, np.intp(_first_place(entries, keys[j + AHEAD])))
         at = _place(entries, keys[j])
         slots[j] = np.int32(at) if entries[at, 1] != 0 else ABSENT
 
@@ -354,7 +354,7 @@ def _locate_or_insert(
                 break
         for j in range(begin, end):
             if j + AHEAD < len(keys):
-                prefetch_pair(entries, np.intp(_first_place(entries, keys[j + AHEAD])))
+                prefetch_row(entries, np.intp(_first_place(entries, keys[j + AHEAD])))
             at = _place(entries, keys[j])
             if entries[at, 1] == 0:
                 entries[at, 0] = keys[j]

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,9 +58,13 @@ def _kind(part: Any) -> Any:
 
 def _floats(part: Any) -> list[float]:
     """The floats of a rule, loss or clock, in order."""
-    if isinstance(part, tuple):
-        return [number for inner in part for number in _floats(inner)]
-    return [part] if isinstance(part, float) else []
+    numbers: list[float] = []
+    for inner in part:
+        if isinstance(inner, float):
+            numbers.append(inner)
+        elif isinstance(inner, tuple):
+            numbers += _floats(inner)
+    return numbers
 
 
 def _filled(part: Any, numbers: Iterator[float]) -> Any:
@@ -116,8 +121,7 @@ class Block:
             aligned_zeros(n_features * n_outputs, n_fields, WIDTH),
             aligned_zeros(n_outputs if fit_intercept else 0, n_intercept_fields, WIDTH),
             work,
-            np.zeros((N_TALLIES, WIDTH)),
-            np.zeros((n_sharper, WIDTH)),
+            np.zeros((N_TALLIES + n_sharper, WIDTH)),
         )
 
     @staticmethod
@@ -155,7 +159,7 @@ class Block:
         sizes = np.ones(self.n_features) if sizes is None else sizes
         loops.count_kept(self._seats, sizes, self.n_outputs)
         diverged = 1.0 - self._seats.work[ALIVE]
-        return np.vstack([self._seats.tallies, diverged])[:, : len(self.lanes)]
+        return np.vstack([self._seats.tallies[:N_TALLIES], diverged])[:, : len(self.lanes)]
 
     @property
     def alive(self) -> NDArray[np.bool_]:
@@ -165,13 +169,15 @@ class Block:
 
     def progress(self) -> Floats:
         """Weighted sums of losses, examples and right answers, (3, lane)."""
-        progress: Floats = self._seats.tallies[[LOSS, EXAMPLES, RIGHT], : len(self.lanes)]
-        return progress
+        return self._tallied()[[LOSS, EXAMPLES, RIGHT]]
+
+    def _tallied(self) -> Floats:
+        return self._seats.tallies[:, : len(self.lanes)]
 
     def losses(self) -> Floats:
         """Weighted sums of losses, with scores as they are and times 2, 4, ..., (times, lane)."""
-        seats = self._seats
-        return np.vstack([seats.tallies[LOSS], seats.sharper])[:, : len(self.lanes)]
+        tallied = self._tallied()
+        return tallied[[LOSS, *range(N_TALLIES, len(tallied))]]
 
     def n_features_kept(self) -> Floats:
         """How many features have a weight that is not zero, by lane."""
@@ -213,7 +219,7 @@ class Block:
         """Let one lane go on from where another is, with other numbers in rule and schedule."""
         seats = self._seats
         loops.copy_lane(seats.state[: self.n_features * self.n_outputs], source, target)
-        for lanes in (seats.intercepts, seats.work, seats.tallies, seats.sharper):
+        for lanes in (seats.intercepts, seats.work, seats.tallies):
             lanes[..., target] = lanes[..., source]
         self.lanes[target] = self.lanes[source]._replace(rule=rule, schedule=schedule)
         clock = next_round(rule, self._clock_before(source, schedule))
@@ -243,29 +249,37 @@ class Block:
             )
             seats.clocks[:, lane] = _floats(next_round(rule, before))
 
-    def set_state_from(self, first: int, learner: Learner, features: NDArray[Any]) -> None:
+    def set_state_from(self, first: int, learner: Learner, features: NDArray[np.int64]) -> None:
         """Give all lanes a model's state of some features, for ours from the first on."""
-        n_outputs, n_fields = self.n_outputs, self._seats.state.shape[1]
-        own = self._seats.state.reshape(-1, n_outputs, n_fields, WIDTH)
-        state = learner.state_of(features)[..., :n_fields, np.newaxis]
-        own[first : first + len(features)] = state
+        own = self._seats.state[first * self.n_outputs :]
+        loops.give_all_lanes(learner.state, features, self.n_outputs, own)
 
     def learner(self, lane: int) -> Learner:
         """A lane as a model by itself."""
-        seats, (rule, schedule, loss, _) = self._seats, self.lanes[lane]
+        rule, schedule, loss, _ = self.lanes[lane]
         learner = Learner(
             rule,
             schedule,
             loss,
             n_features=self.n_features,
             n_outputs=self.n_outputs,
-            fit_intercept=len(seats.intercepts) > 0,
+            fit_intercept=len(self._seats.intercepts) > 0,
         )
-        for own, lanes in (
-            (learner.state, seats.state),
-            (learner.intercept_state, seats.intercepts),
-        ):
-            own[:, : lanes.shape[1]] = lanes[: len(own), :, lane]
+        return self.learner_over(learner, lane, np.arange(self.n_features), rule, schedule)
+
+    def learner_over(
+        self, other: Learner, lane: int, features: NDArray[np.int64], rule: Any, schedule: Any
+    ) -> Learner:
+        """The same, as it would go on with other numbers in rule and schedule.
+
+        Its state of these features is written over that of another model.
+        """
+        seats, learner = self._seats, copy(other)
+        learner.rule, learner.intercept_rule = rule, unpenalised(rule)
+        loops.take_lane(seats.state, lane, features, self.n_outputs, learner.state)
+        intercepts = seats.intercepts[:, :, lane]
+        learner.intercept_state = other.intercept_state.copy()
+        learner.intercept_state[:, : intercepts.shape[1]] = intercepts
         learner.clock = self._clock_before(lane, schedule)
-        learner.progress[:] = self.progress()[:, lane]
+        learner.progress = self.progress()[:, lane].copy()
         return learner

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rarefy.clock import next_round
 from rarefy.engine import LARGEST_SCORE, Floats, Rows
 from rarefy.jit import compiled, inlined
+from rarefy.jit.intrinsics import prefetch_row
 from rarefy.sweeping.lane_jit import (
     WIDTH,
     clock_of,
@@ -26,6 +27,8 @@ from rarefy.sweeping.lane_jit import (
     store,
 )
 from rarefy.weighting import PlainUpdate
+
+FETCHED_AHEAD = 24  # rows of a model that are copied
 
 # Rows of the lanes' work; the last three are there for every output.
 OWN_FOLD, ALIVE, SEES, FOUND, SCORE, SLOPE, STEPS = range(7)
@@ -69,8 +72,7 @@ class Seats(NamedTuple):
     state: Floats  # (slot, field, lane)
     intercepts: Floats  # (output, field, lane), or nothing
     work: Floats
-    tallies: Floats
-    sharper: Floats  # losses with scores times 2, 4, ... where these are wanted
+    tallies: Floats  # after the named rows, losses with scores times 2, 4, ... if they are wanted
 
 
 @inlined
@@ -173,9 +175,9 @@ def _tally(lane: int, seats: Seats, y: float, importance: float) -> None:
     seats.tallies[EXAMPLES, lane] += importance
     seats.tallies[RIGHT, lane] += importance * ((score > 0.0) == (y > 0.0))
     seats.tallies[SQUARED_ERROR, lane] += importance * (score - y) * (score - y)
-    for level in range(len(seats.sharper)):
+    for row in range(N_TALLIES, len(seats.tallies)):
         score *= 2.0
-        seats.sharper[level, lane] += importance * loss.value(score, y)
+        seats.tallies[row, lane] += importance * loss.value(score, y)
 
 
 @inlined
@@ -188,10 +190,10 @@ def _tally_classes(lane: int, seats: Seats, label: int, importance: float, score
     seats.tallies[LOSS, lane] += importance * loss.value(scores, label)
     seats.tallies[EXAMPLES, lane] += importance
     seats.tallies[RIGHT, lane] += importance * (scores.argmax() == label)
-    for level in range(len(seats.sharper)):
+    for row in range(N_TALLIES, len(seats.tallies)):
         for output in range(len(scores)):
             scores[output] *= 2.0
-        seats.sharper[level, lane] += importance * loss.value(scores, label)
+        seats.tallies[row, lane] += importance * loss.value(scores, label)
 
 
 @inlined
@@ -387,6 +389,35 @@ def copy_lane(state: Floats, source: int, target: int) -> None:
     for slot in range(len(state)):
         for field in range(state.shape[1]):
             state[slot, field, target] = state[slot, field, source]
+
+
+@inlined
+def _give(lane: int, state: Floats, row: int, number: float) -> None:
+    put(state, row, lane, number)
+
+
+@compiled
+def give_all_lanes(rows: Floats, features: Any, n_outputs: int, state: Floats) -> None:
+    """Copy a model's rows of some features to every lane, one after the other."""
+    n_fields, last = state.shape[1], len(features) - 1
+    for place in range(len(features)):
+        prefetch_row(rows, features[min(place + FETCHED_AHEAD, last)] * n_outputs)
+        for output in range(n_outputs):
+            row, slot = features[place] * n_outputs + output, place * n_outputs + output
+            for field in range(n_fields):
+                each_lane(_give, (state, slot * n_fields + field, rows[row, field]))
+
+
+@compiled
+def take_lane(state: Floats, lane: int, features: Any, n_outputs: int, rows: Floats) -> None:
+    """The opposite: copy the state of one lane to a model's rows of the features."""
+    last = len(features) - 1
+    for place in range(len(features)):
+        prefetch_row(rows, features[min(place + FETCHED_AHEAD, last)] * n_outputs)
+        for output in range(n_outputs):
+            row, slot = features[place] * n_outputs + output, place * n_outputs + output
+            for field in range(state.shape[1]):
+                rows[row, field] = state[slot, field, lane]
 
 
 @compiled

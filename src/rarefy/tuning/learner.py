@@ -1,5 +1,6 @@
 """A learner that finds its parameters while it learns."""
 
+from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
@@ -9,16 +10,18 @@ from numpy.typing import NDArray
 from rarefy.engine import Floats, Rows
 from rarefy.errors import DivergenceError
 from rarefy.learner import Learner
+from rarefy.tuning.challenge import Challenge
 from rarefy.tuning.limit import limited
 from rarefy.tuning.race import Race
-from rarefy.tuning.space import Point, Space
+from rarefy.tuning.space import Space
 
 FIRST_STOCK = 128  # examples after which models are compared for the first time
 STRETCH = 1.5  # the next time, there are so many times as many
 FIRST_RACE = 512  # examples after which one model goes on alone
-ALONE = 10  # until there are so many times as many; then others join it
-RACE = 1.3  # until there are so many times as many
-LATER_STRETCH = 1.1
+NEVER = 1 << 62
+ALONE = 4  # until there are so many times as many; then it is challenged
+CHALLENGE = 1.75  # until there are so many times as many
+CHALLENGE_STRETCH = 1.1
 FROM_KINDS_TO = {256: 2, 512: 1}  # after so many examples only so many kinds of rules go on
 ROWS_TO_MEASURE = 128
 SMALLEST_SIZE = 1e-50  # what is smaller says nothing of how large values are
@@ -37,29 +40,34 @@ class TuningLearner:
     ) -> None:
         self.space = space
         self._shape = {"n_outputs": n_outputs, "fit_intercept": fit_intercept}
-        self._races: list[Race] = []  # none while one model learns alone
+        self._races: list[Race] = []  # at the beginning
+        self._challenge: Challenge | None = None
         self._best: Learner | None = None  # by itself; None while it is one of several
         self._settled: Learner | None = None  # what it would be if learning ended here
-        self._next_stock, self._stretch = FIRST_STOCK, STRETCH
-        self._last_stock = FIRST_RACE
-        self._progress = np.zeros(3)  # up to the last comparison
-        self._usual: Point = {}
+        self._next_stock = FIRST_STOCK
+        self._last_stock = FIRST_RACE  # from which on one model learns alone
+        self._progress = np.zeros(3)  # up to the last stock
         self.loss = loss
         self.n_outputs = n_outputs
         self.n_features = n_features
         self.t = 0
+
+    @property
+    def _packs(self) -> Sequence[Race | Challenge]:
+        """The models that learn side by side."""
+        return self._races if self._challenge is None else [self._challenge]
 
     def learn(self, rows: Rows, n_features: int = 0, *, restorable: bool = True) -> None:
         """Learn the rows; only the model that learns alone can go back, if weights diverge."""
         self.grow(n_features)
         self._settled = None
         begin, n_rows = 0, len(rows.y)
-        if n_rows and self._best is None and not self._races:
+        if n_rows and self._best is None and not self._packs:
             self._begin(_size(rows))
         while begin < n_rows:
             end = min(n_rows, begin + self._next_stock - self.t)
-            for race in self._races:
-                race.learn(rows, begin, end)
+            for pack in self._packs:
+                pack.learn(rows, begin, end)
             if self._best is not None:
                 self._best.learn(_part(rows, begin, end), restorable=restorable)
             self.t += int(np.count_nonzero(rows.importance[begin:end]))
@@ -70,7 +78,7 @@ class TuningLearner:
 
     def _check_alive(self) -> None:
         """Refuse to go on when the weights of all models have diverged."""
-        if self._best is None and not any(race.block.alive.any() for race in self._races):
+        if self._best is None and not any(pack.is_alive for pack in self._packs):
             raise DivergenceError(
                 f"The weights of all models diverged within {self.t} examples: the steps are too "
                 f"large for these features. Leave eta0 to be found, or scale the features."
@@ -79,64 +87,64 @@ class TuningLearner:
     def _begin(self, size: float) -> None:
         for kind in self.space.kinds:
             points, usual = self.space.first_points(kind, size), self.space.usual(kind, size)
-            self._races.append(self._race(points, usual))
-
-    def _race(self, points: list[Point], usual: Point) -> Race:
-        return Race(self.space, points, usual, self.loss, n_features=self.n_features, **self._shape)
+            shape = {"n_features": self.n_features, **self._shape}
+            self._races.append(Race(self.space, points, self.loss, usual, **shape))
 
     def _end_stretch(self) -> None:
-        """Compare the models; or let others join the one that has learned alone."""
+        """Compare the models; or let others challenge the one that has learned alone."""
         if self._best is None:
             self._take_stock()
         else:
-            race = self._race(self.space.points_around(self._best.found), self._usual)
-            race.take_over(self._best)
             self._progress = self._best.progress
-            self._races, self._best = [race], None
-            self._last_stock, self._stretch = int(self.t * RACE), LATER_STRETCH
-        self._next_stock = int(self.t * self._stretch)
+            self._challenge = Challenge(self.space, self._best, **self._shape)
+            self._best = None
+            self._last_stock = int(self.t * CHALLENGE)
         if self.t >= self._last_stock:
-            self._usual = self._races[0].usual
-            self._best, self._races = self._best_of_races(), []
-            self._next_stock = self.t * ALONE
+            best = self._leading.winner()
+            best.progress[:] = self.progress
+            self._best, self._races, self._challenge = best, [], None
+            self._next_stock = self.t * ALONE if self.space.free else NEVER
+        elif self._races:
+            for race in self._races:
+                race.refine()
+            self._next_stock = int(self.t * STRETCH)
+        else:
+            self._next_stock = int(self.t * CHALLENGE_STRETCH)
 
     def _take_stock(self) -> None:
-        """Compare; what does poorly makes room."""
+        """Compare; kinds of rules that do poorly go."""
         self._progress = self.progress
-        for race in self._races:
-            race.take_stock()
+        for pack in self._packs:
+            pack.take_stock()
         self._races.sort(key=lambda race: race.standing)
         for n_examples, n_kinds in FROM_KINDS_TO.items():
             if self.t >= n_examples:
                 del self._races[n_kinds:]
-        for race in self._races:
-            race.refine()
 
     @property
-    def _leading(self) -> Race:
+    def _leading(self) -> Race | Challenge:
         self._check_alive()
-        return next(race for race in self._races if race.block.alive.any())
+        return next(pack for pack in self._packs if pack.is_alive)
 
-    def _best_of_races(self) -> Learner:
-        race = self._leading
-        chosen = race.choice()
-        learner = race.learner(chosen)
+    def _in_use(self) -> Learner:
+        """The model to predict with."""
+        if self._best is not None:
+            return self._best
+        learner = self._leading.in_use()
         learner.progress[:] = self.progress
-        learner.found = race.points[chosen]
         return learner
 
     def usefulness(self, counts: NDArray[Any]) -> Floats:
         """As a learner's; what the best model has forgotten may matter to the others."""
-        best = self._best_of_races() if self._best is None else self._best
-        useful = best.usefulness(counts)
-        if self._races:
+        useful = self._in_use().usefulness(counts)
+        if self._packs:
             return np.where(counts > 0, np.maximum(useful, -1.0), -np.inf)
         return useful
 
     def settled(self) -> Learner:
-        """The best model so far, by itself."""
+        """The model to predict with, by itself."""
         if self._settled is None:
-            best = self._best_of_races() if self._best is None else copy(self._best)
+            best = copy(self._in_use())
             best.found = {**best.found, "max_features": None}
             if self.space.max_features is not None:
                 best = limited(best, self.space.max_features)
@@ -153,10 +161,9 @@ class TuningLearner:
         """As a learner's, of the predictions with the best model of the time."""
         if self._best is not None:
             return self._best.progress
-        if not self._races:
+        if not self._packs:
             return self._progress
-        race = self._leading
-        return self._progress + race.stretch()[:, race.choice()]
+        return self._progress + self._leading.progress()
 
     @property
     def progressive_loss(self) -> float:
@@ -166,8 +173,8 @@ class TuningLearner:
 
     def grow(self, n_features: int) -> None:
         """Make room for more columns, which start at weight zero."""
-        for race in self._races:
-            race.grow(n_features)
+        for pack in self._packs:
+            pack.grow(n_features)
         if self._best is not None:
             self._best.grow(n_features)
         self._settled = None
@@ -175,8 +182,8 @@ class TuningLearner:
 
     def move(self, old: NDArray[Any], new: NDArray[Any], n_features: int) -> None:
         """Bring features from old slots to new ones; all others are forgotten."""
-        for race in self._races:
-            race.move(old, new, n_features)
+        for pack in self._packs:
+            pack.move(old, new, n_features)
         if self._best is not None:
             self._best.move(old, new, n_features)
         self._settled = None

@@ -23,11 +23,6 @@ class Occurring:
     def features(self) -> NDArray[np.int64]:
         return self._features[: self.n]
 
-    def not_among(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Those of the features that have not occurred."""
-        others: NDArray[np.int64] = features[self._number_after[features] == 0]
-        return others
-
     def number(self, features: NDArray[Any]) -> NDArray[np.int32]:
         """The numbers of features; those that are new get the next ones."""
         numbers = np.empty(len(features), np.int32)

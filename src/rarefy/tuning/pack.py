@@ -1,0 +1,106 @@
+"""Models of one kind that learn the same rows side by side, with room for what occurs in these."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.engine import Floats, Rows
+from rarefy.learner import Learner
+from rarefy.losses import REGRESSION_LOSSES
+from rarefy.rows import read_only
+from rarefy.sweeping.block import NO_FOLD, Block, Lane
+from rarefy.tuning.occurring import Occurring
+from rarefy.tuning.record import Record
+from rarefy.tuning.space import Point, Space
+
+N_SHARPER = 1  # how often scores are doubled
+
+
+class Pack(ABC):
+    """A block of models at points of a space, and the record of their losses."""
+
+    def __init__(
+        self, space: Space, points: list[Point], loss: Any, *, n_features: int, **shape: Any
+    ) -> None:
+        self.space = space
+        self.points = points
+        lanes = [Lane(*space.rule_at(point), loss) for point in points]
+        n_sharper = 0 if type(loss) in REGRESSION_LOSSES.values() else N_SHARPER
+        self.block = Block(lanes, n_features=n_features, n_sharper=n_sharper, **shape)
+        self.block.n_features = 0  # room for more never becomes memory until it is used
+        self.record = Record(self.block, space.max_features)
+        self._occurring = Occurring(n_features)
+        # Knows what has not occurred to the pack; the rest of its state is overwritten.
+        self._origin = Learner(*lanes[0][:3], n_features=n_features, **shape)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the weights of some model have not diverged."""
+        return bool(self.block.alive.any())
+
+    def take_over(self, learner: Learner) -> None:
+        """Let all models go on from where one is, which is given away."""
+        self.block.take_over(learner)
+        self._origin = learner
+        if self.space.max_features is not None:  # all have to be counted
+            self._add(learner.used())
+
+    def learn(self, rows: Rows, begin: int, end: int) -> None:
+        """Predict, and learn, some of the rows."""
+        indptr = rows.indptr[begin : end + 1]
+        entries = slice(indptr[0], indptr[-1])
+        part = Rows(
+            read_only(indptr - indptr[0]),
+            read_only(self._add(rows.indices[entries])),
+            rows.values[entries],
+            rows.y[begin:end],
+            rows.importance[begin:end],
+        )
+        folds = read_only(np.full(end - begin, NO_FOLD))
+        self.block.learn(part, folds, read_only(np.arange(end - begin)), judged=True)
+
+    def _add(self, features: NDArray[Any]) -> NDArray[np.int32]:
+        """The numbers of features that occur; what was known of them before is taken over."""
+        n_before = self._occurring.n
+        numbers = self._occurring.number(features)
+        self.block.grow(self._occurring.n)
+        if self._origin.t:
+            self.block.set_state_from(n_before, self._origin, self._occurring.features[n_before:])
+        return numbers
+
+    @property
+    @abstractmethod
+    def predictor(self) -> int:
+        """The model to predict with."""
+
+    def in_use(self) -> Learner:
+        """That model by itself."""
+        return self.learner(self.predictor, self.points[self.predictor])
+
+    def progress(self) -> Floats:
+        """Losses, examples and right answers of that model since stock was taken."""
+        return self.record.progress()[:, self.predictor]
+
+    def learner(self, lane: int, point: Point) -> Learner:
+        """A model by itself, as it would go on from another point.
+
+        It has all that it was before. This one is good until the next is asked for.
+        """
+        learner = self.block.learner_over(
+            self._origin, lane, self._occurring.features, *self.space.rule_at(point)
+        )
+        learner.found = point
+        return learner
+
+    def grow(self, n_features: int) -> None:
+        """Make room for more features."""
+        self._occurring.grow(n_features)
+        self._origin.grow(n_features)
+
+    def move(self, old: NDArray[Any], new: NDArray[Any], n_features: int) -> None:
+        """Bring features from old slots to new ones; all others are forgotten."""
+        staying = self._occurring.move(old, new, n_features)
+        self.block.move(staying, np.arange(len(staying)), len(staying))
+        self._origin.move(old, new, n_features)

@@ -1,0 +1,83 @@
+"""How models fared, stretch by stretch.
+
+They are compared by the losses of their predictions for examples that were new to them, those of
+late counting more. Among classifiers, some that are right more often have smaller scores and so a
+larger loss; hence scores are taken as they are or doubled, whichever suits the model.
+"""
+
+import numpy as np
+
+from rarefy.engine import Floats
+from rarefy.sweeping.block import Block
+
+MEMORY = 0.7  # what a stretch of examples counts, beside the next one
+EXCESS = 0.05  # what e times the features that a model may have cost, as a loss
+EMPTINESS = 1e3  # what it costs to have none
+
+
+class Record:
+    """Of the models of a block, which may have a limit to their features."""
+
+    def __init__(self, block: Block, max_features: int | None) -> None:
+        self._block = block
+        self._max_features = max_features
+        self._progress_before, self._losses_before = block.progress(), block.losses()
+        # The mean of each stretch, (stretch, doublings, model).
+        self._losses = np.empty((0, *self._losses_before.shape))
+        self._counts = np.empty(0)  # what each stretch counts
+        self._n_features = np.ones(len(block.lanes))  # counted only if there is a limit
+
+    @property
+    def n_stretches(self) -> int:
+        return len(self._counts)
+
+    def progress(self) -> Floats:
+        """Losses, examples and right answers of the stretch that has not ended, (3, model)."""
+        return self._block.progress() - self._progress_before
+
+    def end_stretch(self) -> None:
+        """Note what came of the examples since the last stretch."""
+        progress, losses = self._block.progress(), self._block.losses()
+        weight = (progress[1] - self._progress_before[1]).max()
+        if weight > 0.0:
+            means = np.where(self._block.alive, (losses - self._losses_before) / weight, np.inf)
+            self._losses = np.concatenate([self._losses, means[np.newaxis]])
+            self._counts = np.append(self._counts * MEMORY, weight)
+        self._progress_before, self._losses_before = progress, losses
+        if self._max_features is not None:
+            self._n_features = self._block.n_features_kept()
+
+    def means(self) -> Floats:
+        """The mean loss of each model; more, where it has too many features."""
+        means = np.where(self._block.alive, self._by_doublings().min(axis=0), np.inf)
+        if self._max_features is not None:
+            means += EXCESS * np.log(np.maximum(self._n_features / self._max_features, 1.0))
+            means[self._n_features == 0.0] += EMPTINESS
+        return means
+
+    def uncertainties(self, best: int) -> Floats:
+        """Standard errors of how much worse than the best one each model is."""
+        if self.n_stretches < 2:
+            return np.zeros(len(self._n_features))
+        doublings = self._by_doublings().argmin(axis=0)
+        history = self._losses[:, doublings, np.arange(len(doublings))]
+        behind = history - history[:, best : best + 1]
+        behind[:, ~self._block.alive] = 0.0
+        shares = self._shares()
+        spread = behind - shares @ behind
+        errors: Floats = np.sqrt(shares**2 @ spread**2)
+        return errors
+
+    def _by_doublings(self) -> Floats:
+        means: Floats = np.einsum("i,ijk", self._shares(), self._losses)
+        return means
+
+    def _shares(self) -> Floats:
+        """What each stretch counts, of 1."""
+        return self._counts / self._counts.sum() if self.n_stretches else self._counts
+
+    def copy(self, source: int, target: int) -> None:
+        """Say of one model what is said of another."""
+        pasts = (self._losses, self._progress_before, self._losses_before, self._n_features)
+        for past in pasts:
+            past[..., target] = past[..., source]
