@@ -62,6 +62,12 @@ def norm_for(q: float) -> Any:
     return {1.0: SumNorm(), 2.0: EuclideanNorm(), math.inf: MaximumNorm()}.get(q, PowerNorm(q))
 
 
+def growth_of(intensity: "Intensity") -> float:
+    """The power of the number of examples by which r grows, if subgradients stay as they are."""
+    power = 1.0 / q_of(intensity.norm)
+    return max(power - 0.5, 0.0) if intensity.basis == Basis.UPDATE else power
+
+
 def q_of(norm: Any) -> float:
     """The opposite."""
     known = {SumNorm: 1.0, EuclideanNorm: 2.0, MaximumNorm: math.inf}

@@ -94,7 +94,7 @@ class Block:
         n_features: int,
         n_outputs: int,
         fit_intercept: bool,
-        n_sharper: int = 0,
+        scales: Sequence[float] = (),
     ) -> None:
         self.lanes = list(lanes)
         self.n_features = n_features
@@ -121,7 +121,8 @@ class Block:
             aligned_zeros(n_features * n_outputs, n_fields, WIDTH),
             aligned_zeros(n_outputs if fit_intercept else 0, n_intercept_fields, WIDTH),
             work,
-            np.zeros((N_TALLIES + n_sharper, WIDTH)),
+            np.zeros((N_TALLIES + len(scales), WIDTH)),
+            np.array(scales, dtype=np.float64),
         )
 
     @staticmethod
@@ -175,7 +176,7 @@ class Block:
         return self._seats.tallies[:, : len(self.lanes)]
 
     def losses(self) -> Floats:
-        """Weighted sums of losses, with scores as they are and times 2, 4, ..., (times, lane)."""
+        """Weighted sums of losses, with scores as they are and times each scale, (scale, lane)."""
         tallied = self._tallied()
         return tallied[[LOSS, *range(N_TALLIES, len(tallied))]]
 
@@ -219,13 +220,17 @@ class Block:
         """Let one lane go on from where another is, with other numbers in rule and schedule."""
         seats = self._seats
         loops.copy_lane(seats.state[: self.n_features * self.n_outputs], source, target)
-        for lanes in (seats.intercepts, seats.work, seats.tallies):
+        for lanes in (seats.intercepts, seats.work, seats.tallies, seats.clocks):
             lanes[..., target] = lanes[..., source]
-        self.lanes[target] = self.lanes[source]._replace(rule=rule, schedule=schedule)
-        clock = next_round(rule, self._clock_before(source, schedule))
-        seats.rules[:, target] = _floats(rule)
-        seats.intercept_rules[:, target] = _floats(unpenalised(rule))
-        seats.clocks[:, target] = _floats(clock)
+        self.set_rule(target, rule, schedule)
+
+    def set_rule(self, lane: int, rule: Any, schedule: Any) -> None:
+        """Let a lane go on with other numbers in rule and schedule."""
+        seats = self._seats
+        self.lanes[lane] = self.lanes[lane]._replace(rule=rule, schedule=schedule)
+        seats.clocks[:, lane] = _floats(next_round(rule, self._clock_before(lane, schedule)))
+        seats.rules[:, lane] = _floats(rule)
+        seats.intercept_rules[:, lane] = _floats(unpenalised(rule))
 
     def _clock_before(self, lane: int, schedule: Any) -> Clock:
         """The clock of the last round that a lane has played, if its steps are the schedule's."""

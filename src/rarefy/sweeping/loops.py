@@ -72,7 +72,8 @@ class Seats(NamedTuple):
     state: Floats  # (slot, field, lane)
     intercepts: Floats  # (output, field, lane), or nothing
     work: Floats
-    tallies: Floats  # after the named rows, losses with scores times 2, 4, ... if they are wanted
+    tallies: Floats  # after the named rows, losses with scores times each of these
+    scales: Floats
 
 
 @inlined
@@ -175,9 +176,9 @@ def _tally(lane: int, seats: Seats, y: float, importance: float) -> None:
     seats.tallies[EXAMPLES, lane] += importance
     seats.tallies[RIGHT, lane] += importance * ((score > 0.0) == (y > 0.0))
     seats.tallies[SQUARED_ERROR, lane] += importance * (score - y) * (score - y)
-    for row in range(N_TALLIES, len(seats.tallies)):
-        score *= 2.0
-        seats.tallies[row, lane] += importance * loss.value(score, y)
+    for number in range(len(seats.scales)):
+        scaled = importance * loss.value(seats.scales[number] * score, y)
+        seats.tallies[N_TALLIES + number, lane] += scaled
 
 
 @inlined
@@ -190,10 +191,11 @@ def _tally_classes(lane: int, seats: Seats, label: int, importance: float, score
     seats.tallies[LOSS, lane] += importance * loss.value(scores, label)
     seats.tallies[EXAMPLES, lane] += importance
     seats.tallies[RIGHT, lane] += importance * (scores.argmax() == label)
-    for row in range(N_TALLIES, len(seats.tallies)):
+    for number in range(len(seats.scales)):
         for output in range(len(scores)):
-            scores[output] *= 2.0
-        seats.tallies[row, lane] += importance * loss.value(scores, label)
+            score = get(seats.work, SCORE + PER_OUTPUT * output, lane)
+            scores[output] = seats.scales[number] * score
+        seats.tallies[N_TALLIES + number, lane] += importance * loss.value(scores, label)
 
 
 @inlined

@@ -18,11 +18,10 @@ from rarefy.tuning.space import Space
 FIRST_STOCK = 128  # examples after which models are compared for the first time
 STRETCH = 1.5  # the next time, there are so many times as many
 FIRST_RACE = 512  # examples after which one model goes on alone
-NEVER = 1 << 62
 ALONE = 4  # until there are so many times as many; then it is challenged
 CHALLENGE = 1.75  # until there are so many times as many
-CHALLENGE_STRETCH = 1.1
-FROM_KINDS_TO = {256: 2, 512: 1}  # after so many examples only so many kinds of rules go on
+LATER_STRETCH = 1.1
+NEVER = 1 << 62
 ROWS_TO_MEASURE = 128
 SMALLEST_SIZE = 1e-50  # what is smaller says nothing of how large values are
 
@@ -44,8 +43,9 @@ class TuningLearner:
         self._challenge: Challenge | None = None
         self._best: Learner | None = None  # by itself; None while it is one of several
         self._settled: Learner | None = None  # what it would be if learning ended here
-        self._next_stock = FIRST_STOCK
-        self._last_stock = FIRST_RACE  # from which on one model learns alone
+        self._stock, self._next_stock = FIRST_STOCK, FIRST_STOCK
+        self._stretch: float = STRETCH
+        self._last_stock = FIRST_RACE  # from which on one model learns alone, or no longer does
         self._progress = np.zeros(3)  # up to the last stock
         self.loss = loss
         self.n_outputs = n_outputs
@@ -86,40 +86,52 @@ class TuningLearner:
 
     def _begin(self, size: float) -> None:
         for kind in self.space.kinds:
-            points, usual = self.space.first_points(kind, size), self.space.usual(kind, size)
+            usual = self.space.usual(kind, size, FIRST_STOCK)
+            points = self.space.first_points(kind, usual)
             shape = {"n_features": self.n_features, **self._shape}
             self._races.append(Race(self.space, points, self.loss, usual, **shape))
 
     def _end_stretch(self) -> None:
-        """Compare the models; or let others challenge the one that has learned alone."""
+        """Compare models that learn side by side, and see whether others are to learn now."""
         if self._best is None:
             self._take_stock()
-        else:
-            self._progress = self._best.progress
-            self._challenge = Challenge(self.space, self._best, **self._shape)
-            self._best = None
-            self._last_stock = int(self.t * CHALLENGE)
+        self._follow(self.t / self._stock)
         if self.t >= self._last_stock:
-            best = self._leading.winner()
-            best.progress[:] = self.progress
-            self._best, self._races, self._challenge = best, [], None
-            self._next_stock = self.t * ALONE if self.space.free else NEVER
-        elif self._races:
-            for race in self._races:
-                race.refine()
-            self._next_stock = int(self.t * STRETCH)
-        else:
-            self._next_stock = int(self.t * CHALLENGE_STRETCH)
+            if self._best is None:
+                self._go_on_alone()
+            else:
+                self._be_challenged(self._best)
+        for race in self._races:
+            race.refine()
+        self._stock, self._next_stock = self.t, int(self.t * self._stretch)
 
     def _take_stock(self) -> None:
-        """Compare; kinds of rules that do poorly go."""
         self._progress = self.progress
         for pack in self._packs:
             pack.take_stock()
         self._races.sort(key=lambda race: race.standing)
-        for n_examples, n_kinds in FROM_KINDS_TO.items():
-            if self.t >= n_examples:
-                del self._races[n_kinds:]
+
+    def _follow(self, growth: float) -> None:
+        """Follow the number of examples, where a good l1 depends on it."""
+        for pack in self._packs:
+            pack.follow(growth)
+        if self._best is not None and (fall := self.space.fall(self._best.rule)):
+            found = self._best.found
+            self._best.found = {**found, "l1": found["l1"] / growth**fall}
+            self._best.rule, _ = self.space.rule_at(self._best.found)
+
+    def _go_on_alone(self) -> None:
+        best = self._leading.winner()
+        best.progress[:] = self.progress
+        self._best, self._races, self._challenge = best, [], None
+        self._last_stock = self.t * ALONE if self.space.free else NEVER
+        self._stretch = LATER_STRETCH if self.space.fall(best.rule) else ALONE
+
+    def _be_challenged(self, model: Learner) -> None:
+        self._progress = model.progress
+        self._best, self._challenge = None, Challenge(self.space, model, **self._shape)
+        self._last_stock = int(self.t * CHALLENGE)
+        self._stretch = LATER_STRETCH
 
     @property
     def _leading(self) -> Race | Challenge:

@@ -13,9 +13,7 @@ from rarefy.rows import read_only
 from rarefy.sweeping.block import NO_FOLD, Block, Lane
 from rarefy.tuning.occurring import Occurring
 from rarefy.tuning.record import Record
-from rarefy.tuning.space import Point, Space
-
-N_SHARPER = 1  # how often scores are doubled
+from rarefy.tuning.space import Point, Space, outlook_of
 
 
 class Pack(ABC):
@@ -27,8 +25,10 @@ class Pack(ABC):
         self.space = space
         self.points = points
         lanes = [Lane(*space.rule_at(point), loss) for point in points]
-        n_sharper = 0 if type(loss) in REGRESSION_LOSSES.values() else N_SHARPER
-        self.block = Block(lanes, n_features=n_features, n_sharper=n_sharper, **shape)
+        is_regression = type(loss) in REGRESSION_LOSSES.values()
+        scales = () if is_regression else outlook_of(lanes[0].rule).scales
+        self._fall = space.fall(lanes[0].rule)
+        self.block = Block(lanes, n_features=n_features, scales=scales, **shape)
         self.block.n_features = 0  # room for more never becomes memory until it is used
         self.record = Record(self.block, space.max_features)
         self._occurring = Occurring(n_features)
@@ -60,6 +60,13 @@ class Pack(ABC):
         )
         folds = read_only(np.full(end - begin, NO_FOLD))
         self.block.learn(part, folds, read_only(np.arange(end - begin)), judged=True)
+
+    def follow(self, growth: float) -> None:
+        """Follow the number of examples, which has become so many times as large."""
+        if self._fall:
+            for lane, point in enumerate(self.points):
+                self.points[lane] = {**point, "l1": point["l1"] / growth**self._fall}
+                self.block.set_rule(lane, *self.space.rule_at(self.points[lane]))
 
     def _add(self, features: NDArray[Any]) -> NDArray[np.int32]:
         """The numbers of features that occur; what was known of them before is taken over."""

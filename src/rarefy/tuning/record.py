@@ -2,7 +2,7 @@
 
 They are compared by the losses of their predictions for examples that were new to them, those of
 late counting more. Among classifiers, some that are right more often have smaller scores and so a
-larger loss; hence scores are taken as they are or doubled, whichever suits the model.
+larger loss, and others too large ones; hence scores are scaled, by the factor that suits the model.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ class Record:
         self._block = block
         self._max_features = max_features
         self._progress_before, self._losses_before = block.progress(), block.losses()
-        # The mean of each stretch, (stretch, doublings, model).
+        # The mean of each stretch, (stretch, scale, model).
         self._losses = np.empty((0, *self._losses_before.shape))
         self._counts = np.empty(0)  # what each stretch counts
         self._n_features = np.ones(len(block.lanes))  # counted only if there is a limit
@@ -49,7 +49,7 @@ class Record:
 
     def means(self) -> Floats:
         """The mean loss of each model; more, where it has too many features."""
-        means = np.where(self._block.alive, self._by_doublings().min(axis=0), np.inf)
+        means = np.where(self._block.alive, self._by_scale().min(axis=0), np.inf)
         if self._max_features is not None:
             means += EXCESS * np.log(np.maximum(self._n_features / self._max_features, 1.0))
             means[self._n_features == 0.0] += EMPTINESS
@@ -59,8 +59,8 @@ class Record:
         """Standard errors of how much worse than the best one each model is."""
         if self.n_stretches < 2:
             return np.zeros(len(self._n_features))
-        doublings = self._by_doublings().argmin(axis=0)
-        history = self._losses[:, doublings, np.arange(len(doublings))]
+        scales = self._by_scale().argmin(axis=0)
+        history = self._losses[:, scales, np.arange(len(scales))]
         behind = history - history[:, best : best + 1]
         behind[:, ~self._block.alive] = 0.0
         shares = self._shares()
@@ -68,7 +68,7 @@ class Record:
         errors: Floats = np.sqrt(shares**2 @ spread**2)
         return errors
 
-    def _by_doublings(self) -> Floats:
+    def _by_scale(self) -> Floats:
         means: Floats = np.einsum("i,ijk", self._shares(), self._losses)
         return means
 

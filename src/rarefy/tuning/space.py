@@ -8,6 +8,7 @@ import numpy as np
 
 from rarefy.config import check_whole, has_meaning, make_rule, make_weighting, resolve
 from rarefy.errors import ConfigError
+from rarefy.intensity import growth_of
 from rarefy.losses import REGRESSION_LOSSES
 from rarefy.rules.scale_free import ScaleFree
 from rarefy.weighting import PLAIN, Weighting
@@ -25,6 +26,7 @@ TUNABLE = (
     *("fobos", "fr-comid", "rda", "frda", "adagrad-fobos", "adagrad-rda", "ftrl", "scale-free"),
 )
 LARGEST_MODEL = 1 << 62
+USUAL_EXAMPLES = 7_000  # for which the default l1 of feature-aware rules is meant
 
 
 class Outlook(NamedTuple):
@@ -33,22 +35,29 @@ class Outlook(NamedTuple):
     l1: Any
     steps: Any
     both: Any  # (l1, step), by step: the one in the middle is used until they are compared
+    scales: tuple[float, ...]  # of scores, one of which may suit a model that classifies
 
 
-def _outlook(l1: Any, steps: Any, l1_of_both: Any, steps_of_both: Any) -> Outlook:
+def _outlook(
+    l1: Any, steps: Any, l1_of_both: Any, steps_of_both: Any, scales: tuple[float, ...]
+) -> Outlook:
     both = [(l1, step) for step, l1 in product(steps_of_both, l1_of_both)]
-    return Outlook(l1, steps, both)
+    return Outlook(l1, steps, both, scales)
 
 
 ALL_STEPS = np.logspace(-1.0, 1.5, 8)
-WIDE = _outlook(np.logspace(-3.0, 2.0, 8), ALL_STEPS, (0.1,), ALL_STEPS)
-# What is usual for it suits most data.
+WIDE = _outlook(np.logspace(-3.0, 2.0, 8), ALL_STEPS, (0.1,), ALL_STEPS, (0.5, 2.0))
+# What is usual for it suits most data, and its scores are hardly ever too large.
 FOR_SCALE_FREE = _outlook(
-    np.logspace(-0.5, 1.25, 8), np.logspace(-0.6, 0.8, 8), (0.5, 1.0), (0.3, 0.6, 1.25, 2.5)
+    np.logspace(-0.5, 1.25, 8), np.logspace(-0.6, 0.8, 8), (0.5, 1.0), (0.3, 0.6, 1.25, 2.5), (2.0,)
 )
 # How far to go at most, and from a model that is good.
 NEAR = {"l1": (0.5, 2.0), "eta0": (0.35, 0.6, 1.7, 2.8)}
 FARTHEST = {"l1": 1e4, "eta0": 1e3}
+
+
+def outlook_of(rule: Any) -> Outlook:
+    return FOR_SCALE_FREE if isinstance(rule, ScaleFree) else WIDE
 
 
 class Space(NamedTuple):
@@ -66,8 +75,8 @@ class Space(NamedTuple):
         """Rule and schedule."""
         return make_rule(**{**self.given, **point})
 
-    def usual(self, kind: Point, size: float) -> dict[str, float]:
-        """What is usual for a kind of rule, where features have values of that size.
+    def usual(self, kind: Point, size: float, n_examples: int) -> dict[str, float]:
+        """What is usual for a kind of rule after some examples, with values of that size.
 
         Subgradients are in proportion to the values, and so must be the penalty that they stand up
         to, unless it follows them by itself; weights are in inverse proportion.
@@ -76,12 +85,22 @@ class Space(NamedTuple):
         if isinstance(rule, ScaleFree):
             return {"l1": rule.l1, "eta0": rule.eta0}
         step = rule.eta0 / size if "eta0" in rule._fields else schedule.eta0 / (size * size)
-        return {"l1": rule.l1 * (1.0 if "intensity" in rule._fields else size), "eta0": step}
+        if "intensity" in rule._fields:
+            growth = n_examples / USUAL_EXAMPLES
+            return {"l1": rule.l1 / growth ** growth_of(rule.intensity), "eta0": step}
+        return {"l1": rule.l1 * size, "eta0": step}
 
-    def first_points(self, kind: Point, size: float) -> list[Point]:
+    def fall(self, rule: Any) -> float:
+        """The power of the number of examples by which a good l1 falls.
+
+        Intensities grow with it while what has to stand up to them does not.
+        """
+        is_found = "l1" in self.free and "intensity" in rule._fields
+        return growth_of(rule.intensity) if is_found else 0.0
+
+    def first_points(self, kind: Point, usual: Point) -> list[Point]:
         """Where to begin to look."""
-        usual = self.usual(kind, size)
-        outlook = FOR_SCALE_FREE if isinstance(self.rule_at(kind)[0], ScaleFree) else WIDE
+        outlook = outlook_of(self.rule_at(kind)[0])
         if self.free == ("l1",):
             return [{**kind, "l1": float(usual["l1"] * share)} for share in outlook.l1]
         if not self.free:  # there are only kinds to choose from
