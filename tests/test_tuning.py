@@ -173,7 +173,7 @@ class TestJoining:
 
     @pytest.fixture
     def origin(self, space):
-        point = {**space.kinds[0], "l1": 0.02, "eta0": 0.3}
+        point = {**space.kinds[0][0], "l1": 0.02, "eta0": 0.3}
         learner = Learner(*space.rule_at(point), Logistic(), n_features=400)
         learner.learn(as_rows(as_csr(X[:500]), 2.0 * Y[:500] - 1.0, np.ones(500)))
         learner.found = point

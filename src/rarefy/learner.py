@@ -65,6 +65,13 @@ class Learner:
         total, weight, _ = self.progress
         return float(total / weight) if weight else 0.0
 
+    def set_rule(self, rule: Any, schedule: Any) -> None:
+        """Go on with other numbers in rule and schedule."""
+        self.rule, self.intercept_rule = rule, unpenalised(rule)
+        self.clock = self.clock._replace(
+            schedule=schedule, eta=schedule.eta(max(self.clock.t, 1.0))
+        )
+
     def settled(self) -> "Learner":
         """The learner whose parameters are known, for good: this one."""
         return self

@@ -12,12 +12,12 @@ from rarefy.errors import DivergenceError
 from rarefy.learner import Learner
 from rarefy.tuning.challenge import Challenge
 from rarefy.tuning.limit import limited
-from rarefy.tuning.race import Race
-from rarefy.tuning.space import Space
+from rarefy.tuning.race import FIRST_STOCK, Race
+from rarefy.tuning.space import Space, drifted
 
-FIRST_STOCK = 128  # examples after which models are compared for the first time
 STRETCH = 1.5  # the next time, there are so many times as many
 FIRST_RACE = 512  # examples after which one model goes on alone
+FOLLOWING = 1.2  # how often a model alone follows the number of examples
 ALONE = 4  # until there are so many times as many; then it is challenged
 CHALLENGE = 1.75  # until there are so many times as many
 LATER_STRETCH = 1.1
@@ -85,11 +85,9 @@ class TuningLearner:
             )
 
     def _begin(self, size: float) -> None:
-        for kind in self.space.kinds:
-            usual = self.space.usual(kind, size, FIRST_STOCK)
-            points = self.space.first_points(kind, usual)
-            shape = {"n_features": self.n_features, **self._shape}
-            self._races.append(Race(self.space, points, self.loss, usual, **shape))
+        shape = {"n_features": self.n_features, **self._shape}
+        for kinds in self.space.kinds:
+            self._races.append(Race(self.space, kinds, self.loss, size, **shape))
 
     def _end_stretch(self) -> None:
         """Compare models that learn side by side, and see whether others are to learn now."""
@@ -112,20 +110,19 @@ class TuningLearner:
         self._races.sort(key=lambda race: race.standing)
 
     def _follow(self, growth: float) -> None:
-        """Follow the number of examples, where a good l1 depends on it."""
+        """Follow the number of examples, where good parameters depend on it."""
         for pack in self._packs:
             pack.follow(growth)
-        if self._best is not None and (fall := self.space.fall(self._best.rule)):
-            found = self._best.found
-            self._best.found = {**found, "l1": found["l1"] / growth**fall}
-            self._best.rule, _ = self.space.rule_at(self._best.found)
+        if self._best is not None and (drift := self.space.drift(self._best.found)):
+            self._best.found = drifted(self._best.found, drift, growth)
+            self._best.set_rule(*self.space.rule_at(self._best.found))
 
     def _go_on_alone(self) -> None:
         best = self._leading.winner()
         best.progress[:] = self.progress
         self._best, self._races, self._challenge = best, [], None
         self._last_stock = self.t * ALONE if self.space.free else NEVER
-        self._stretch = LATER_STRETCH if self.space.fall(best.rule) else ALONE
+        self._stretch = FOLLOWING if self.space.drift(best.found) else ALONE
 
     def _be_challenged(self, model: Learner) -> None:
         self._progress = model.progress

@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.engine import Floats, Rows
+from rarefy.intensity import CommonNorm, q_of
 from rarefy.learner import Learner
 from rarefy.losses import REGRESSION_LOSSES
 from rarefy.rows import read_only
 from rarefy.sweeping.block import NO_FOLD, Block, Lane
 from rarefy.tuning.occurring import Occurring
 from rarefy.tuning.record import Record
-from rarefy.tuning.space import Point, Space, outlook_of
+from rarefy.tuning.space import Point, Space, drifted
 
 
 class Pack(ABC):
@@ -24,16 +25,26 @@ class Pack(ABC):
     ) -> None:
         self.space = space
         self.points = points
-        lanes = [Lane(*space.rule_at(point), loss) for point in points]
+        by_norm = {point["q"]: point for point in points}
+        self._has_norms = len(by_norm) > 1
+        self._drifts = {q: space.drift(point) for q, point in by_norm.items()}
+        lanes = [Lane(*self.rule_at(point), loss) for point in points]
         is_regression = type(loss) in REGRESSION_LOSSES.values()
-        scales = () if is_regression else outlook_of(lanes[0].rule).scales
-        self._fall = space.fall(lanes[0].rule)
+        scales = () if is_regression else space.outlook(points[0]).scales
         self.block = Block(lanes, n_features=n_features, scales=scales, **shape)
         self.block.n_features = 0  # room for more never becomes memory until it is used
         self.record = Record(self.block, space.max_features)
         self._occurring = Occurring(n_features)
         # Knows what has not occurred to the pack; the rest of its state is overwritten.
         self._origin = Learner(*lanes[0][:3], n_features=n_features, **shape)
+
+    def rule_at(self, point: Point) -> tuple[Any, Any]:
+        """Rule and schedule as they can stand side by side."""
+        rule, schedule = self.space.rule_at(point)
+        if self._has_norms:
+            norm = CommonNorm(q_of(rule.intensity.norm))
+            rule = rule._replace(intensity=rule.intensity._replace(norm=norm))
+        return rule, schedule
 
     @property
     def is_alive(self) -> bool:
@@ -63,10 +74,10 @@ class Pack(ABC):
 
     def follow(self, growth: float) -> None:
         """Follow the number of examples, which has become so many times as large."""
-        if self._fall:
-            for lane, point in enumerate(self.points):
-                self.points[lane] = {**point, "l1": point["l1"] / growth**self._fall}
-                self.block.set_rule(lane, *self.space.rule_at(self.points[lane]))
+        for lane, point in enumerate(self.points):
+            if drift := self._drifts[point["q"]]:
+                self.points[lane] = drifted(point, drift, growth)
+                self.block.set_rule(lane, *self.rule_at(self.points[lane]))
 
     def _add(self, features: NDArray[Any]) -> NDArray[np.int32]:
         """The numbers of features that occur; what was known of them before is taken over."""

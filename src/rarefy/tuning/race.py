@@ -4,15 +4,16 @@ A newcomer takes over what its model of origin has learned, and how it fared.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rarefy.learner import Learner
 from rarefy.tuning.pack import Pack
 from rarefy.tuning.space import FARTHEST, Point, Space
 
+FIRST_STOCK = 128  # examples after which models are compared for the first time
 APPRENTICESHIP = 2  # stretches until what a newcomer does is its own
 INDIFFERENCE = 0.5  # standard errors by which a smaller model may be worse
 STRIDE = 4.0  # how far to go beyond the outermost models, as a ratio
@@ -23,11 +24,11 @@ class Race(Pack):
     """Models of which one is chosen whenever stock is taken."""
 
     def __init__(
-        self, space: Space, points: list[Point], loss: Any, usual: Point, **shape: Any
+        self, space: Space, kinds: Sequence[Point], loss: Any, size: float, **shape: Any
     ) -> None:
-        super().__init__(space, points, loss, **shape)
-        self._usual = usual
-        self._own_stretches = np.full(len(points), APPRENTICESHIP)
+        super().__init__(space, space.first_points(kinds, size, FIRST_STOCK), loss, **shape)
+        self._usual = {kind["q"]: space.usual(kind, size, FIRST_STOCK) for kind in kinds}
+        self._own_stretches = np.full(len(self.points), APPRENTICESHIP)
         self._turn = 0
         self._compare()
 
@@ -86,7 +87,7 @@ class Race(Pack):
             value = self._value_near(origin, name)
             if value is not None and poorest != origin:
                 point = {**self.points[origin], name: value}
-                self.block.fork(origin, poorest, *self.space.rule_at(point))
+                self.block.fork(origin, poorest, *self.rule_at(point))
                 self.points[poorest] = point
                 self.record.copy(origin, poorest)
                 self._own_stretches[poorest] = 0
@@ -94,13 +95,17 @@ class Race(Pack):
 
     def _value_near(self, origin: int, name: str) -> float | None:
         """A value in the wider of the two gaps around that of a model, if it is wide enough."""
-        own = self.points[origin][name]
-        alive = np.flatnonzero(self.block.alive)
-        others: NDArray[Any] = np.array([self.points[lane][name] for lane in alive.tolist()])
-        below, above = others[others < own], others[others > own]
-        low = below.max() if len(below) else own / STRIDE**2
-        high = above.min() if len(above) else own * STRIDE**2
-        far = FARTHEST[name] * self._usual[name], self._usual[name] / FARTHEST[name]
+        point = self.points[origin]
+        own = point[name]
+        others = [
+            other[name]
+            for other, alive in zip(self.points, self.block.alive, strict=True)
+            if alive and other["q"] == point["q"]
+        ]
+        low = max((other for other in others if other < own), default=own / STRIDE**2)
+        high = min((other for other in others if other > own), default=own * STRIDE**2)
+        usual = self._usual[point["q"]][name]
+        far = FARTHEST[name] * usual, usual / FARTHEST[name]
         gaps = [
             (max(own / end, end / own), math.sqrt(own * end))
             for end in (low, high)

@@ -1,7 +1,8 @@
 """What is left to learning: which parameters are to be found, and where to look for them."""
 
 import math
-from itertools import product
+from collections.abc import Sequence
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from rarefy.errors import ConfigError
 from rarefy.intensity import growth_of
 from rarefy.losses import REGRESSION_LOSSES
 from rarefy.rules.scale_free import ScaleFree
+from rarefy.schedules import InvSqrt
 from rarefy.weighting import PLAIN, Weighting
 
 Point = dict[str, Any]  # parameters of a rule, by name
@@ -26,6 +28,8 @@ TUNABLE = (
     *("fobos", "fr-comid", "rda", "frda", "adagrad-fobos", "adagrad-rda", "ftrl", "scale-free"),
 )
 LARGEST_MODEL = 1 << 62
+N_SIDE_BY_SIDE = 8
+RISE = 0.4  # of steps that fall by the root of the number of examples
 USUAL_EXAMPLES = 7_000  # for which the default l1 of feature-aware rules is meant
 
 
@@ -56,19 +60,15 @@ NEAR = {"l1": (0.5, 2.0), "eta0": (0.35, 0.6, 1.7, 2.8)}
 FARTHEST = {"l1": 1e4, "eta0": 1e3}
 
 
-def outlook_of(rule: Any) -> Outlook:
-    return FOR_SCALE_FREE if isinstance(rule, ScaleFree) else WIDE
-
-
 class Space(NamedTuple):
     """`given` are arguments of make_rule, `free` those of them that are to be found.
 
-    Each of `kinds` has the values of what is tried one by one.
+    Each of `kinds` has the values of what is tried one by one, those of one rule side by side.
     """
 
     given: dict[str, Any]
     free: tuple[str, ...]
-    kinds: tuple[Point, ...]
+    kinds: tuple[tuple[Point, ...], ...]
     max_features: int | None = None
 
     def rule_at(self, point: Point) -> tuple[Any, Any]:
@@ -90,32 +90,59 @@ class Space(NamedTuple):
             return {"l1": rule.l1 / growth ** growth_of(rule.intensity), "eta0": step}
         return {"l1": rule.l1 * size, "eta0": step}
 
-    def fall(self, rule: Any) -> float:
-        """The power of the number of examples by which a good l1 falls.
+    def drift(self, kind: Point) -> dict[str, float]:
+        """The powers of the number of examples by which good parameters change.
 
-        Intensities grow with it while what has to stand up to them does not.
+        Intensities grow with it while what has to stand up to them does not; and steps that fall by
+        its root fall too fast for most data.
         """
-        is_found = "l1" in self.free and "intensity" in rule._fields
-        return growth_of(rule.intensity) if is_found else 0.0
+        rule, schedule = self.rule_at(kind)
+        powers = {}
+        if "intensity" in rule._fields:
+            powers["l1"] = -growth_of(rule.intensity)
+        if "eta0" not in rule._fields and isinstance(schedule, InvSqrt):
+            powers["eta0"] = RISE
+        return {name: power for name, power in powers.items() if name in self.free and power}
 
-    def first_points(self, kind: Point, usual: Point) -> list[Point]:
-        """Where to begin to look."""
-        outlook = outlook_of(self.rule_at(kind)[0])
-        if self.free == ("l1",):
-            return [{**kind, "l1": float(usual["l1"] * share)} for share in outlook.l1]
+    def outlook(self, kind: Point) -> Outlook:
+        return FOR_SCALE_FREE if isinstance(self.rule_at(kind)[0], ScaleFree) else WIDE
+
+    def first_points(self, kinds: Sequence[Point], size: float, n_examples: int) -> list[Point]:
+        """Where to begin to look, for kinds that are side by side."""
         if not self.free:  # there are only kinds to choose from
-            return [kind]
-        if "l1" not in self.free:
-            return [{**kind, "eta0": float(usual["eta0"] * share)} for share in outlook.steps]
-        return [
-            {**kind, "l1": float(usual["l1"] * l1), "eta0": float(usual["eta0"] * step)}
-            for l1, step in outlook.both
-        ]
+            return list(kinds)
+        points = []
+        for kind, n_points in zip(kinds, _shared(N_SIDE_BY_SIDE, len(kinds)), strict=True):
+            usual, outlook = self.usual(kind, size, n_examples), self.outlook(kind)
+            shares = {
+                ("l1",): [{"l1": share} for share in outlook.l1],
+                ("eta0",): [{"eta0": share} for share in outlook.steps],
+                ("l1", "eta0"): [{"l1": l1, "eta0": step} for l1, step in outlook.both],
+            }[self.free]
+            for place in _spread(n_points, len(shares)):
+                near = {name: float(usual[name] * share) for name, share in shares[place].items()}
+                points.append({**kind, **near})
+        return points
 
     def points_around(self, point: Point) -> list[Point]:
         """A point, first, and others near it."""
         near = [{name: point[name] * share} for name in self.free for share in NEAR[name]]
         return [point, *({**point, **other} for other in near)]
+
+
+def _shared(n: int, among: int) -> list[int]:
+    """How many each gets."""
+    return [(n + number) // among for number in range(among)]
+
+
+def _spread(n: int, among: int) -> list[int]:
+    """Places, at equal distances from each other and half that from the ends."""
+    return [(2 * number + 1) * among // (2 * n) for number in range(n)]
+
+
+def drifted(point: Point, drift: dict[str, float], growth: float) -> Point:
+    """Where to go on from a point when there are so many times the examples."""
+    return {**point, **{name: point[name] * growth**power for name, power in drift.items()}}
 
 
 def rule_or_space(
@@ -134,7 +161,7 @@ def rule_or_space(
         rule, schedule = make_rule(**parameters)
         return rule, schedule, make_weighting(rule, parameters["loss"], **weighting)
     space = _space(parameters, left, max_features, passes)
-    for kind in space.kinds:
+    for kind in chain.from_iterable(space.kinds):
         rule, _ = space.rule_at(kind)
         if make_weighting(rule, parameters["loss"], **weighting) != PLAIN:
             raise ConfigError(
@@ -171,7 +198,7 @@ def _space(
     return Space({**parameters, **unset}, free, kinds, max_features)
 
 
-def _kinds(parameters: dict[str, Any], left: set[str]) -> list[Point]:
+def _kinds(parameters: dict[str, Any], left: set[str]) -> list[tuple[Point, ...]]:
     if parameters["cumulative"]:
         raise ConfigError(f"{_named(left)} cannot be found with cumulative=True.")
     if "rule" in left:
@@ -190,9 +217,9 @@ def _kinds(parameters: dict[str, Any], left: set[str]) -> list[Point]:
         raise ConfigError(f"q={AUTO!r} has no meaning for the rule {rules[0]}, which has no norm.")
     kinds = []
     for rule in rules:
-        norms = NORMS_TO_TRY if "q" in left and rule in aware else (parameters["q"],)
-        for q in norms:
-            kinds.append({"rule": rule, "q": q} if rule in aware else {"rule": rule, "q": None})
+        norms = NORMS_TO_TRY if "q" in left else (parameters["q"],)
+        norms = norms if rule in aware else (None,)
+        kinds.append(tuple({"rule": rule, "q": q} for q in norms))
     return kinds
 
 
