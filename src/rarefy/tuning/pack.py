@@ -76,8 +76,11 @@ class Pack(ABC):
         """Follow the number of examples, which has become so many times as large."""
         for lane, point in enumerate(self.points):
             if drift := self._drifts[point["q"]]:
-                self.points[lane] = drifted(point, drift, growth)
-                self.block.set_rule(lane, *self.rule_at(self.points[lane]))
+                self.points[lane] = later = drifted(point, drift, growth)
+                rule, schedule, _, _ = self.block.lanes[lane]
+                rule = rule._replace(l1=later.get("l1", rule.l1))
+                schedule = schedule._replace(eta0=later.get("eta0", schedule.eta0))
+                self.block.set_rule(lane, rule, schedule)
 
     def _add(self, features: NDArray[Any]) -> NDArray[np.int32]:
         """The numbers of features that occur; what was known of them before is taken over."""
