@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rarefy.errors import DivergenceError
+from rarefy.sweeping.loops import ALIVE as LIVES
 from tests.tuned import (
     BINARY,
     HINGE,
@@ -109,8 +110,8 @@ class TestPortions:
         def look(learner):
             learner.scores(ROWS[KINDS[name][0]])
             learner.usefulness(np.ones(N_FEATURES, np.uint64))
-            assert len(learner.progress) == 3
-            assert learner.found
+            assert "max_features" in learner.found
+            assert "max_features" not in learner._in_use().found
 
         learner = self.by_portions(name, range(100, N_ROWS, 97), look)
         assert_same_search(learner, wholes[name])
@@ -179,6 +180,16 @@ class TestPhases:
         assert phases[4:6] == [(0, False, True)] * 2
         assert phases[6:8] == [together] * 2
         assert phases[8] == (0, False, True)
+
+    def test_whenever_models_are_compared_one_makes_room(self):
+        learner, rows, begin = learned("binary", 127)
+        for n in (128, 192, 288, 432):
+            points = list(learner._races[0].points)
+            (end,) = places(rows, n)
+            learner.learn(part(rows, begin, end))
+            begin = end
+            pairs = zip(points, learner._races[0].points, strict=True)
+            assert sum(old != new for old, new in pairs) == 1
 
     def test_the_next_challenge(self):
         learner, rows, _ = learned("binary", OVER)
@@ -351,6 +362,15 @@ class TestFeatures:
         assert learners[0].n_features == N_FEATURES
         assert_same_search(*learners)
 
+    @pytest.mark.parametrize("n_examples", [300, 1000, 3000])
+    def test_there_is_room_at_once(self, n_examples):
+        learner, _, _ = learned("binary", n_examples)
+        before = weights_of(learner)
+        learner.grow(40)
+        after = weights_of(learner)
+        assert after.shape == (1, 40)
+        np.testing.assert_array_equal(after[:, :N_FEATURES], before)
+
     @pytest.mark.parametrize("n_examples", [300, 3000])
     def test_what_some_model_may_know_is_useful(self, n_examples):
         """While there are several, only features that never occurred can go."""
@@ -387,7 +407,7 @@ class TestDivergence:
         """Another that lives is in use until the challenge is over, and counts from then on."""
         learner, rows, begin = learned("regression", 3000)
         first = learner._challenge.in_use()
-        learner._challenge.block._seats.work[1, 0] = 0.0  # as after a step that was too large
+        learner._challenge.block._seats.work[LIVES, 0] = 0.0  # as after a step that was too large
         learner._settled = None
         assert learner._challenge.predictor == 1
         assert learner.found != {**first.found, "max_features": None}
@@ -409,6 +429,15 @@ class TestDivergence:
         assert learner._races[-1].standing == np.inf
         learner.learn(part(rows, end, N_ROWS))
         assert learner.found["rule"] != "frda"
+
+    def test_all_models_of_the_rule_in_use(self):
+        """Those of the next best are used at once."""
+        learner, rows, begin = learned("regression", 300)
+        first, second = learner._races[:2]
+        first.block._seats.work[LIVES] = 0.0
+        learner.learn(part(rows, begin, begin + 1))
+        assert learner.found["rule"] == second.points[0]["rule"]
+        assert_same(learner, second.in_use())
 
     def test_all_in_a_challenge(self):
         task = REGRESSION

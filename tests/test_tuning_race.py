@@ -9,7 +9,7 @@ import pytest
 
 from rarefy.sweeping.loops import ALIVE
 from rarefy.tuning.race import Race
-from tests.tuned import BINARY, N_FEATURES, rows_for, space_of
+from tests.tuned import BINARY, N_FEATURES, REGRESSION, SOFTMAX, rows_for, space_of
 
 L1 = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28]
 MEANS = np.array([0.50, 0.49, 0.51, 0.52, 0.60, 0.61, 0.62, 0.63])
@@ -60,6 +60,23 @@ def compared(race: Race, **told) -> Race:
 
 def kill(race: Race, *lanes: int) -> None:
     race.block._seats.work[ALIVE, list(lanes)] = 0.0
+
+
+@pytest.mark.parametrize(
+    ("task", "rule", "scales"),
+    [
+        (BINARY, "ftrl", [0.5, 2.0]),
+        (SOFTMAX, "fr-comid", [0.5, 2.0]),
+        (BINARY, "scale-free", [2.0]),
+        (REGRESSION, "fobos", []),
+    ],
+)
+def test_scores_of_classifiers_are_scaled(task, rule, scales):
+    space = space_of(task, rule=rule, l1="auto")
+    points = space.first_points(space.kinds[0], USUAL)
+    shape = {"n_features": N_FEATURES, "n_outputs": task.n_outputs, "fit_intercept": True}
+    race = Race(space, points, task.loss, USUAL, **shape)
+    assert race.block._seats.scales.tolist() == scales
 
 
 class TestChoice:
@@ -137,6 +154,13 @@ class TestRefining:
         assert seen.race.block.lanes[7].rule == seen.race.space.rule_at(new)[0]
         states = [seen.race.block.learner(lane).state for lane in (2, 7)]
         np.testing.assert_array_equal(*states)
+
+    def test_not_the_one_in_use_even_if_it_is_the_poorest(self):
+        """Of eight that are alike but for chance, it has the most l1."""
+        means = 0.5 + 0.001 * np.arange(8)
+        seen = self.refined(race_over(), means=means, errors=np.ones(8))
+        assert seen.race.predictor == 7
+        assert seen.changed == [6]
 
     def test_one_that_has_diverged_makes_room_first(self):
         race = race_over()
