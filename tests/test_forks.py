@@ -152,7 +152,9 @@ def test_a_lane_that_has_diverged_takes_over_from_one_that_lives():
 def test_features_move_and_room_grows(block, task):
     learn(block, rows_for(task))
     before = block.weights(1).copy()
-    block.grow(2 * N_FEATURES)
+    for n_features in (N_FEATURES + 1, 2 * N_FEATURES):
+        block.grow(n_features)
+        assert block.weights(1).shape == (task.n_outputs, n_features)
     np.testing.assert_array_equal(block.weights(1)[:, :N_FEATURES], before)
     assert not block.weights(1)[:, N_FEATURES:].any()
     block.move(np.array([3, 5]), np.array([9, 1]), 10)
