@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-from copy import deepcopy
 from itertools import product
 from math import inf
 from pathlib import Path
@@ -19,41 +17,12 @@ from rarefy import ConfigError, DivergenceError, SparseOnlineClassifier, SparseO
 from rarefy.checks import as_csr
 from rarefy.cli import main
 from rarefy.config import make_rule
-from rarefy.learner import Learner
-from rarefy.losses import Logistic
 from rarefy.rows import as_rows
 from rarefy.schedules import InvSqrt
-from rarefy.sweeping.block import NO_FOLD, Block, Lane
-from rarefy.tuning import new_learner
-from rarefy.tuning.challenge import Challenge
 from rarefy.tuning.learner import _part
 from rarefy.tuning.occurring import Occurring
-from rarefy.tuning.space import TUNABLE, rule_or_space
-from tests import data
-
-N_FEATURES = 25
-
-
-def rows(n: int = 300, seed: int = 0):
-    problem = data.problem("binary", n=n, d=N_FEATURES, seed=seed)
-    return as_rows(as_csr(problem.csr), problem.y, data.importances(n))
-
-
-def learn(block: Block, some) -> None:
-    n = len(some.y)
-    block.learn(some, np.full(n, NO_FOLD), np.arange(n), judged=True)
-
-
-def stream(n: int = 3000, d: int = 400, n_useful: int = 80, scale: float = 1.0):
-    """Rows of which a few features tell the label, and the others nothing."""
-    rng = np.random.default_rng(3)
-    X = sparse.random_array((n, d), density=0.05, rng=rng, format="csr")
-    X.data[:] = scale
-    truth = np.zeros(d)
-    truth[:n_useful] = rng.choice([-3.0, 3.0], n_useful) / scale
-    y = X @ truth + rng.normal(0.0, 0.5, n) > 0.0
-    return sparse.csr_array(X), y
-
+from rarefy.tuning.space import TUNABLE
+from tests.tuned import stream
 
 X, Y = stream()
 FIRST, REST = slice(0, 2000), slice(2000, None)
@@ -61,68 +30,6 @@ FIRST, REST = slice(0, 2000), slice(2000, None)
 
 def fitted(model=SparseOnlineClassifier, **parameters):
     return model(**parameters).fit(X[FIRST], Y[FIRST])
-
-
-class TestForks:
-    """A lane can leave its block, and another can go on from where it is."""
-
-    @pytest.fixture(params=["frda", "ftrl"])
-    def lanes(self, request):
-        l1s = (0.001, 0.01, 0.1)
-        return [Lane(*make_rule(request.param, l1=l1), Logistic()) for l1 in l1s]
-
-    @pytest.fixture
-    def block(self, lanes):
-        return Block(lanes, n_features=N_FEATURES, n_outputs=1, fit_intercept=True)
-
-    def test_a_lane_by_itself_is_what_it_was_and_can_go_on(self, lanes, block):
-        learn(block, rows())
-        alone = Learner(*lanes[1][:3], n_features=N_FEATURES)
-        alone.learn(rows())
-        taken = block.learner(1)
-        for _ in range(2):
-            np.testing.assert_array_equal(taken.weights().toarray(), alone.weights().toarray())
-            np.testing.assert_array_equal(taken.intercept(), alone.intercept())
-            np.testing.assert_allclose(taken.progress, alone.progress, rtol=1e-12)
-            assert taken.t == alone.t
-            taken.learn(rows(seed=1))
-            alone.learn(rows(seed=1))
-
-    def test_a_fork_with_the_same_parameters_stays_like_its_origin(self, lanes, block):
-        learn(block, rows())
-        block.fork(0, 2, *lanes[0][:2])
-        learn(block, rows(seed=1))
-        np.testing.assert_array_equal(block.weights(2), block.weights(0))
-        assert (block.weights(1) != block.weights(0)).any()
-
-    def test_a_fork_has_the_state_of_its_origin_and_parameters_of_its_own(self, block):
-        learn(block, rows())
-        rule, schedule = make_rule(
-            "frda" if "G" in block.lanes[0].rule.state_fields else "ftrl", l1=0.02, eta0=0.3
-        )
-        block.fork(0, 2, rule, schedule)
-        origin, fork = block.learner(0), block.learner(2)
-        np.testing.assert_array_equal(fork.state, origin.state)
-        assert (fork.rule, fork.clock.schedule) == (rule, schedule)
-        other = Learner(rule, schedule, Logistic(), n_features=N_FEATURES)
-        other.state[:], other.intercept_state[:] = origin.state, origin.intercept_state
-        other.clock = origin.clock._replace(schedule=schedule, eta=schedule.eta(origin.clock.t))
-        other.learn(rows(seed=1))
-        learn(block, rows(seed=1))
-        np.testing.assert_allclose(
-            block.weights(2), other.weights().toarray(), rtol=1e-9, atol=1e-12
-        )
-
-    def test_features_move_and_room_grows(self, lanes, block):
-        learn(block, rows())
-        before = block.weights(1).copy()
-        block.grow(2 * N_FEATURES)
-        np.testing.assert_array_equal(block.weights(1)[:, :N_FEATURES], before)
-        assert not block.weights(1)[:, N_FEATURES:].any()
-        block.move(np.array([3, 5]), np.array([9, 1]), 10)
-        after = np.zeros((1, 10))
-        after[0, [9, 1]] = before[0, [3, 5]]
-        np.testing.assert_array_equal(block.weights(1), after)
 
 
 class TestOccurring:
@@ -150,60 +57,6 @@ class TestOccurring:
         assert staying.tolist() == [0, 2, 3]
         assert occurring.features.tolist() == [2, 0, 1]
         assert occurring.number(np.array([1, 3])).tolist() == [2, 3]
-
-
-GIVEN = {"l1": "auto", "q": None, "eta0": None, "cumulative": False, "loss": "logistic"}
-
-
-class TestJoining:
-    """Models that join one that has learned alone go on from where it is."""
-
-    @pytest.fixture(params=["scale-free", "fr-comid", "ftrl", "frda"])
-    def space(self, request):
-        return rule_or_space(
-            {**GIVEN, "rule": request.param},
-            {},
-            max_features=None,
-            passes=1,
-        )[0]
-
-    @staticmethod
-    def challenge_of(space, origin) -> Challenge:
-        return Challenge(space, origin, n_outputs=1, fit_intercept=True)
-
-    @pytest.fixture
-    def origin(self, space):
-        point = {**space.kinds[0][0], "l1": 0.02, "eta0": 0.3}
-        learner = Learner(*space.rule_at(point), Logistic(), n_features=400)
-        learner.learn(as_rows(as_csr(X[:500]), 2.0 * Y[:500] - 1.0, np.ones(500)))
-        learner.found = point
-        return learner
-
-    def test_the_first_of_them_learns_as_the_one_alone(self, space, origin):
-        few = as_rows(as_csr(X[500:510]), 2.0 * Y[500:510] - 1.0, np.ones(10))
-        assert 50 < len(np.unique(few.indices)) < 300
-        challenge = self.challenge_of(space, deepcopy(origin))
-        challenge.learn(few, 0, 4)
-        challenge.learn(few, 4, 10)
-        origin.learn(few)
-        joined = challenge.learner(0, challenge.points[0])
-        np.testing.assert_array_equal(joined.weights().toarray(), origin.weights().toarray())
-        np.testing.assert_array_equal(joined.intercept(), origin.intercept())
-        other = challenge.learner(1, challenge.points[1])
-        assert (other.weights().toarray() != origin.weights().toarray()).any()
-
-    def test_features_move_and_grow_in_between(self, space, origin):
-        few = as_rows(as_csr(X[500:510]), 2.0 * Y[500:510] - 1.0, np.ones(10))
-        challenge = self.challenge_of(space, deepcopy(origin))
-        old, new = np.arange(0, 400, 2), np.arange(200)[::-1]
-        for model in (challenge, origin):
-            model.grow(450)
-        challenge.learn(few, 0, 10)
-        origin.learn(few)
-        for model in (challenge, origin):
-            model.move(old, new, 200)
-        joined = challenge.learner(0, challenge.points[0])
-        np.testing.assert_array_equal(joined.weights().toarray(), origin.weights().toarray())
 
 
 def test_few_rows_are_learned_with_about_the_usual_parameters():
@@ -312,18 +165,6 @@ class TestFinding:
         assert model.found_ == other.found_
         assert (model.sparse_coef_ != other.sparse_coef_).nnz == 0
 
-    def test_an_empty_portion_changes_nothing(self):
-        space, _, _ = SparseOnlineClassifier(rule="auto")._check_parameters()
-        some = rows()
-        learners = []
-        for portions in ([some], [some._replace(indptr=some.indptr[:1], y=some.y[:0]), some]):
-            learner = new_learner(space, None, Logistic(), n_features=N_FEATURES)
-            for portion in portions:
-                learner.learn(portion)
-            learners.append(learner)
-        assert learners[0].found == learners[1].found
-        np.testing.assert_array_equal(learners[0].progress, learners[1].progress)
-
     def test_values_too_small_to_be_measured(self):
         model = SparseOnlineClassifier(rule="auto").fit(X[:200] * 1e-200, Y[:200])
         assert np.isfinite(model.decision_function(X)).all()
@@ -344,16 +185,6 @@ class TestFinding:
         whole = SparseOnlineClassifier(rule="ftrl", l1="auto").fit(X, y)
         assert model.found_ == whole.found_
         assert (model.sparse_coef_ != whole.sparse_coef_).nnz == 0
-
-    @pytest.mark.parametrize("n", [1000, 2500])
-    def test_copies_go_on_alike(self, n):
-        model = SparseOnlineClassifier(rule="ftrl", l1="auto")
-        model.partial_fit(X[:n], Y[:n], classes=[False, True])
-        models = [model, pickle.loads(pickle.dumps(model)), deepcopy(model)]
-        for some in models:
-            some.partial_fit(X[n:], Y[n:])
-        for other in models[1:]:
-            assert (other.sparse_coef_ != model.sparse_coef_).nnz == 0
 
     def test_columns_may_be_added(self):
         model = SparseOnlineClassifier(l1="auto", rule="ftrl", n_features="grow")

@@ -41,7 +41,7 @@ class Challenge(Pack):
         """How likely the models are to be no worse than the best, beside that one."""
         behind, errors = means - means[best], self.record.uncertainties(best)
         likelihoods = np.zeros(len(means))
-        seen = (errors > 0.0) & np.isfinite(behind)
+        seen = errors > 0.0
         likelihoods[seen] = np.exp(-0.5 * (behind[seen] / errors[seen]) ** 2)
         likelihoods[best] = 1.0
         return likelihoods

@@ -12,9 +12,10 @@ from rarefy.errors import DivergenceError
 from rarefy.learner import Learner
 from rarefy.tuning.challenge import Challenge
 from rarefy.tuning.limit import limited
-from rarefy.tuning.race import FIRST_STOCK, Race
+from rarefy.tuning.race import Race
 from rarefy.tuning.space import Space, drifted
 
+FIRST_STOCK = 128  # examples after which models are compared for the first time
 STRETCH = 1.5  # the next time, there are so many times as many
 FIRST_RACE = 512  # examples after which one model goes on alone
 FOLLOWING = 1.2  # how often a model alone follows the number of examples
@@ -60,7 +61,6 @@ class TuningLearner:
     def learn(self, rows: Rows, n_features: int = 0, *, restorable: bool = True) -> None:
         """Learn the rows; only the model that learns alone can go back, if weights diverge."""
         self.grow(n_features)
-        self._settled = None
         begin, n_rows = 0, len(rows.y)
         if n_rows and self._best is None and not self._packs:
             self._begin(_size(rows))
@@ -69,12 +69,26 @@ class TuningLearner:
             for pack in self._packs:
                 pack.learn(rows, begin, end)
             if self._best is not None:
-                self._best.learn(_part(rows, begin, end), restorable=restorable)
+                self._learn_alone(self._best, rows, begin, end, restorable)
             self.t += int(np.count_nonzero(rows.importance[begin:end]))
             begin = end
             self._check_alive()
             if self.t == self._next_stock:
                 self._end_stretch()
+
+    def _learn_alone(
+        self, model: Learner, rows: Rows, begin: int, end: int, restorable: bool
+    ) -> None:
+        try:
+            model.learn(_part(rows, begin, end), restorable=restorable)
+        except DivergenceError as error:
+            if begin == 0:
+                raise
+            kept = f" Of this call, the first {begin} rows were kept." if restorable else ""
+            raise DivergenceError(
+                f"The weights diverged after {self.t} examples: the values are much larger than "
+                f"before. Scale the features.{kept}"
+            ) from error
 
     def _check_alive(self) -> None:
         """Refuse to go on when the weights of all models have diverged."""
@@ -87,7 +101,9 @@ class TuningLearner:
     def _begin(self, size: float) -> None:
         shape = {"n_features": self.n_features, **self._shape}
         for kinds in self.space.kinds:
-            self._races.append(Race(self.space, kinds, self.loss, size, **shape))
+            usual = {kind["q"]: self.space.usual(kind, size, FIRST_STOCK) for kind in kinds}
+            points = self.space.first_points(kinds, usual)
+            self._races.append(Race(self.space, points, self.loss, usual, **shape))
 
     def _end_stretch(self) -> None:
         """Compare models that learn side by side, and see whether others are to learn now."""

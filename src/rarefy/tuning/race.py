@@ -4,7 +4,7 @@ A newcomer takes over what its model of origin has learned, and how it fared.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from rarefy.learner import Learner
 from rarefy.tuning.pack import Pack
 from rarefy.tuning.space import FARTHEST, Point, Space
 
-FIRST_STOCK = 128  # examples after which models are compared for the first time
 APPRENTICESHIP = 2  # stretches until what a newcomer does is its own
 INDIFFERENCE = 0.5  # standard errors by which a smaller model may be worse
 STRIDE = 4.0  # how far to go beyond the outermost models, as a ratio
@@ -24,11 +23,16 @@ class Race(Pack):
     """Models of which one is chosen whenever stock is taken."""
 
     def __init__(
-        self, space: Space, kinds: Sequence[Point], loss: Any, size: float, **shape: Any
+        self,
+        space: Space,
+        points: list[Point],
+        loss: Any,
+        usual: Mapping[Any, Point],  # by q
+        **shape: Any,
     ) -> None:
-        super().__init__(space, space.first_points(kinds, size, FIRST_STOCK), loss, **shape)
-        self._usual = {kind["q"]: space.usual(kind, size, FIRST_STOCK) for kind in kinds}
-        self._own_stretches = np.full(len(self.points), APPRENTICESHIP)
+        super().__init__(space, points, loss, **shape)
+        self._usual = usual
+        self._own_stretches = np.full(len(points), APPRENTICESHIP)
         self._turn = 0
         self._compare()
 

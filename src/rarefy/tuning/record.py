@@ -57,7 +57,7 @@ class Record:
 
     def uncertainties(self, best: int) -> Floats:
         """Standard errors of how much worse than the best one each model is."""
-        if self.n_stretches < 2:
+        if self.n_stretches < 2 or not self._block.alive[best]:
             return np.zeros(len(self._n_features))
         scales = self._by_scale().argmin(axis=0)
         history = self._losses[:, scales, np.arange(len(scales))]

@@ -1,7 +1,7 @@
 """What is left to learning: which parameters are to be found, and where to look for them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, product
 from typing import Any, NamedTuple
 
@@ -107,20 +107,21 @@ class Space(NamedTuple):
     def outlook(self, kind: Point) -> Outlook:
         return FOR_SCALE_FREE if isinstance(self.rule_at(kind)[0], ScaleFree) else WIDE
 
-    def first_points(self, kinds: Sequence[Point], size: float, n_examples: int) -> list[Point]:
-        """Where to begin to look, for kinds that are side by side."""
+    def first_points(self, kinds: Sequence[Point], usual: Mapping[Any, Point]) -> list[Point]:
+        """Where to begin to look, for kinds that are side by side, with what is usual by q."""
         if not self.free:  # there are only kinds to choose from
             return list(kinds)
         points = []
         for kind, n_points in zip(kinds, _shared(N_SIDE_BY_SIDE, len(kinds)), strict=True):
-            usual, outlook = self.usual(kind, size, n_examples), self.outlook(kind)
+            outlook = self.outlook(kind)
             shares = {
                 ("l1",): [{"l1": share} for share in outlook.l1],
                 ("eta0",): [{"eta0": share} for share in outlook.steps],
                 ("l1", "eta0"): [{"l1": l1, "eta0": step} for l1, step in outlook.both],
             }[self.free]
             for place in _spread(n_points, len(shares)):
-                near = {name: float(usual[name] * share) for name, share in shares[place].items()}
+                own = usual[kind["q"]]
+                near = {name: float(own[name] * share) for name, share in shares[place].items()}
                 points.append({**kind, **near})
         return points
 
