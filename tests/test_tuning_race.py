@@ -9,7 +9,16 @@ import pytest
 
 from rarefy.sweeping.loops import ALIVE
 from rarefy.tuning.race import Race
-from tests.tuned import BINARY, N_FEATURES, REGRESSION, SOFTMAX, rows_for, space_of
+from tests.tuned import (
+    BINARY,
+    N_FEATURES,
+    REGRESSION,
+    SOFTMAX,
+    assert_same,
+    learner_in,
+    rows_for,
+    space_of,
+)
 
 L1 = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28]
 MEANS = np.array([0.50, 0.49, 0.51, 0.52, 0.60, 0.61, 0.62, 0.63])
@@ -223,3 +232,25 @@ class TestRefining:
         seen = self.refined(race, means=means, errors=np.zeros(8))
         assert seen.changed == [1]
         assert race.points[1]["l1"] == pytest.approx(0.04 * 4.0)
+
+
+def test_norms_side_by_side():
+    """Each model learns as with its own norm by itself; a newcomer has that of its origin."""
+    space = space_of(rule="frda", q="auto")
+    (kinds,) = space.kinds
+    points = space.first_points(kinds, {kind["q"]: USUAL for kind in kinds})
+    shape = {"n_features": N_FEATURES, "n_outputs": 1, "fit_intercept": True}
+    race = Race(space, list(points), BINARY.loss, {kind["q"]: USUAL for kind in kinds}, **shape)
+    rows = rows_for(BINARY)
+    race.learn(rows, 0, len(rows.y))
+    for lane, point in enumerate(points):
+        alone = learner_in(space, point)
+        alone.learn(rows)
+        assert_same(race.learner(lane, point), alone)
+    l1s = np.array([0.01, 0.1, 1.0, 10.0, 0.03, 0.05, 0.3, 3.0])
+    for point, l1 in zip(race.points, l1s, strict=True):
+        point["l1"] = l1
+    compared(race, means=np.array([0.3, 0.1, *[0.4] * 5, 0.5]), errors=np.zeros(8))
+    race.refine()
+    assert race.points[7]["q"] == race.points[1]["q"] == kinds[0]["q"]
+    assert race.points[7]["l1"] == pytest.approx(np.sqrt(0.1 * 1.0))

@@ -87,7 +87,7 @@ class TestPoints:
             ({"l1": "auto"}, ("l1", "eta0"), 8),
             ({"l1": "auto", "eta0": 0.3}, ("l1",), 8),
             ({"l1": 0.1, "eta0": "auto"}, ("eta0",), 8),
-            ({"rule": "frda", "q": "auto", "l1": 0.1, "eta0": 0.3}, (), 3),
+            ({"rule": "frda", "q": "auto", "l1": 0.1, "eta0": 0.3}, (), 2),
             ({"rule": "frda", "q": "auto"}, ("l1", "eta0"), 8),
         ],
         ids=str,

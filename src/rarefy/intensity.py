@@ -46,14 +46,12 @@ class SumNorm(NamedTuple):
 
 @compile_methods
 class CommonNorm(NamedTuple):
-    """q = 1, 2 or ∞ as a number, so that models with different ones are of one kind."""
+    """q = 1 or ∞ as a number, so that models with either are of one kind."""
 
     q: float
 
     def grow(self, r: float, u: float) -> float:
-        if self.q == 1.0:
-            return r + u
-        return max(r, u) if self.q == math.inf else math.sqrt(r * r + u * u)
+        return r + u if self.q == 1.0 else max(r, u)
 
 
 @compile_methods
