@@ -48,7 +48,7 @@ def lanes(dataset: Dataset, rule: str) -> list[object]:
     one_after_the_other(dataset, rule, l1s[:1])  # compiles
     side_by_side(1, l1s[:1])
     singly, on_one, on_all = alternating(
-        3,
+        5,
         lambda: one_after_the_other(dataset, rule, l1s),
         lambda: side_by_side(1),
         lambda: side_by_side(None),

@@ -45,9 +45,10 @@ def alike(models: Sequence[Any]) -> list[list[int]]:
     Rules are tuples, and those of different classes may be equal; what is written of them is not.
     """
     by_learning: dict[Any, list[int]] = {}
+    names = models[0].get_params(deep=False).keys() - {"refit_features"}
     for number, model in enumerate(models):
-        learning = {**model.get_params(deep=False), "refit_features": None}
-        key = tuple((type(value), repr(value)) for value in learning.values())
+        learning = (getattr(model, name) for name in names)
+        key = tuple((type(value), repr(value)) for value in learning)
         by_learning.setdefault(key, []).append(number)
     return list(by_learning.values())
 
