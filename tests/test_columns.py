@@ -13,6 +13,7 @@ import rarefy
 from rarefy import SparseOnlineClassifier
 from rarefy.checks import as_csr
 from rarefy.rows import as_rows
+from rarefy.sweeping import columns
 from rarefy.sweeping.columns import MOST_VALUES, features_of
 from tests import data
 from tests.test_lanes import rows_of
@@ -49,6 +50,23 @@ def test_only_columns_that_occur_take_part():
     np.testing.assert_array_equal(found.rows.values, rows.values)
     np.testing.assert_array_equal(found.rows.shares, rows.values)
     np.testing.assert_array_equal(found.sizes, 1.0)
+
+
+def test_threads_that_share_the_work_find_the_same(monkeypatch):
+    rows = rows_of("binary")
+    n_columns = int(rows.indices.max()) + 1
+    alone = features_of(rows, n_columns)
+    monkeypatch.setattr(columns, "ENTRIES_OF_A_THREAD", 1)
+    assert len(columns._parts(len(rows.indices), n_columns, 3)) == 3
+    together = features_of(rows, n_columns, 3)
+    for one, other in zip((*alone.rows, *alone[1:]), (*together.rows, *together[1:]), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_counts_never_take_more_room_than_entries():
+    assert len(columns._parts(50_000_000, 10, 4)) == 4
+    assert len(columns._parts(50_000_000, 20_000_000, 4)) == 2
+    assert columns._parts(0, 0, 4) == [slice(0, 0)]
 
 
 @settings(max_examples=60, deadline=None)

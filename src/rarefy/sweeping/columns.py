@@ -4,6 +4,9 @@ Columns that occur only once, and do so in the same row with the same value, alw
 weight: they share one feature. In word pairs of reviews, that leaves a fourth of the features.
 """
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +18,7 @@ from rarefy.rows import read_only
 from rarefy.sweeping.loops import LaneRows
 
 MOST_VALUES = 8  # of columns that occur once are remembered, for each row
+ENTRIES_OF_A_THREAD = 1_000_000  # at least
 
 
 class Features(NamedTuple):
@@ -78,13 +82,13 @@ def _merge(
 _counting, _renumbering, _merging = compiled(_count), compiled(_renumber), compiled(_merge)
 
 
-def features_of(rows: Rows, n_columns: int) -> Features:
+def features_of(rows: Rows, n_columns: int, n_threads: int = 1) -> Features:
     """Columns that occur often come first; those that occur once share features if they are many.
 
     The order within the rows, in which scores are summed, stays as it is.
     """
-    counts = np.zeros(n_columns, dtype=np.int32)
-    _counting(rows.indices, counts)
+    parts = _parts(len(rows.indices), n_columns, n_threads)
+    counts = _counts(rows.indices, n_columns, parts)
     columns = np.flatnonzero(counts)
     n_once = int(np.count_nonzero(counts == 1))
     by_count = columns[np.argsort(-counts[columns], kind="stable")]
@@ -92,12 +96,40 @@ def features_of(rows: Rows, n_columns: int) -> Features:
     feature_of[by_count] = np.arange(len(columns), dtype=np.int32)
     if n_once < len(columns) / 2:
         indices = np.empty(len(rows.indices), dtype=np.int32)
-        _renumbering(rows.indices, feature_of, indices)
+        _for_each(parts, lambda part: _renumbering(rows.indices[part], feature_of, indices[part]))
         lane_rows = LaneRows(*rows._replace(indices=read_only(indices)), rows.values)
     else:
         lane_rows = _merged(rows, counts, feature_of, len(columns) - n_once)
     sizes = np.bincount(feature_of[columns]).astype(np.float64)
     return Features(lane_rows, columns, feature_of[columns], sizes)
+
+
+def _parts(n_entries: int, n_columns: int, n_threads: int) -> list[slice]:
+    """One for each thread, but not so many that counts would take more room than entries."""
+    most = n_entries // max(n_columns, ENTRIES_OF_A_THREAD)
+    ends = np.linspace(0, n_entries, max(min(most, n_threads), 1) + 1).astype(np.int64)
+    return [slice(*both) for both in pairwise(ends.tolist())]
+
+
+def _for_each(parts: list[slice], work: Callable[[slice], Any]) -> list[Any]:
+    if len(parts) == 1:
+        return [work(parts[0])]
+    with ThreadPoolExecutor(len(parts)) as threads:
+        return list(threads.map(work, parts))
+
+
+def _counts(indices: Any, n_columns: int, parts: list[slice]) -> NDArray[np.int32]:
+    """How often each column occurs."""
+
+    def of_part(part: slice) -> NDArray[np.int32]:
+        counts = np.zeros(n_columns, dtype=np.int32)
+        _counting(indices[part], counts)
+        return counts
+
+    counts, *others = _for_each(parts, of_part)
+    for more in others:
+        counts += more
+    return counts  # type: ignore[no-any-return]
 
 
 def _merged(

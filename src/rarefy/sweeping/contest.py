@@ -81,10 +81,18 @@ class Contest:
     """
 
     def __init__(
-        self, models: Sequence[Any], rows: Rows, folds: NDArray[np.int64] | None, n_columns: int
+        self,
+        models: Sequence[Any],
+        rows: Rows,
+        folds: NDArray[np.int64] | None,
+        n_columns: int,
+        n_threads: int,
     ) -> None:
         self._models = models
-        self._rows, columns, self._feature_numbers, self._sizes = features_of(rows, n_columns)
+        self._n_threads = n_threads
+        self._rows, columns, self._feature_numbers, self._sizes = features_of(
+            rows, n_columns, n_threads
+        )
         self._n_features = len(self._sizes)
         self._n_columns = n_columns
         self._folds = None if folds is None else folds.astype(np.float64)
@@ -98,16 +106,14 @@ class Contest:
             None if folds is None else self._n_folds,
         )
 
-    def run(
-        self, memory: int, n_threads: int, on_progress: Callable[[float], None]
-    ) -> dict[str, Floats]:
+    def run(self, memory: int, on_progress: Callable[[float], None]) -> dict[str, Floats]:
         """Learn, and judge; every measure by model and fold, NaN where weights diverged.
 
         A thread takes one block of lanes after the other, and no more learn at a time than fit the
         memory.
         """
         blocks = list(self._blocks())
-        n_threads = min(n_threads, self._n_blocks_in(memory), len(blocks))
+        n_threads = min(self._n_threads, self._n_blocks_in(memory), len(blocks))
         tallies = np.empty((len(Tallies._fields), len(self._models), self._n_folds))
         steps_of_a_lane = self._models[0].passes * (1 if self._refitting is None else 2)
         progress = _Progress(len(self._lanes) * steps_of_a_lane, on_progress)

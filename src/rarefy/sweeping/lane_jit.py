@@ -18,8 +18,8 @@ ir, types = Late("llvmlite.ir"), Late("numba.core.types")
 WIDTH = 8  # lanes; one field of them all is a cache line, and a vector register of most machines
 
 # Arrays of different roles never overlap; told so, the compiler keeps numbers in registers.
-ROLES = ("state", "parameters", "clocks", "work")
-STATE, PARAMETERS, CLOCKS, WORK = ROLES
+ROLES = ("state", "parameters", "clocks", "work", "tallies")
+STATE, PARAMETERS, CLOCKS, WORK, TALLIES = ROLES
 
 
 def _loop_id(module: Any, *properties: Any) -> Any:
@@ -246,3 +246,16 @@ def put(typing_context: Any, work: Any, row: Any, lane: Any, number: Any) -> Any
         return context.get_dummy_value()
 
     return types.void(work, types.intp, types.intp, types.float64), codegen
+
+
+@intrinsic
+def add(typing_context: Any, tallies: Any, tally: Any, lane: Any, number: Any) -> Any:
+    """Add a number to one of a lane's tallies."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _pointer(context, builder, signature.args[0], *args[:3])
+        before = _in_role(builder, TALLIES, builder.load(pointer))
+        _in_role(builder, TALLIES, builder.store(builder.fadd(before, args[3]), pointer))
+        return context.get_dummy_value()
+
+    return types.void(tallies, types.intp, types.intp, types.float64), codegen

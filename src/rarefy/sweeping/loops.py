@@ -16,6 +16,7 @@ from rarefy.jit import compiled, inlined
 from rarefy.jit.intrinsics import prefetch_row
 from rarefy.sweeping.lane_jit import (
     WIDTH,
+    add,
     clock_of,
     each_lane,
     get,
@@ -168,17 +169,25 @@ def _tick(lane: int, seats: Seats) -> None:
 @inlined
 def _tally(lane: int, seats: Seats, y: float, importance: float) -> None:
     """Count a prediction, where the lane sees the row."""
-    if get(seats.work, SEES, lane) == 0.0:
-        return
+    sees = get(seats.work, SEES, lane) != 0.0
     loss = parameters_of(seats.loss, seats.losses, lane)
     score = get(seats.work, SCORE, lane)
-    seats.tallies[LOSS, lane] += importance * loss.value(score, y)
-    seats.tallies[EXAMPLES, lane] += importance
-    seats.tallies[RIGHT, lane] += importance * ((score > 0.0) == (y > 0.0))
-    seats.tallies[SQUARED_ERROR, lane] += importance * (score - y) * (score - y)
-    for number in range(len(seats.scales)):
-        scaled = importance * loss.value(seats.scales[number] * score, y)
-        seats.tallies[N_TALLIES + number, lane] += scaled
+    right = (score > 0.0) == (y > 0.0)
+    add(seats.tallies, LOSS, lane, importance * loss.value(score, y) if sees else 0.0)
+    add(seats.tallies, EXAMPLES, lane, importance if sees else 0.0)
+    add(seats.tallies, RIGHT, lane, importance if sees and right else 0.0)
+    squared_error = importance * (score - y) * (score - y)
+    add(seats.tallies, SQUARED_ERROR, lane, squared_error if sees else 0.0)
+
+
+@inlined
+def _tally_scaled(lane: int, seats: Seats, number: int, y: float, importance: float) -> None:
+    """The same for the loss with scores times one of the scales."""
+    sees = get(seats.work, SEES, lane) != 0.0
+    loss = parameters_of(seats.loss, seats.losses, lane)
+    score = seats.scales[number] * get(seats.work, SCORE, lane)
+    scaled = importance * loss.value(score, y) if sees else 0.0
+    add(seats.tallies, N_TALLIES + number, lane, scaled)
 
 
 @inlined
@@ -223,23 +232,39 @@ def _count_weight(lane: int, seats: Seats, slot: int, size: float) -> None:
     clock = clock_of(seats.clock, seats.clocks, lane)
     weight = rule.weight(clock, load(seats.rule, seats.state, slot, lane))
     kept = size if weight != 0.0 else 0.0
-    put(seats.tallies, WEIGHTS, lane, get(seats.tallies, WEIGHTS, lane) + kept)
+    add(seats.tallies, WEIGHTS, lane, kept)
     put(seats.work, FOUND, lane, max(get(seats.work, FOUND, lane), kept))
 
 
 @inlined
 def _count_feature(lane: int, seats: Seats) -> None:
     found = get(seats.work, FOUND, lane)
-    put(seats.tallies, FEATURES, lane, get(seats.tallies, FEATURES, lane) + found)
+    add(seats.tallies, FEATURES, lane, found)
     put(seats.work, FOUND, lane, 0.0)
 
 
 @inlined
+def _tally_row(seats: Seats, y: float, importance: float) -> None:
+    each_lane(_tally, (seats, y, importance))
+    for number in range(len(seats.scales)):
+        each_lane(_tally_scaled, (seats, number, y, importance))
+
+
+@inlined
 def _any(work: Floats, row: int) -> bool:
-    total = 0.0
+    found = False
     for lane in range(WIDTH):
-        total += work[row, lane]
-    return total > 0.0
+        found |= work[row, lane] != 0.0
+    return found
+
+
+@inlined
+def _entries(rows: LaneRows, row: int) -> tuple[Any, Any]:
+    """Where those of a row begin and end.
+
+    Without a sign, they need not be asked whether they count from the end of an array.
+    """
+    return np.uint64(rows.indptr[row]), np.uint64(rows.indptr[row + 1])
 
 
 @inlined
@@ -254,20 +279,18 @@ def _score_row(seats: Seats, rows: LaneRows, row: int, n_outputs: int, following
             each_lane(_begin_score, (seats, output))
         else:
             each_lane(_zero_score, (seats, output))
-    begin, end = rows.indptr[row], rows.indptr[row + 1]
-    ahead, end_ahead = 0, 0
-    if following >= 0:
-        ahead, end_ahead = rows.indptr[following], rows.indptr[following + 1]
+    begin, end = _entries(rows, row)
+    ahead, end_ahead = _entries(rows, following) if following >= 0 else (end, end)
     for j in range(begin, end):
         if ahead < end_ahead:
             prefetch(seats.rule, seats.state, np.intp(rows.indices[ahead]) * n_outputs)
-            ahead += 1
+            ahead += np.uint64(1)
         first = np.intp(rows.indices[j]) * n_outputs
         for output in range(n_outputs):
             each_lane(_add_to_score, (seats, output, first + output, rows.shares[j]))
     while ahead < end_ahead:
         prefetch(seats.rule, seats.state, np.intp(rows.indices[ahead]) * n_outputs)
-        ahead += 1
+        ahead += np.uint64(1)
 
 
 @inlined
@@ -278,7 +301,8 @@ def _step_row(seats: Seats, rows: LaneRows, row: int, output: int, n_outputs: in
         return
     if len(seats.intercepts) > 0:
         each_lane(_step_intercept, (seats, output))
-    for j in range(rows.indptr[row], rows.indptr[row + 1]):
+    begin, end = _entries(rows, row)
+    for j in range(begin, end):
         slot = np.intp(rows.indices[j]) * n_outputs + output
         each_lane(_step, (seats, output, slot, rows.values[j]))
 
@@ -305,7 +329,7 @@ def learn(
         _score_row(seats, rows, row, 1, following)
         each_lane(_take_slope, (seats, rows.y[row], importance))
         if judged:
-            each_lane(_tally, (seats, rows.y[row], importance))
+            _tally_row(seats, rows.y[row], importance)
         _step_row(seats, rows, row, 0, 1)
         each_lane(_tick, (seats,))
 
@@ -344,7 +368,7 @@ def judge(seats: Seats, rows: LaneRows, folds: Floats, room: Floats) -> None:
         each_lane(_be_judged, (seats, folds[row]))
         if _any(seats.work, SEES):
             _score_row(seats, rows, row, 1, -1)
-            each_lane(_tally, (seats, rows.y[row], rows.importance[row]))
+            _tally_row(seats, rows.y[row], rows.importance[row])
 
 
 @compiled

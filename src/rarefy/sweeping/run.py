@@ -129,8 +129,8 @@ def sweep(
     if not setting.is_regression:
         for model in models:
             model.classes_ = models[0].classes_
-    contest = Contest(models, as_rows(X, y, importance), numbers, X.shape[1])
-    measures = contest.run(memory, n_threads, progress)
+    contest = Contest(models, as_rows(X, y, importance), numbers, X.shape[1], n_threads)
+    measures = contest.run(memory, progress)
     return Sweep(setting, points, measures, Extent(*X.shape))
 
 
