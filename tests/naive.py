@@ -516,8 +516,21 @@ class ScaleFree(Rule):
         self.w = divide_or_zero(-soft(self.G, self.l1 * r), quadratic)
 
 
+class ScaleFreeFtrl(ScaleFree):
+    """docs/rules.md: σ = (r'M' − rM)/c; z ← z + g − σw/2; w ← −soft(z, λr) / (rM/c + λ₂t)."""
+
+    def update(self, now: Round) -> None:
+        w, stiffness = self.w, np.sqrt(self.squares) * self.largest / self.c
+        super().update(now)
+        sigma = np.sqrt(self.squares) * self.largest / self.c - stiffness
+        self.G = self.G - sigma * w / 2.0
+        r = np.sqrt(self.squares)
+        quadratic = stiffness + sigma + self.l2 * now.t
+        self.w = divide_or_zero(-soft(self.G, self.l1 * r), quadratic)
+
+
 FEATURE_AWARE = {"fr-comid": "fobos", "frda": "rda", "ftpfrl": "ftprl"}
-ADAPTIVE = ("adagrad-fobos", "adagrad-rda", "ftrl", "scale-free")
+ADAPTIVE = ("adagrad-fobos", "adagrad-rda", "ftrl", "scale-free", "scale-free-ftrl")
 RULES = (
     "ogd",
     "fobos",
@@ -532,6 +545,7 @@ RULES = (
     "adagrad-rda",
     "ftrl",
     "scale-free",
+    "scale-free-ftrl",
 )
 
 
@@ -568,6 +582,7 @@ def make_rule(
         "adagrad-rda": lambda: AdagradRda(shape, penalty, eta0, beta),
         "ftrl": lambda: Ftrl(shape, penalty, eta0, beta),
         "scale-free": lambda: ScaleFree(shape, penalty, eta0),
+        "scale-free-ftrl": lambda: ScaleFreeFtrl(shape, penalty, eta0),
     }
     return makers[family]()
 

@@ -512,7 +512,7 @@ def test_parameters_of_one_estimator_out_of_range(known, name, value, accepted):
 
 
 HAVING_BETA = ("adagrad-fobos", "adagrad-rda", "ftrl")
-OWN_STEPS = (*HAVING_BETA, "scale-free")
+OWN_STEPS = (*HAVING_BETA, "scale-free", "scale-free-ftrl")
 FEATURE_AWARE = ("fr-comid", "sgft", "hf-fobos", "frda", "stda", "ftpfrl")
 RULE_NAMES = (*RULES, "sgft", "hf-fobos", "stda")
 TRUNCATING = ("truncated-gradient", "rounding")
@@ -681,7 +681,7 @@ def test_the_step_that_the_message_names_helps():
     assert model.score(X, y) > 0.5
 
 
-@pytest.mark.parametrize("rule", ["frda", "adagrad-fobos", "ftrl", "scale-free"])
+@pytest.mark.parametrize("rule", ["frda", "adagrad-fobos", "ftrl", "scale-free", "scale-free-ftrl"])
 def test_weights_are_finite_or_the_call_fails(rule):
     """One row is enough to overflow a sum of squared subgradients."""
     model = SparseOnlineRegressor(rule=rule, fit_intercept=False)

@@ -34,6 +34,7 @@ ANY_Q = ("logistic", "squared")  # losses that meet every q; the others q = 2, u
 VARIANTS = (*naive.RULES, "fobos+cumulative", "fr-comid+cumulative")
 FEATURE_AWARE = tuple(naive.FEATURE_AWARE)
 UNPENALISED = ("ogd", "rounding")
+WITH_BETA = tuple(rule for rule in naive.ADAPTIVE if not rule.startswith("scale-free"))
 PENALISED = tuple(v for v in VARIANTS if v not in UNPENALISED)
 SEVERAL_CLASSES = {"crammer_singer": "hinge", "softmax": "logistic", "ovr": "squared_hinge"}
 SCHEDULED = tuple(v for v in VARIANTS if v not in (*naive.ADAPTIVE, "truncated-gradient"))
@@ -304,7 +305,7 @@ def test_rounding(schedule, truncate_every):
 
 @pytest.mark.parametrize("beta", [0.0, 0.5, 3.0], ids=lambda beta: f"beta={beta}")
 @pytest.mark.parametrize("loss", ["hinge", "squared"])
-@pytest.mark.parametrize("rule", [rule for rule in naive.ADAPTIVE if rule != "scale-free"])
+@pytest.mark.parametrize("rule", WITH_BETA)
 def test_beta(rule, loss, beta):
     problem = problem_for(loss)
     chosen, expected = mixed(problem, setup(rule, loss, beta=beta, passes=2, fit_intercept=True))
@@ -691,6 +692,7 @@ GAP_STRENGTH = {
     "fr-comid+cumulative": 0.0003,
     "ftrl": 1.0,
     "scale-free": 1.5,
+    "scale-free-ftrl": 1.5,
 }
 TRUNCATES_SILENT_FEATURES = (
     "fobos",
@@ -802,7 +804,7 @@ def rule_parameters(draw, variant: str, any_q: bool) -> dict:
     if rule in ("truncated-gradient", "rounding"):
         chosen["truncate_every"] = draw(st.integers(1, 12))
         chosen["threshold"] = draw(st.sampled_from([0.0171, 0.313, inf]))
-    if rule in naive.ADAPTIVE and rule != "scale-free":
+    if rule in WITH_BETA:
         chosen["beta"] = draw(st.sampled_from([0.0, 1.0, 2.3]))
     return chosen
 

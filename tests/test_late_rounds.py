@@ -42,6 +42,8 @@ CASES = {
     "ftrl": {"l1": 1.5},
     "scale-free": {"l1": 1.5},
     "scale-free, l2": {"l1": 1.5, "l2": 0.1},
+    "scale-free-ftrl": {"l1": 1.5},
+    "scale-free-ftrl, l2": {"l1": 1.5, "l2": 0.1},
 }
 PLAIN_SUMS = ("rda", "ftprl")  # R = t from the first round on, whether or not it occurred
 

@@ -149,6 +149,19 @@ def test_scale_free():
     assert weights_after(2, "scale-free", l1=0.2, l2=3.0) == close([1.6 / 46, -0.8 / 16])
 
 
+def test_scale_free_ftrl():
+    # r and the largest |x| as above. In round 3, σ = ((2√5 - 4) / 0.1, (√2 - 1) / 0.1), and
+    # z = (-3 - 0.02 σ, 0.04 σ): the second is below λ r = 0.2 √2.
+    assert weights_after(1, "scale-free-ftrl", l1=0.2) == close([0.04, 0.0])
+    assert weights_after(2, "scale-free-ftrl", l1=0.2) == close([0.04, -0.08])
+    z = 3 + 0.2 * (2 * sqrt(5) - 4)
+    expected = 0.1 * (z - 0.2 * sqrt(5)) / (2 * sqrt(5))
+    assert weights_after(3, "scale-free-ftrl", l1=0.2) == close([expected, 0.0])
+    second = 0.1 * 0.5 * (sqrt(2) - 1) / sqrt(2)
+    assert weights_after(3, "scale-free-ftrl", l1=0.0)[1] == close(-second)
+    assert weights_after(2, "scale-free-ftrl", l1=0.2, l2=3.0) == close([1.6 / 46, -0.8 / 16])
+
+
 def test_ftrl():
     # w_1 = 1.5 / ((1 + 2)/0.1 + 2); feature 2: z = 1, w = −0.5 / (20 + 2).
     ftrl = {"rule": "ftrl", "l1": 0.5, "l2": 2.0}

@@ -51,6 +51,7 @@ RULES = {
     "adagrad-rda": PENALISED,
     "ftrl": ("--l1", "0.3", "--l2", "0.1", "--beta", "0.5"),
     "scale-free": ("--l1", "1.5", "--l2", "0.1"),
+    "scale-free-ftrl": ("--l1", "1.5", "--l2", "0.1"),
     "fobos cumulative": PENALISED[:2],
     "fobos cumulative l2": PENALISED,
     "fr-comid cumulative": PENALISED[:2],

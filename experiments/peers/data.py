@@ -71,14 +71,14 @@ def absent(names: Iterable[str]) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def task(name: str, most_rows: int, n_folds: int) -> Task:
+def task(name: str, most_rows: int, n_folds: int, seed: int = SEED) -> Task:
     X, labels = SOURCES[name].read()
     y = np.where(labels == labels.max(), 1.0, -1.0)
-    chosen = np.random.default_rng(SEED).permutation(len(y))[:most_rows]
+    chosen = np.random.default_rng(seed).permutation(len(y))[:most_rows]
     X, y = sparse.csr_array(X)[chosen], y[chosen]
     X = X[:, np.unique(X.indices)]
     X.sort_indices()
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    folds = fold_numbers(n_folds, y, is_regression=False, seed=SEED)
+    folds = fold_numbers(n_folds, y, is_regression=False, seed=seed)
     assert folds is not None
     return Task(X, y, folds)

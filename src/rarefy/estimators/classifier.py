@@ -41,11 +41,11 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
     rule : str or rule, default="scale-free"
         How weights follow from subgradients: ogd, fobos, fr-comid (sgft, hf-fobos), rda, frda
         (stda), ftprl, ftpfrl, truncated-gradient, rounding, adagrad-fobos, adagrad-rda, ftrl,
-        scale-free, or a rule of your own (see `rarefy.rule`).
+        scale-free, scale-free-ftrl, or a rule of your own (see `rarefy.rule`).
     loss : {"logistic", "hinge", "squared_hinge", "modified_huber", "perceptron"}
     l1, l2 : float
         Strength of the penalties. More l1 means fewer weights. The default of l1 is 1 for
-        scale-free, where it is in standard deviations, and for ftrl; 1e-4 for AdaGrad, and 3e-4 for
+        scale-free rules, where it is in standard deviations, and for ftrl; 1e-4 for AdaGrad, and 3e-4 for
         the others, where it acts in every round. That of l2 is 0.
     q : float >= 1 or inf, default=inf
         Norm of a feature's past subgradients by which its l1 is scaled (fr-comid, frda, ftpfrl).

@@ -16,6 +16,7 @@ from rarefy.rules.ftrl import Ftrl
 from rarefy.rules.leader import Ftpfrl, Ftprl
 from rarefy.rules.ogd import Ogd
 from rarefy.rules.scale_free import ScaleFree
+from rarefy.rules.scale_free_ftrl import ScaleFreeFtrl
 from rarefy.rules.truncation import Rounding, TruncatedGradient
 
 RULES: dict[str, Any] = {
@@ -32,12 +33,14 @@ RULES: dict[str, Any] = {
     "adagrad-rda": AdagradRda,
     "ftrl": Ftrl,
     "scale-free": ScaleFree,
+    "scale-free-ftrl": ScaleFreeFtrl,
 }
 ALIASES = {"sgft": "fr-comid", "hf-fobos": "fr-comid", "stda": "frda"}
+SCALE_FREE = (ScaleFree, ScaleFreeFtrl)  # whose l1 and eta0 have no units
 # with the cumulative penalty, and with l2 beside it
 CUMULATIVE: dict[type, tuple[Any, Any]] = {
     Fobos: (CumulativeFobos, ElasticCumulativeFobos),
     FrComid: (CumulativeFrComid, ElasticCumulativeFrComid),
 }
 
-__all__ = ["ALIASES", "CUMULATIVE", "RULES", "Rule", "State", "rule", "unpenalised"]
+__all__ = ["ALIASES", "CUMULATIVE", "RULES", "SCALE_FREE", "Rule", "State", "rule", "unpenalised"]

@@ -10,7 +10,7 @@ from rarefy.config import UPDATE_BASED, check_whole, choose, has_meaning, resolv
 from rarefy.errors import ConfigError
 from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.losses import LOSSES, REGRESSION_LOSSES
-from rarefy.rules.scale_free import ScaleFree
+from rarefy.rules import SCALE_FREE
 from rarefy.tuning.space import AUTO, MAY_BE_AUTO, is_auto
 
 Point = dict[str, Any]
@@ -102,5 +102,5 @@ def _default_l1(rule: Any, n_l1: int) -> dict[str, list[float]]:
     default = cls._field_defaults.get("l1")
     if default is None or isinstance(rule, tuple):
         return {}
-    decades = SCALE_FREE_L1_DECADES if cls is ScaleFree else L1_DECADES
+    decades = SCALE_FREE_L1_DECADES if cls in SCALE_FREE else L1_DECADES
     return {"l1": (default * np.logspace(*decades, n_l1)).tolist()}

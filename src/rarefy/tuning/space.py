@@ -11,7 +11,7 @@ from rarefy.config import check_whole, has_meaning, make_rule, make_weighting, r
 from rarefy.errors import ConfigError
 from rarefy.intensity import growth_of
 from rarefy.losses import REGRESSION_LOSSES
-from rarefy.rules.scale_free import ScaleFree
+from rarefy.rules import SCALE_FREE
 from rarefy.schedules import InvSqrt
 from rarefy.sweeping.lane_jit import WIDTH
 from rarefy.weighting import PLAIN, Weighting
@@ -21,12 +21,13 @@ Point = dict[str, Any]  # parameters of a rule, by name
 AUTO = "auto"
 MAY_BE_AUTO = ("rule", "q", "l1", "eta0")
 # For classes, races between this one and others cost more and ended with worse models.
-RULES_TO_TRY = ("scale-free",)
+RULES_TO_TRY = ("scale-free-ftrl",)
 REGRESSION_RULES_TO_TRY = ("adagrad-fobos", "ftrl", "frda")
 NORMS_TO_TRY = (math.inf, 1.0)  # with 2 as well, fewer of each would fit side by side
 # A model can go on with other numbers where its weights follow from sums that do not contain them.
 TUNABLE = (
     *("fobos", "fr-comid", "rda", "frda", "adagrad-fobos", "adagrad-rda", "ftrl", "scale-free"),
+    "scale-free-ftrl",
 )
 LARGEST_MODEL = 1 << 62
 RISE = 0.4  # of steps that fall by the root of the number of examples
@@ -53,7 +54,7 @@ ALL_STEPS = np.logspace(-1.0, 1.5, 8)
 WIDE = _outlook(np.logspace(-3.0, 2.0, 8), ALL_STEPS, (0.1,), ALL_STEPS, (0.5, 2.0))
 # What is usual for it suits most data, and its scores are hardly ever too large.
 FOR_SCALE_FREE = _outlook(
-    np.logspace(-0.5, 1.25, 8), np.logspace(-0.6, 0.8, 8), (0.5, 1.0), (0.3, 0.6, 1.25, 2.5), (2.0,)
+    np.logspace(-0.5, 1.25, 8), np.logspace(-0.6, 0.8, 8), (0.6,), np.logspace(-0.8, 0.6, 8), (2.0,)
 )
 # How far to go at most, and from a model that is good.
 NEAR = {"l1": (0.5, 2.0), "eta0": (0.35, 0.6, 1.7, 2.8)}
@@ -82,7 +83,7 @@ class Space(NamedTuple):
         to, unless it follows them by itself; weights are in inverse proportion.
         """
         rule, schedule = self.rule_at(kind)
-        if isinstance(rule, ScaleFree):
+        if isinstance(rule, SCALE_FREE):
             return {"l1": rule.l1, "eta0": rule.eta0}
         step = rule.eta0 / size if "eta0" in rule._fields else schedule.eta0 / (size * size)
         if "intensity" in rule._fields:
@@ -105,7 +106,7 @@ class Space(NamedTuple):
         return {name: power for name, power in powers.items() if name in self.free and power}
 
     def outlook(self, kind: Point) -> Outlook:
-        return FOR_SCALE_FREE if isinstance(self.rule_at(kind)[0], ScaleFree) else WIDE
+        return FOR_SCALE_FREE if isinstance(self.rule_at(kind)[0], SCALE_FREE) else WIDE
 
     def first_points(self, kinds: Sequence[Point], usual: Mapping[Any, Point]) -> list[Point]:
         """Where to begin to look, for kinds that are side by side, with what is usual by q."""

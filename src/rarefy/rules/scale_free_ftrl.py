@@ -1,0 +1,48 @@
+"""FTRL with scale-free's penalty and steps, a rule of rarefy's own, halfway to FTRL-Proximal.
+
+Dual averaging (scale-free) charges each round's share σ of the quadratic term at w = 0, which holds
+weights back; FTRL-Proximal charges it at the weight of that round, which spares them but follows
+noise. Here it is charged at half that weight: Σ g w + Σ σ/2 (w - w_t/2)². What is at zero comes in as
+it does for scale-free, when its |Σ g| > λ r.
+
+Lazy form: none is needed, all of it rests while the coordinate is away.
+"""
+
+import math
+from typing import NamedTuple
+
+from rarefy.clock import Clock
+from rarefy.proximal import curvature, ratio, soft
+from rarefy.rules.base import State, rule
+
+SHARE = 0.5  # of its weight, to which each round ties the next ones
+
+
+@rule("z", "r", "largest")
+class ScaleFreeFtrl(NamedTuple):
+    """w = -soft(z, λ r) / (r max|x| / c + λ₂ t); z ← z + g - σ w/2, σ = (r' max'|x| - r max|x|) / c.
+
+    It has the same parameters as scale-free.
+    """
+
+    eta0: float = 0.2
+    l1: float = 1.0
+    l2: float | None = None
+
+    def weight(self, clock: Clock, state: State) -> float:
+        return -self.eta0 * self.pull(clock, state)
+
+    def step(self, clock: Clock, state: State, g: float, x: float) -> State:
+        z, r, largest = state
+        new_r, new_largest = math.sqrt(r * r + g * g), max(largest, abs(x))
+        stiffer = new_r * new_largest - r * largest
+        return z + g + SHARE * stiffer * self.pull(clock, state), new_r, new_largest
+
+    def steps_together(self) -> bool:
+        return True
+
+    def pull(self, clock: Clock, state: State) -> float:
+        """-w/c, so that σ w needs no division by c."""
+        z, r, largest = state
+        t = clock.t - 1.0
+        return ratio(soft(z, self.l1 * r), curvature(self.l2, r * largest, self.eta0 * t))
