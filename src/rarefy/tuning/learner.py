@@ -13,7 +13,7 @@ from rarefy.learner import Learner
 from rarefy.tuning.challenge import Challenge
 from rarefy.tuning.limit import limited
 from rarefy.tuning.race import Race
-from rarefy.tuning.space import Space, drifted
+from rarefy.tuning.space import Space, drifted, moved
 
 FIRST_STOCK = 128  # examples after which models are compared for the first time
 STRETCH = 1.5  # the next time, there are so many times as many
@@ -131,7 +131,8 @@ class TuningLearner:
             pack.follow(growth)
         if self._best is not None and (drift := self.space.drift(self._best.found)):
             self._best.found = drifted(self._best.found, drift, growth)
-            self._best.set_rule(*self.space.rule_at(self._best.found))
+            rule, schedule = self._best.rule, self._best.clock.schedule
+            self._best.set_rule(*moved(rule, schedule, self._best.found))
 
     def _go_on_alone(self) -> None:
         best = self._leading.winner()

@@ -14,7 +14,7 @@ from rarefy.rows import read_only
 from rarefy.sweeping.block import NO_FOLD, Block, Lane
 from rarefy.tuning.occurring import Occurring
 from rarefy.tuning.record import Record
-from rarefy.tuning.space import Point, Space, drifted
+from rarefy.tuning.space import Point, Space, drifted, moved
 
 
 class Pack(ABC):
@@ -26,8 +26,8 @@ class Pack(ABC):
         self.space = space
         self.points = points
         by_norm = {point["q"]: point for point in points}
-        self._has_norms = len(by_norm) > 1
         self._drifts = {q: space.drift(point) for q, point in by_norm.items()}
+        self._rules = {q: space.rule_at(point) for q, point in by_norm.items()}
         lanes = [Lane(*self.rule_at(point), loss) for point in points]
         is_regression = type(loss) in REGRESSION_LOSSES.values()
         scales = () if is_regression else space.outlook(points[0]).scales
@@ -40,8 +40,8 @@ class Pack(ABC):
 
     def rule_at(self, point: Point) -> tuple[Any, Any]:
         """Rule and schedule as they can stand side by side."""
-        rule, schedule = self.space.rule_at(point)
-        if self._has_norms:
+        rule, schedule = moved(*self._rules[point["q"]], point)
+        if len(self._rules) > 1:
             norm = CommonNorm(q_of(rule.intensity.norm))
             rule = rule._replace(intensity=rule.intensity._replace(norm=norm))
         return rule, schedule
@@ -77,10 +77,7 @@ class Pack(ABC):
         for lane, point in enumerate(self.points):
             if drift := self._drifts[point["q"]]:
                 self.points[lane] = later = drifted(point, drift, growth)
-                rule, schedule, _, _ = self.block.lanes[lane]
-                rule = rule._replace(l1=later.get("l1", rule.l1))
-                schedule = schedule._replace(eta0=later.get("eta0", schedule.eta0))
-                self.block.set_rule(lane, rule, schedule)
+                self.block.set_rule(lane, *self.rule_at(later))
 
     def _add(self, features: NDArray[Any]) -> NDArray[np.int32]:
         """The numbers of features that occur; what was known of them before is taken over."""
@@ -110,7 +107,7 @@ class Pack(ABC):
         It has all that it was before. This one is good until the next is asked for.
         """
         learner = self.block.learner_over(
-            self._origin, lane, self._occurring.features, *self.space.rule_at(point)
+            self._origin, lane, self._occurring.features, *moved(*self._rules[point["q"]], point)
         )
         learner.found = point
         return learner

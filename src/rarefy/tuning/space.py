@@ -147,6 +147,13 @@ def drifted(point: Point, drift: dict[str, float], growth: float) -> Point:
     return {**point, **{name: point[name] * growth**power for name, power in drift.items()}}
 
 
+def moved(rule: Any, schedule: Any, point: Point) -> tuple[Any, Any]:
+    """Rule and schedule with the numbers of another point, where all else is the same."""
+    numbers = {name: point[name] for name in ("l1", "eta0") if name in point}
+    of_rule = {name: value for name, value in numbers.items() if name in rule._fields}
+    return rule._replace(**of_rule), schedule._replace(eta0=numbers.get("eta0", schedule.eta0))
+
+
 def rule_or_space(
     parameters: dict[str, Any],
     weighting: dict[str, Any],
