@@ -1,7 +1,7 @@
 """Up to eight models of one kind, side by side in memory."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -65,14 +65,6 @@ def _floats(part: Any) -> list[float]:
         elif isinstance(inner, tuple):
             numbers += _floats(inner)
     return numbers
-
-
-def _filled(part: Any, numbers: Iterator[float]) -> Any:
-    """The opposite: a rule, loss or clock like the given one, with other floats."""
-    if isinstance(part, tuple):
-        inner = [_filled(one, numbers) for one in part]
-        return type(part)(*inner)
-    return next(numbers) if isinstance(part, float) else part
 
 
 def _columns(parts: Sequence[Any]) -> Floats:
@@ -234,8 +226,8 @@ class Block:
 
     def _clock_before(self, lane: int, schedule: Any) -> Clock:
         """The clock of the last round that a lane has played, if its steps are the schedule's."""
-        numbers = iter(self._seats.clocks[:, lane].tolist())
-        coming: Clock = _filled(self._seats.clock, numbers)
+        numbers = self._seats.clocks[len(_floats(schedule)) :, lane].tolist()
+        coming = Clock(schedule, *numbers)
         t = coming.t - 1.0
         before = (schedule.eta(max(t, 1.0)), coming.total_before, coming.decay_before)
         return Clock(schedule, t, *before, *before, 0.0, 0.0)

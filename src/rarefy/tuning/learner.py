@@ -20,8 +20,8 @@ STRETCH = 1.5  # the next time, there are so many times as many
 FIRST_RACE = 512  # examples after which one model goes on alone
 FOLLOWING = 1.2  # how often a model alone follows the number of examples
 ALONE = 4  # until there are so many times as many; then it is challenged
-CHALLENGE = 1.75  # until there are so many times as many
-LATER_STRETCH = 1.1
+CHALLENGE = 1.5  # until there are so many times as many
+LATER_STRETCH = 1.15
 NEVER = 1 << 62
 ROWS_TO_MEASURE = 128
 SMALLEST_SIZE = 1e-50  # what is smaller says nothing of how large values are
@@ -43,6 +43,7 @@ class TuningLearner:
         self._races: list[Race] = []  # at the beginning
         self._challenge: Challenge | None = None
         self._best: Learner | None = None  # by itself; None while it is one of several
+        self._drift: dict[str, float] = {}  # of the parameters of that model
         self._settled: Learner | None = None  # what it would be if learning ended here
         self._stock, self._next_stock = FIRST_STOCK, FIRST_STOCK
         self._stretch: float = STRETCH
@@ -107,13 +108,15 @@ class TuningLearner:
 
     def _end_stretch(self) -> None:
         """Compare models that learn side by side, and see whether others are to learn now."""
+        growth, is_last = self.t / self._stock, self.t >= self._last_stock
         if self._best is None:
             self._take_stock()
-        self._follow(self.t / self._stock)
-        if self.t >= self._last_stock:
-            if self._best is None:
+            if is_last:
                 self._go_on_alone()
-            else:
+            self._follow(growth)
+        else:
+            self._follow(growth)
+            if is_last:
                 self._be_challenged(self._best)
         for race in self._races:
             race.refine()
@@ -129,8 +132,8 @@ class TuningLearner:
         """Follow the number of examples, where good parameters depend on it."""
         for pack in self._packs:
             pack.follow(growth)
-        if self._best is not None and (drift := self.space.drift(self._best.found)):
-            self._best.found = drifted(self._best.found, drift, growth)
+        if self._best is not None and self._drift:
+            self._best.found = drifted(self._best.found, self._drift, growth)
             rule, schedule = self._best.rule, self._best.clock.schedule
             self._best.set_rule(*moved(rule, schedule, self._best.found))
 
@@ -139,7 +142,8 @@ class TuningLearner:
         best.progress[:] = self.progress
         self._best, self._races, self._challenge = best, [], None
         self._last_stock = self.t * ALONE if self.space.free else NEVER
-        self._stretch = FOLLOWING if self.space.drift(best.found) else ALONE
+        self._drift = self.space.drift(best.found)
+        self._stretch = FOLLOWING if self._drift else ALONE
 
     def _be_challenged(self, model: Learner) -> None:
         self._progress = model.progress

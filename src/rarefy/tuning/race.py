@@ -76,7 +76,8 @@ class Race(Pack):
         if "l1" not in self.space.free or self.space.max_features is not None:
             return best
         close = means <= means[best] + INDIFFERENCE * self.record.uncertainties(best)
-        l1 = np.array([point["l1"] for point in self.points])
+        norm = self.points[best]["q"]
+        l1 = np.array([point["l1"] if point["q"] == norm else -np.inf for point in self.points])
         return int(np.where(close, l1, -np.inf).argmax())
 
     def refine(self) -> None:
