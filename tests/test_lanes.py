@@ -86,7 +86,8 @@ def assert_same(lanes: Lanes, number: int, learner: Learner) -> None:
 def lanes_of(rule: str, loss, scale: float = 1.0, **more) -> list[Lane]:
     """Lanes that differ in everything that one compiled loop can differ in."""
     found = []
-    scale *= 100.0 if rule in ("ftrl", "scale-free", "scale-free-ftrl") else 1.0  # penalties that do not add up
+    adds_up = rule not in ("ftrl", "scale-free", "scale-free-ftrl")  # the penalty, over rounds
+    scale *= 1.0 if adds_up else 100.0
     for i, l1 in enumerate(L1S):
         own = {} if rule in ("ogd", "rounding") else {"l1": scale * l1}
         if rule in ("rounding", "truncated-gradient"):

@@ -235,7 +235,10 @@ class TestRefining:
 
 
 def test_norms_side_by_side():
-    """Each model learns as with its own norm by itself; a newcomer has that of its origin."""
+    """Each model learns as with its own norm by itself, in whose l1 alone it is compared.
+
+    A newcomer has the norm of its origin.
+    """
     space = space_of(rule="frda", q="auto")
     (kinds,) = space.kinds
     points = space.first_points(kinds, {kind["q"]: USUAL for kind in kinds})
@@ -247,10 +250,13 @@ def test_norms_side_by_side():
         alone = learner_in(space, point)
         alone.learn(rows)
         assert_same(race.learner(lane, point), alone)
-    l1s = np.array([0.01, 0.1, 1.0, 10.0, 0.03, 0.05, 0.3, 3.0])
+    l1s = np.array([0.01, 0.1, 1.0, 10.0, 0.03, 0.05, 0.3, 30.0])
     for point, l1 in zip(race.points, l1s, strict=True):
         point["l1"] = l1
-    compared(race, means=np.array([0.3, 0.1, *[0.4] * 5, 0.5]), errors=np.zeros(8))
+    means = np.array([0.3, 0.1, *[0.4] * 5, 0.5])
+    compared(race, means=means, errors=np.ones(8))
+    assert race.predictor == 3  # the most l1 with the norm of the best one
+    compared(race, means=means, errors=np.zeros(8))
     race.refine()
     assert race.points[7]["q"] == race.points[1]["q"] == kinds[0]["q"]
     assert race.points[7]["l1"] == pytest.approx(np.sqrt(0.1 * 1.0))

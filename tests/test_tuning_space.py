@@ -9,6 +9,7 @@ import pytest
 
 from rarefy.config import make_rule
 from rarefy.tuning.learner import _size
+from rarefy.tuning.space import moved
 from tests.tuned import BINARY, REGRESSION, rows_for, space_of
 
 
@@ -78,6 +79,14 @@ def test_the_power_by_which_steps_rise(left, power):
     assert space.drift(space.kinds[0][0]).get("eta0", 0.0) == power
 
 
+SIMILAR = (
+    {"rule": "scale-free-ftrl", "l1": "auto", "l2": 0.1},
+    {"rule": "ftrl", "eta0": "auto", "l1": 0.3},
+    {"rule": "frda", "q": "auto"},
+    {"rule": "sgft", "q": 3.0, "l1": "auto", "eta0": 0.2, "schedule": "constant"},
+)
+
+
 class TestPoints:
     USUAL = {"l1": 2.0, "eta0": 0.1}  # noqa: RUF012
 
@@ -111,6 +120,15 @@ class TestPoints:
             doubled = {**self.USUAL, name: 2.0 * self.USUAL[name]}
             others = space.first_points(kinds, {kind["q"]: doubled for kind in kinds})
             assert [point[name] / doubled[name] for point in others] == pytest.approx(shares)
+
+    @pytest.mark.parametrize("parameters", SIMILAR, ids=str)
+    def test_a_rule_that_moved_is_the_rule_at_that_point(self, parameters):
+        space = space_of(**parameters)
+        kind = space.kinds[0][0]
+        near, far = ({name: size for name in space.free} for size in (0.1, 0.7))
+        assert space.free
+        expected = space.rule_at({**kind, **far})
+        assert moved(*space.rule_at({**kind, **near}), {**kind, **far}) == expected
 
     def test_the_ones_around(self):
         space = space_of(rule="ftrl", l1="auto")

@@ -45,8 +45,8 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
     loss : {"logistic", "hinge", "squared_hinge", "modified_huber", "perceptron"}
     l1, l2 : float
         Strength of the penalties. More l1 means fewer weights. The default of l1 is 1 for
-        scale-free rules, where it is in standard deviations, and for ftrl; 1e-4 for AdaGrad, and 3e-4 for
-        the others, where it acts in every round. That of l2 is 0.
+        ftrl and the scale-free rules, for which it is in standard deviations; 1e-4 for AdaGrad, and
+        3e-4 for the others, where it acts in every round. That of l2 is 0.
     q : float >= 1 or inf, default=inf
         Norm of a feature's past subgradients by which its l1 is scaled (fr-comid, frda, ftpfrl).
     basis : {"gradient", "update", "feature"}, default="gradient"

@@ -2,8 +2,8 @@
 
 Dual averaging (scale-free) charges each round's share σ of the quadratic term at w = 0, which holds
 weights back; FTRL-Proximal charges it at the weight of that round, which spares them but follows
-noise. Here it is charged at half that weight: Σ g w + Σ σ/2 (w - w_t/2)². What is at zero comes in as
-it does for scale-free, when its |Σ g| > λ r.
+noise. Here it is charged at half that weight: Σ g w + Σ σ/2 (w - w_t/2)². What is at zero comes in
+as it does for scale-free, when its |Σ g| > λ r.
 
 Lazy form: none is needed, all of it rests while the coordinate is away.
 """
@@ -20,7 +20,7 @@ SHARE = 0.5  # of its weight, to which each round ties the next ones
 
 @rule("z", "r", "largest")
 class ScaleFreeFtrl(NamedTuple):
-    """w = -soft(z, λ r) / (r max|x| / c + λ₂ t); z ← z + g - σ w/2, σ = (r' max'|x| - r max|x|) / c.
+    """w = -soft(z, λ r) / (r M/c + λ₂ t), M = max|x|; z ← z + g - σ w/2, σ = (r' M' - r M)/c.
 
     It has the same parameters as scale-free.
     """
