@@ -125,7 +125,7 @@ class TestPoints:
     def test_a_rule_that_moved_is_the_rule_at_that_point(self, parameters):
         space = space_of(**parameters)
         kind = space.kinds[0][0]
-        near, far = ({name: size for name in space.free} for size in (0.1, 0.7))
+        near, far = (dict.fromkeys(space.free, size) for size in (0.1, 0.7))
         assert space.free
         expected = space.rule_at({**kind, **far})
         assert moved(*space.rule_at({**kind, **near}), {**kind, **far}) == expected
