@@ -27,6 +27,7 @@ CASES: list[tuple[str, dict[str, Any], float | None]] = [
     ("adagrad-rda", {"rule": "adagrad-rda", "l1": L1}, None),
     ("ftrl", {"rule": "ftrl"}, None),
     ("scale-free", {"rule": "scale-free"}, None),
+    ("scale-free-ftrl", {"rule": "scale-free-ftrl"}, None),
     ("truncated-gradient", {"rule": "truncated-gradient", "l1": L1}, None),
     ("ogd", {"rule": "ogd"}, None),
 ]

@@ -517,16 +517,13 @@ class ScaleFree(Rule):
 
 
 class ScaleFreeFtrl(ScaleFree):
-    """docs/rules.md: σ = (r'M' − rM)/c; z ← z + g − σw/2; w ← −soft(z, λr) / (rM/c + λ₂t)."""
+    """docs/rules.md: σ = (r' − r)M/c; z ← z + g − σw/2; w ← −soft(z, λr) / (rM/c + λ₂t)."""
 
     def update(self, now: Round) -> None:
-        w, stiffness = self.w, np.sqrt(self.squares) * self.largest / self.c
+        r_next = np.sqrt(self.squares + now.g**2)
+        sigma = (r_next - np.sqrt(self.squares)) * self.largest / self.c
+        self.G = self.G - sigma * self.w / 2.0
         super().update(now)
-        sigma = np.sqrt(self.squares) * self.largest / self.c - stiffness
-        self.G = self.G - sigma * w / 2.0
-        r = np.sqrt(self.squares)
-        quadratic = stiffness + sigma + self.l2 * now.t
-        self.w = divide_or_zero(-soft(self.G, self.l1 * r), quadratic)
 
 
 FEATURE_AWARE = {"fr-comid": "fobos", "frda": "rda", "ftpfrl": "ftprl"}

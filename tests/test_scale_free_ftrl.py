@@ -77,7 +77,7 @@ def test_by_hand():
     second = (2 - sqrt(17) / 4) / (8 * sqrt(17))
     third = (-z + 2 + 4 * (sqrt(21) - sqrt(17)) * second - sqrt(21) / 2) / (8 * sqrt(21))
     assert weights[:, 0] == pytest.approx([1 / 16, second, third], rel=1e-12)
-    third = (15 / 4 + sqrt(10) / 4) / (6 * sqrt(10))  # z is -1 - 3 - (6√10 - 2)/4/2
+    third = (15 / 4 - sqrt(10) / 4) / (6 * sqrt(10))  # z is -1 - 3 - (2√10 - 2)/4/2
     assert weights[:, 1] == pytest.approx([1 / 4, 1 / 4, third], rel=1e-12)
     second = (2 - sqrt(2)) / 8  # z is -1 + 1 - (2√2 - 2)/2/2
     third = ((sqrt(2) - 1) / 2 + 1 + (sqrt(3) - sqrt(2)) * second) / (2 * sqrt(3))
@@ -91,7 +91,7 @@ def test_by_hand_with_l2():
     second = (-z - sqrt(17) / 2) / (8 * sqrt(17) + 16)
     third = (-z + 2 + 4 * (sqrt(21) - sqrt(17)) * second - sqrt(21) / 2) / (8 * sqrt(21) + 24)
     assert weights[:, 0] == pytest.approx([1 / 20, second, third], rel=1e-12)
-    third = (4 + (3 * sqrt(10) - 1) / 36 - sqrt(10) / 2) / (6 * sqrt(10) + 24)
+    third = (4 + (sqrt(10) - 1) / 36 - sqrt(10) / 2) / (6 * sqrt(10) + 24)
     assert weights[:, 1] == pytest.approx([1 / 20, 1 / 36, third], rel=1e-12)
     assert intercepts == pytest.approx(weights_after_each(*BY_HAND)[1], rel=1e-15)
 
@@ -131,20 +131,33 @@ def test_the_weight_is_the_minimiser(rounds, eta0, l1, l2):
     g, x = np.array(rounds).T
     r = np.sqrt(np.cumsum(g**2))
     largest = np.maximum.accumulate(np.where(g != 0.0, np.abs(x), 0.0))
-    sigma = np.diff(r * largest / eta0, prepend=0.0)
+    largest_before = np.append(0.0, largest[:-1])
+    sigma = np.diff(r, prepend=0.0) * largest_before / eta0
     centres = np.array(before) / 2.0
-    ridge = (l2 or 0.0) * len(rounds)
+    free = r[-1] * largest[-1] / eta0 - sigma.sum() + (l2 or 0.0) * len(rounds)
 
     def objective(w: float) -> float:
         tied = sigma @ (w - centres) ** 2 / 2.0
-        return float(g.sum() * w + tied + l1 * r[-1] * abs(w) + ridge / 2.0 * w * w)
+        return float(g.sum() * w + tied + l1 * r[-1] * abs(w) + free / 2.0 * w * w)
 
-    farthest = (np.abs(g).sum() + sigma @ np.abs(centres)) / (sigma.sum() + ridge)
+    farthest = (np.abs(g).sum() + sigma @ np.abs(centres)) / (sigma.sum() + free)
     found = minimize_scalar(
         objective, bounds=(-farthest, farthest), options={"xatol": 1e-9 * farthest}
     )
     assert weight == pytest.approx(found.x, rel=0, abs=1e-6 * farthest)
     assert objective(weight) <= found.fun + 1e-12 * max(abs(found.fun), sigma @ centres**2)
+
+
+def test_one_huge_value_leaves_next_to_nothing_of_a_weight():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 3))
+    y = X @ [1.0, -1.0, 0.5] + rng.normal(size=2000) > 0.0
+    X[1500, 2], y[1500] = 1e6, False
+    before = classifier(l1=0.1).fit(X[:1500], y[:1500]).coef_[0]
+    after = classifier(l1=0.1).fit(X, y).coef_[0]
+    assert before[2] > 0.1
+    assert abs(after[2]) < 1e-4
+    assert np.abs(after[:2]).min() > 0.1
 
 
 # --- what is at zero --------------------------------------------------------------------------

@@ -1,9 +1,10 @@
 """FTRL with scale-free's penalty and steps, a rule of rarefy's own, halfway to FTRL-Proximal.
 
-Dual averaging (scale-free) charges each round's share σ of the quadratic term at w = 0, which holds
+Dual averaging (scale-free) charges what each round adds to the quadratic term at w = 0, which holds
 weights back; FTRL-Proximal charges it at the weight of that round, which spares them but follows
-noise. Here it is charged at half that weight: Σ g w + Σ σ/2 (w - w_t/2)². What is at zero comes in
-as it does for scale-free, when its |Σ g| > λ r.
+noise. Here what r adds to r M is charged at half that weight, as σ/2 (w - w_t/2)², and what
+M = max|x| adds at zero, so that one huge value does not hold a weight where it is. A feature that
+never had a weight gets one as with scale-free, when its |Σ g| > λ r.
 
 Lazy form: none is needed, all of it rests while the coordinate is away.
 """
@@ -20,7 +21,7 @@ SHARE = 0.5  # of its weight, to which each round ties the next ones
 
 @rule("z", "r", "largest")
 class ScaleFreeFtrl(NamedTuple):
-    """w = -soft(z, λ r) / (r M/c + λ₂ t), M = max|x|; z ← z + g - σ w/2, σ = (r' M' - r M)/c.
+    """w = -soft(z, λ r) / (r M/c + λ₂ t); z ← z + g - σ w/2, σ = (r' - r) M/c, M = max|x| before.
 
     It has the same parameters as scale-free.
     """
@@ -34,9 +35,9 @@ class ScaleFreeFtrl(NamedTuple):
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         z, r, largest = state
-        new_r, new_largest = math.sqrt(r * r + g * g), max(largest, abs(x))
-        stiffer = new_r * new_largest - r * largest
-        return z + g + SHARE * stiffer * self.pull(clock, state), new_r, new_largest
+        new_r = math.sqrt(r * r + g * g)
+        tied = SHARE * (new_r - r) * largest * self.pull(clock, state)
+        return z + g + tied, new_r, max(largest, abs(x))
 
     def steps_together(self) -> bool:
         return True

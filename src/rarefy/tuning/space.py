@@ -24,7 +24,8 @@ MAY_BE_AUTO = ("rule", "q", "l1", "eta0")
 RULES_TO_TRY = ("scale-free-ftrl",)
 REGRESSION_RULES_TO_TRY = ("adagrad-fobos", "ftrl", "frda")
 NORMS_TO_TRY = (math.inf, 1.0)  # with 2 as well, fewer of each would fit side by side
-# A model can go on with other numbers where its weights follow from sums that do not contain them.
+# A model can go on with other numbers where its weights follow from sums, which do not contain them
+# or, with the proximal rules, only as past weights.
 TUNABLE = (
     *("fobos", "fr-comid", "rda", "frda", "adagrad-fobos", "adagrad-rda", "ftrl", "scale-free"),
     "scale-free-ftrl",
