@@ -86,7 +86,7 @@ class TestFirst:
         rows = rows_for(task)
         challenge = challenge_of(space, model)
         challenge.learn(rows, 0, 300)
-        assert len(challenge.points) == 7
+        assert len(challenge.points) == 8
         for lane, point in enumerate(challenge.points):
             other = deepcopy(model)
             rule, schedule = space.rule_at(point)
@@ -119,7 +119,7 @@ class TestFirst:
             for lane in (3, 0, 6):
                 asked.learner(lane, asked.points[1])
             quiet.learn(rows, begin, begin + 20)
-        for lane in range(7):
+        for lane in range(8):
             one, other = (some.learner(lane, some.points[lane]) for some in (asked, quiet))
             state = one.state.copy()
             np.testing.assert_array_equal(state, other.state)
@@ -173,7 +173,7 @@ class TestWinner:
         model = learner_in(space, {**space.kinds[0][0], "l1": 0.02})
         model.learn(rows_for(BINARY, seed=1))
         challenge = held(challenge_of(space, model), rows_for(BINARY))
-        assert len(challenge.points) == 3
+        assert len(challenge.points) == 4
         _, average = average_by_hand(challenge)
         winner = challenge.winner()
         assert set(average) == {"l1"}

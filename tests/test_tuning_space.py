@@ -139,15 +139,15 @@ class TestPoints:
             {name: point[name] / own[name] for name in space.free if point[name] != own[name]}
             for point in others
         ]
-        assert [list(change) for change in changed] == [["l1"]] * 2 + [["eta0"]] * 4
+        assert [list(change) for change in changed] == [["l1"]] * 3 + [["eta0"]] * 4
         shares = [share for change in changed for share in change.values()]
-        assert shares == pytest.approx([0.5, 2.0, 0.35, 0.6, 1.7, 2.8])
+        assert shares == pytest.approx([0.25, 0.5, 2.0, 0.35, 0.6, 1.7, 2.8])
         assert all(point["rule"] == "ftrl" for point in others)
 
     def test_only_what_is_free(self):
         space = space_of(rule="ftrl", l1="auto", eta0=0.3)
         around = space.points_around({**space.kinds[0][0], "l1": 2.0})
-        assert [point["l1"] for point in around] == [2.0, 1.0, 4.0]
+        assert [point["l1"] for point in around] == [2.0, 0.5, 1.0, 4.0]
         assert all("eta0" not in point for point in around)
 
 

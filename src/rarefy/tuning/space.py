@@ -58,7 +58,7 @@ FOR_SCALE_FREE = _outlook(
     np.logspace(-0.5, 1.25, 8), np.logspace(-0.6, 0.8, 8), (0.6,), np.logspace(-0.8, 0.6, 8), (2.0,)
 )
 # How far to go at most, and from a model that is good.
-NEAR = {"l1": (0.5, 2.0), "eta0": (0.35, 0.6, 1.7, 2.8)}
+NEAR = {"l1": (0.25, 0.5, 2.0), "eta0": (0.35, 0.6, 1.7, 2.8)}
 FARTHEST = {"l1": 1e4, "eta0": 1e3}
 
 
