@@ -20,7 +20,7 @@ Point = dict[str, Any]  # parameters of a rule, by name
 
 AUTO = "auto"
 MAY_BE_AUTO = ("rule", "q", "l1", "eta0")
-# For classes, races between this one and others cost more and ended with worse models.
+# For classes, races between scale-free and others cost more and ended with worse models.
 RULES_TO_TRY = ("scale-free-ftrl",)
 REGRESSION_RULES_TO_TRY = ("adagrad-fobos", "ftrl", "frda")
 NORMS_TO_TRY = (math.inf, 1.0)  # with 2 as well, fewer of each would fit side by side
