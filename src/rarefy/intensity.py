@@ -2,7 +2,8 @@
 
 r_t = min(V, (Σ_{τ ≤ t} |u_τ|^q)^(1/q)); for q = ∞ the largest |u| so far. Each kind of norm is a
 type of its own, so that the loops are compiled for it alone. The sum of powers is never formed, so
-it cannot overflow: a norm grows from r_{t-1} and u to r_t.
+it cannot overflow: a norm grows from r_{t-1} and u to r_t. Its growth is t^(1/q): what t times the
+same u come to, beside one.
 """
 
 import math
@@ -27,6 +28,9 @@ class MaximumNorm(NamedTuple):
     def grow(self, r: float, u: float) -> float:
         return max(r, u)
 
+    def growth(self, t: float) -> float:
+        return 1.0
+
 
 @compile_methods
 class EuclideanNorm(NamedTuple):
@@ -35,6 +39,9 @@ class EuclideanNorm(NamedTuple):
     def grow(self, r: float, u: float) -> float:
         return math.sqrt(r * r + u * u)
 
+    def growth(self, t: float) -> float:
+        return math.sqrt(t)
+
 
 @compile_methods
 class SumNorm(NamedTuple):
@@ -42,6 +49,9 @@ class SumNorm(NamedTuple):
 
     def grow(self, r: float, u: float) -> float:
         return r + u
+
+    def growth(self, t: float) -> float:
+        return t
 
 
 @compile_methods
@@ -52,6 +62,9 @@ class CommonNorm(NamedTuple):
 
     def grow(self, r: float, u: float) -> float:
         return r + u if self.q == 1.0 else max(r, u)
+
+    def growth(self, t: float) -> float:
+        return t if self.q == 1.0 else 1.0
 
 
 @compile_methods
@@ -65,6 +78,9 @@ class PowerNorm(NamedTuple):
         if larger == 0.0:
             return 0.0
         return larger * math.exp(math.log1p((min(r, u) / larger) ** self.q) / self.q)
+
+    def growth(self, t: float) -> float:
+        return math.exp(math.log(t) / self.q)
 
 
 def norm_for(q: float) -> Any:
@@ -101,6 +117,26 @@ class Intensity(NamedTuple):
             u = abs(x)
         return min(self.cap, self.norm.grow(r, u))  # type: ignore[no-any-return]
 
+    def share(self, t: float) -> float:
+        """What of r counts after t rounds."""
+        return 1.0
+
     def follows_features(self) -> bool:
         """Whether r grows with every occurrence, even one with subgradient 0."""
         return self.basis == Basis.FEATURE
+
+
+@compile_methods
+class MeanIntensity(NamedTuple):
+    """The same over its norm's growth: a mean, which does not grow with the number of rounds."""
+
+    total: Intensity
+
+    def grow(self, r: float, g: float, x: float, eta: float) -> float:
+        return self.total.grow(r, g, x, eta)
+
+    def share(self, t: float) -> float:
+        return 1.0 / self.total.norm.growth(max(t, 1.0))  # type: ignore[no-any-return]
+
+    def follows_features(self) -> bool:
+        return self.total.follows_features()

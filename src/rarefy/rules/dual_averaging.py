@@ -10,7 +10,7 @@ Lazy form: while a coordinate is away, G rests and R grows by r a round. So R = 
 from typing import NamedTuple
 
 from rarefy.clock import Clock
-from rarefy.intensity import Intensity
+from rarefy.intensity import Intensity, MeanIntensity
 from rarefy.proximal import averaged, soft
 from rarefy.rules.base import State, rule
 
@@ -36,12 +36,13 @@ class Frda(NamedTuple):
 
     l1: float = 3e-4
     l2: float | None = None
-    intensity: Intensity = Intensity()
+    intensity: Intensity | MeanIntensity = Intensity()
 
     def weight(self, clock: Clock, state: State) -> float:
         gradients, ahead, r = state
         t = clock.t - 1.0
-        return -averaged(soft(gradients, self.l1 * (t * r - ahead)), self.l2, clock.eta_before, t)
+        l1 = self.l1 * self.intensity.share(t)
+        return -averaged(soft(gradients, l1 * (t * r - ahead)), self.l2, clock.eta_before, t)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         gradients, ahead, r = state

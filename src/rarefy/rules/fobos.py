@@ -8,7 +8,7 @@ clock's `decay`, and `since` is that.
 from typing import NamedTuple
 
 from rarefy.clock import Clock
-from rarefy.intensity import Intensity
+from rarefy.intensity import Intensity, MeanIntensity
 from rarefy.proximal import passed_after, passed_before, penalise, proximal_decay, shrink
 from rarefy.rules.base import State, rule
 
@@ -41,16 +41,18 @@ class FrComid(NamedTuple):
 
     l1: float = 3e-4
     l2: float | None = None
-    intensity: Intensity = Intensity()
+    intensity: Intensity | MeanIntensity = Intensity()
 
     def weight(self, clock: Clock, state: State) -> float:
         w, since, r = state
-        return shrink(w, self.l1 * r, self.l2, passed_before(clock, self.l2) - since)
+        l1 = self.l1 * self.intensity.share(clock.t - 1.0)
+        return shrink(w, l1 * r, self.l2, passed_before(clock, self.l2) - since)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         r = self.intensity.grow(state[2], g, x, clock.eta)
         w = self.weight(clock, state) - clock.eta * g
-        return penalise(w, self.l1 * r, self.l2, clock.eta), passed_after(clock, self.l2), r
+        l1 = self.l1 * self.intensity.share(clock.t)
+        return penalise(w, l1 * r, self.l2, clock.eta), passed_after(clock, self.l2), r
 
     def log_decay(self, t: float, eta: float) -> float:
         return proximal_decay(self.l2, eta)

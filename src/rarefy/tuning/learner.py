@@ -13,15 +13,15 @@ from rarefy.learner import Learner
 from rarefy.tuning.challenge import Challenge
 from rarefy.tuning.limit import limited
 from rarefy.tuning.race import Race
-from rarefy.tuning.space import Space, drifted, moved
+from rarefy.tuning.space import Point, Space
+from rarefy.tuning.steady import ordinary
 
 FIRST_STOCK = 128  # examples after which models are compared for the first time
-STRETCH = 1.5  # the next time, there are so many times as many
+STRETCH = 1.7  # the next time, there are so many times as many
 FIRST_RACE = 512  # examples after which one model goes on alone
-FOLLOWING = 1.2  # how often a model alone follows the number of examples
-ALONE = 4  # until there are so many times as many; then it is challenged
-CHALLENGE = 1.7  # until there are so many times as many
-LATER_STRETCH = 1.15
+ALONE = 3  # until there are so many times as many; then it is challenged
+CHALLENGE = 1.6  # until there are so many times as many
+LATER_STRETCH = 1.17
 NEVER = 1 << 62
 ROWS_TO_MEASURE = 128
 SMALLEST_SIZE = 1e-50  # what is smaller says nothing of how large values are
@@ -43,11 +43,10 @@ class TuningLearner:
         self._races: list[Race] = []  # at the beginning
         self._challenge: Challenge | None = None
         self._best: Learner | None = None  # by itself; None while it is one of several
-        self._drift: dict[str, float] = {}  # of the parameters of that model
         self._settled: Learner | None = None  # what it would be if learning ended here
-        self._stock, self._next_stock = FIRST_STOCK, FIRST_STOCK
+        self._next_stock = FIRST_STOCK
         self._stretch: float = STRETCH
-        self._last_stock = FIRST_RACE  # from which on one model learns alone, or no longer does
+        self._last_stock = FIRST_RACE  # from which on one model learns alone
         self._progress = np.zeros(3)  # up to the last stock
         self.loss = loss
         self.n_outputs = n_outputs
@@ -108,19 +107,15 @@ class TuningLearner:
 
     def _end_stretch(self) -> None:
         """Compare models that learn side by side, and see whether others are to learn now."""
-        growth, is_last = self.t / self._stock, self.t >= self._last_stock
-        if self._best is None:
-            self._take_stock()
-            if is_last:
-                self._go_on_alone()
-            self._follow(growth)
+        if self._best is not None:
+            self._be_challenged(self._best)
         else:
-            self._follow(growth)
-            if is_last:
-                self._be_challenged(self._best)
+            self._take_stock()
+            if self.t >= self._last_stock:
+                self._go_on_alone()
         for race in self._races:
             race.refine()
-        self._stock, self._next_stock = self.t, int(self.t * self._stretch)
+        self._next_stock = int(self.t * self._stretch)
 
     def _take_stock(self) -> None:
         self._progress = self.progress
@@ -128,22 +123,11 @@ class TuningLearner:
             pack.take_stock()
         self._races.sort(key=lambda race: race.standing)
 
-    def _follow(self, growth: float) -> None:
-        """Follow the number of examples, where good parameters depend on it."""
-        for pack in self._packs:
-            pack.follow(growth)
-        if self._best is not None and self._drift:
-            self._best.found = drifted(self._best.found, self._drift, growth)
-            rule, schedule = self._best.rule, self._best.clock.schedule
-            self._best.set_rule(*moved(rule, schedule, self._best.found))
-
     def _go_on_alone(self) -> None:
         best = self._leading.winner()
         best.progress[:] = self.progress
         self._best, self._races, self._challenge = best, [], None
-        self._last_stock = self.t * ALONE if self.space.free else NEVER
-        self._drift = self.space.drift(best.found)
-        self._stretch = FOLLOWING if self._drift else ALONE
+        self._stretch = ALONE if self.space.free else NEVER
 
     def _be_challenged(self, model: Learner) -> None:
         self._progress = model.progress
@@ -175,11 +159,18 @@ class TuningLearner:
         """The model to predict with, by itself."""
         if self._settled is None:
             best = copy(self._in_use())
-            best.found = {**best.found, "max_features": None}
+            best.set_rule(*ordinary(best.rule, best.clock.schedule, best.clock.t))
+            best.found = {**best.found, **self._numbers(best), "max_features": None}
             if self.space.max_features is not None:
                 best = limited(best, self.space.max_features)
             self._settled = best
         return self._settled
+
+    def _numbers(self, model: Learner) -> Point:
+        """What was found, as the model has it."""
+        steps = model.rule if "eta0" in model.rule._fields else model.clock.schedule
+        numbers = {"l1": model.rule.l1, "eta0": steps.eta0}
+        return {name: numbers[name] for name in self.space.free}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

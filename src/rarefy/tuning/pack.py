@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.engine import Floats, Rows
-from rarefy.intensity import CommonNorm, q_of
 from rarefy.learner import Learner
 from rarefy.losses import REGRESSION_LOSSES
 from rarefy.rows import read_only
 from rarefy.sweeping.block import NO_FOLD, Block, Lane
 from rarefy.tuning.occurring import Occurring
-from rarefy.tuning.record import Record
-from rarefy.tuning.space import Point, Space, drifted, moved
+from rarefy.tuning.record import SCALES, Record
+from rarefy.tuning.space import Point, Space, moved
+from rarefy.tuning.steady import with_common_norm
 
 
 class Pack(ABC):
@@ -25,15 +25,13 @@ class Pack(ABC):
     ) -> None:
         self.space = space
         self.points = points
-        by_norm = {point["q"]: point for point in points}
-        self._drifts = {q: space.drift(point) for q, point in by_norm.items()}
-        self._rules = {q: space.rule_at(point) for q, point in by_norm.items()}
+        self._rules = {point["q"]: space.rule_of(point) for point in points}
         lanes = [Lane(*self.rule_at(point), loss) for point in points]
         is_regression = type(loss) in REGRESSION_LOSSES.values()
-        scales = () if is_regression else space.outlook(points[0]).scales
+        scales = () if is_regression else SCALES
         self.block = Block(lanes, n_features=n_features, scales=scales, **shape)
         self.block.n_features = 0  # room for more never becomes memory until it is used
-        self.record = Record(self.block, space.max_features)
+        self.record = Record(self.block, space.max_features, is_regression=is_regression)
         self._occurring = Occurring(n_features)
         # Knows what has not occurred to the pack; the rest of its state is overwritten.
         self._origin = Learner(*lanes[0][:3], n_features=n_features, **shape)
@@ -41,10 +39,7 @@ class Pack(ABC):
     def rule_at(self, point: Point) -> tuple[Any, Any]:
         """Rule and schedule as they can stand side by side."""
         rule, schedule = moved(*self._rules[point["q"]], point)
-        if len(self._rules) > 1:
-            norm = CommonNorm(q_of(rule.intensity.norm))
-            rule = rule._replace(intensity=rule.intensity._replace(norm=norm))
-        return rule, schedule
+        return (rule if len(self._rules) == 1 else with_common_norm(rule)), schedule
 
     @property
     def is_alive(self) -> bool:
@@ -71,13 +66,6 @@ class Pack(ABC):
         )
         folds = read_only(np.full(end - begin, NO_FOLD))
         self.block.learn(part, folds, read_only(np.arange(end - begin)), judged=True)
-
-    def follow(self, growth: float) -> None:
-        """Follow the number of examples, which has become so many times as large."""
-        for lane, point in enumerate(self.points):
-            if drift := self._drifts[point["q"]]:
-                self.points[lane] = later = drifted(point, drift, growth)
-                self.block.set_rule(lane, *self.rule_at(later))
 
     def _add(self, features: NDArray[Any]) -> NDArray[np.int32]:
         """The numbers of features that occur; what was known of them before is taken over."""

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from rarefy.engine import Floats
 from rarefy.learner import Learner
 from rarefy.tuning.pack import Pack
 from rarefy.tuning.space import FARTHEST, Point, Space
 
 APPRENTICESHIP = 2  # stretches until what a newcomer does is its own
 INDIFFERENCE = 0.5  # standard errors by which a smaller model may be worse
+CLEARLY = 2.0  # standard errors by which a model with the least q is worse if another q is taken
 STRIDE = 4.0  # how far to go beyond the outermost models, as a ratio
 CLOSEST = 1.2  # models with a smaller ratio of parameters are not told apart
 
@@ -75,10 +77,22 @@ class Race(Pack):
         best = int(means.argmin())
         if "l1" not in self.space.free or self.space.max_features is not None:
             return best
+        means = self._with_least_norm(means, best)
+        best = int(means.argmin())
         close = means <= means[best] + INDIFFERENCE * self.record.uncertainties(best)
-        norm = self.points[best]["q"]
-        l1 = np.array([point["l1"] if point["q"] == norm else -np.inf for point in self.points])
+        l1 = [point["l1"] for point in self.points]
         return int(np.where(close, l1, -np.inf).argmax())
+
+    def _with_least_norm(self, means: Floats, best: int) -> Floats:
+        """The means of the models with the least q of those that are not clearly worse."""
+        if len(self._usual) == 1:
+            return means
+        norms = np.array([point["q"] for point in self.points])
+        least = norms[best]
+        if least > norms.min():
+            likely = means - means[best] <= CLEARLY * self.record.uncertainties(best)
+            least = norms[likely].min()
+        return np.where(norms == least, means, np.inf)
 
     def refine(self) -> None:
         """Put a model near the one to predict with in the place of the poorest."""

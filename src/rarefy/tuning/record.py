@@ -2,7 +2,9 @@
 
 They are compared by the losses of their predictions for examples that were new to them, those of
 late counting more. Among classifiers, some that are right more often have smaller scores and so a
-larger loss, and others too large ones; hence scores are scaled, by the factor that suits the model.
+larger loss, and others too large ones. Hence scores are scaled, by the factor that suits the model;
+and, as a few that are far from right weigh more than most others together, wrong answers count by
+themselves, too.
 """
 
 import numpy as np
@@ -10,7 +12,9 @@ import numpy as np
 from rarefy.engine import Floats
 from rarefy.sweeping.block import Block
 
+SCALES = (0.5, 2.0)  # of scores, one of which may suit a model that classifies
 MEMORY = 0.7  # what a stretch of examples counts, beside the next one
+COST_OF_ERRORS = 2.0  # what a wrong answer costs beside its loss
 EXCESS = 0.05  # what e times the features that a model may have cost, as a loss
 EMPTINESS = 1e3  # what it costs to have none
 
@@ -18,9 +22,12 @@ EMPTINESS = 1e3  # what it costs to have none
 class Record:
     """Of the models of a block, which may have a limit to their features."""
 
-    def __init__(self, block: Block, max_features: int | None) -> None:
+    def __init__(
+        self, block: Block, max_features: int | None, *, is_regression: bool = False
+    ) -> None:
         self._block = block
         self._max_features = max_features
+        self._cost_of_errors = 0.0 if is_regression else COST_OF_ERRORS
         self._progress_before, self._losses_before = block.progress(), block.losses()
         # The mean of each stretch, (stretch, scale, model).
         self._losses = np.empty((0, *self._losses_before.shape))
@@ -38,9 +45,11 @@ class Record:
     def end_stretch(self) -> None:
         """Note what came of the examples since the last stretch."""
         progress, losses = self._block.progress(), self._block.losses()
-        weight = (progress[1] - self._progress_before[1]).max()
+        _, examples, right = progress - self._progress_before
+        weight = examples.max()
         if weight > 0.0:
-            means = np.where(self._block.alive, (losses - self._losses_before) / weight, np.inf)
+            costs = losses - self._losses_before + self._cost_of_errors * (examples - right)
+            means = np.where(self._block.alive, costs / weight, np.inf)
             self._losses = np.concatenate([self._losses, means[np.newaxis]])
             self._counts = np.append(self._counts * MEMORY, weight)
         self._progress_before, self._losses_before = progress, losses
@@ -64,13 +73,13 @@ class Record:
         behind = history - history[:, best : best + 1]
         behind[:, ~self._block.alive] = 0.0
         shares = self._shares()
-        spread = behind - shares @ behind
-        errors: Floats = np.sqrt(shares**2 @ spread**2)
+        spread = shares[:, np.newaxis] * (behind - shares @ behind)
+        errors: Floats = np.sqrt((spread * spread).sum(axis=0))
         return errors
 
     def _by_scale(self) -> Floats:
-        means: Floats = np.einsum("i,ijk", self._shares(), self._losses)
-        return means
+        means: Floats = self._losses.T @ self._shares()
+        return means.T
 
     def _shares(self) -> Floats:
         """What each stretch counts, of 1."""

@@ -2,18 +2,19 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import chain, product
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
 from rarefy.config import check_whole, has_meaning, make_rule, make_weighting, resolve
 from rarefy.errors import ConfigError
-from rarefy.intensity import growth_of
+from rarefy.intensity import MeanIntensity, growth_of
 from rarefy.losses import REGRESSION_LOSSES
 from rarefy.rules import SCALE_FREE
-from rarefy.schedules import InvSqrt
 from rarefy.sweeping.lane_jit import WIDTH
+from rarefy.tuning.steady import SLOWER, SlowlyFalling, steady
 from rarefy.weighting import PLAIN, Weighting
 
 Point = dict[str, Any]  # parameters of a rule, by name
@@ -23,7 +24,8 @@ MAY_BE_AUTO = ("rule", "q", "l1", "eta0")
 # For classes, races between scale-free and others cost more and ended with worse models.
 RULES_TO_TRY = ("scale-free-ftrl",)
 REGRESSION_RULES_TO_TRY = ("adagrad-fobos", "ftrl", "frda")
-NORMS_TO_TRY = (math.inf, 1.0)  # with 2 as well, fewer of each would fit side by side
+# With how many of the first models. With 2 as well, fewer of each would fit side by side.
+NORMS_TO_TRY = {math.inf: 2, 1.0: 6}
 # A model can go on with other numbers where its weights follow from sums, which do not contain them
 # or, with the proximal rules, only as past weights.
 TUNABLE = (
@@ -31,38 +33,47 @@ TUNABLE = (
     "scale-free-ftrl",
 )
 LARGEST_MODEL = 1 << 62
-RISE = 0.4  # of steps that fall by the root of the number of examples
 USUAL_EXAMPLES = 7_000  # for which the default l1 of feature-aware rules is meant
 
 
-class Outlook(NamedTuple):
-    """Where to look first, as shares of what is usual: for one of them, and for both."""
-
-    l1: Any
-    steps: Any
-    both: Any  # (l1, step), by step: the one in the middle is used until they are compared
-    scales: tuple[float, ...]  # of scores, one of which may suit a model that classifies
+Shares = list[dict[str, float]]  # of what is usual
 
 
-def _outlook(
-    l1: Any, steps: Any, l1_of_both: Any, steps_of_both: Any, scales: tuple[float, ...]
-) -> Outlook:
-    both = [(l1, step) for step, l1 in product(steps_of_both, l1_of_both)]
-    return Outlook(l1, steps, both, scales)
+def _outlook(l1: Any, steps: Any, l1_of_all: float, steps_of_both: Any) -> dict[Any, Shares]:
+    """Where to look first, by what is free; the one in the middle is used until they are compared.
+
+    If both are, models differ in their steps: a wrong step costs more than a wrong l1.
+    """
+    return {
+        ("l1",): [{"l1": share} for share in l1],
+        ("eta0",): [{"eta0": share} for share in steps],
+        ("l1", "eta0"): [{"l1": l1_of_all, "eta0": share} for share in steps_of_both],
+    }
 
 
 ALL_STEPS = np.logspace(-1.0, 1.5, 8)
-WIDE = _outlook(np.logspace(-3.0, 2.0, 8), ALL_STEPS, (0.1,), ALL_STEPS, (0.5, 2.0))
-# What is usual for it suits most data, and its scores are hardly ever too large.
+WIDE = _outlook(np.logspace(-3.0, 2.0, 8), ALL_STEPS, 0.1, ALL_STEPS)
+# What is usual for it suits most data.
 FOR_SCALE_FREE = _outlook(
-    np.logspace(-0.5, 1.25, 8), np.logspace(-0.6, 0.8, 8), (0.6,), np.logspace(-0.8, 0.6, 8), (2.0,)
+    np.logspace(-0.5, 1.25, 8), np.logspace(-0.6, 0.8, 8), 0.6, np.logspace(-0.8, 0.6, 8)
 )
 # How far to go at most, and from a model that is good.
-NEAR = {"l1": (0.25, 0.5, 2.0), "eta0": (0.35, 0.6, 1.7, 2.8)}
+NEAR = {
+    ("l1",): [{"l1": share} for share in (0.25, 0.5, 2.0)],
+    ("eta0",): [{"eta0": share} for share in (0.35, 0.6, 1.7, 2.8)],
+    ("l1", "eta0"): [
+        {"l1": l1, "eta0": step}
+        for l1, step in (
+            *((0.2, 0.45), (0.4, 0.8), (2.0, 1.0)),
+            *((1.0, 0.35), (1.0, 0.6), (1.0, 1.7), (1.0, 2.8)),
+        )
+    ],
+}
 FARTHEST = {"l1": 1e4, "eta0": 1e3}
 
 
-class Space(NamedTuple):
+@dataclass(frozen=True)
+class Space:
     """`given` are arguments of make_rule, `free` those of them that are to be found.
 
     Each of `kinds` has the values of what is tried one by one, those of one rule side by side.
@@ -72,10 +83,15 @@ class Space(NamedTuple):
     free: tuple[str, ...]
     kinds: tuple[tuple[Point, ...], ...]
     max_features: int | None = None
+    _rules: dict[Any, tuple[Any, Any]] = field(default_factory=dict, init=False, compare=False)
 
-    def rule_at(self, point: Point) -> tuple[Any, Any]:
-        """Rule and schedule."""
-        return make_rule(**{**self.given, **point})
+    def rule_of(self, kind: Point) -> tuple[Any, Any]:
+        """Rule and schedule, with the defaults of what is free."""
+        own = kind["rule"], kind["q"]
+        if own not in self._rules:
+            made = make_rule(**{**self.given, "rule": own[0], "q": own[1]})
+            self._rules[own] = steady(*made, self.free)
+        return self._rules[own]
 
     def usual(self, kind: Point, size: float, n_examples: int) -> dict[str, float]:
         """What is usual for a kind of rule after some examples, with values of that size.
@@ -83,69 +99,42 @@ class Space(NamedTuple):
         Subgradients are in proportion to the values, and so must be the penalty that they stand up
         to, unless it follows them by itself; weights are in inverse proportion.
         """
-        rule, schedule = self.rule_at(kind)
+        rule, schedule = self.rule_of(kind)
         if isinstance(rule, SCALE_FREE):
             return {"l1": rule.l1, "eta0": rule.eta0}
         step = rule.eta0 / size if "eta0" in rule._fields else schedule.eta0 / (size * size)
-        if "intensity" in rule._fields:
-            growth = n_examples / USUAL_EXAMPLES
-            return {"l1": rule.l1 / growth ** growth_of(rule.intensity), "eta0": step}
-        return {"l1": rule.l1 * size, "eta0": step}
-
-    def drift(self, kind: Point) -> dict[str, float]:
-        """The powers of the number of examples by which good parameters change.
-
-        Intensities grow with it while what has to stand up to them does not; and steps that fall by
-        its root fall too fast for most data.
-        """
-        rule, schedule = self.rule_at(kind)
-        powers = {}
-        if "intensity" in rule._fields:
-            powers["l1"] = -growth_of(rule.intensity)
-        if "eta0" not in rule._fields and isinstance(schedule, InvSqrt):
-            powers["eta0"] = RISE
-        return {name: power for name, power in powers.items() if name in self.free and power}
-
-    def outlook(self, kind: Point) -> Outlook:
-        return FOR_SCALE_FREE if isinstance(self.rule_at(kind)[0], SCALE_FREE) else WIDE
+        if isinstance(schedule, SlowlyFalling):
+            step /= n_examples**SLOWER
+        if not isinstance(getattr(rule, "intensity", None), MeanIntensity):
+            return {"l1": rule.l1 * size, "eta0": step}
+        growth = (n_examples / USUAL_EXAMPLES) ** growth_of(rule.intensity.total)
+        return {"l1": rule.l1 / growth / rule.intensity.share(n_examples), "eta0": step}
 
     def first_points(self, kinds: Sequence[Point], usual: Mapping[Any, Point]) -> list[Point]:
         """Where to begin to look, for kinds that are side by side, with what is usual by q."""
         if not self.free:  # there are only kinds to choose from
             return list(kinds)
         points = []
-        for kind, n_points in zip(kinds, _shared(WIDTH, len(kinds)), strict=True):
-            outlook = self.outlook(kind)
-            shares = {
-                ("l1",): [{"l1": share} for share in outlook.l1],
-                ("eta0",): [{"eta0": share} for share in outlook.steps],
-                ("l1", "eta0"): [{"l1": l1, "eta0": step} for l1, step in outlook.both],
-            }[self.free]
+        for kind in kinds:
+            n_points = NORMS_TO_TRY[kind["q"]] if len(kinds) > 1 else WIDTH
+            is_scale_free = isinstance(self.rule_of(kind)[0], SCALE_FREE)
+            shares = (FOR_SCALE_FREE if is_scale_free else WIDE)[self.free]
             for place in _spread(n_points, len(shares)):
-                own = usual[kind["q"]]
-                near = {name: float(own[name] * share) for name, share in shares[place].items()}
-                points.append({**kind, **near})
+                points.append({**kind, **_times(usual[kind["q"]], shares[place])})
         return points
 
     def points_around(self, point: Point) -> list[Point]:
         """A point, first, and others near it."""
-        near = [{name: point[name] * share} for name in self.free for share in NEAR[name]]
-        return [point, *({**point, **other} for other in near)]
+        return [point, *({**point, **_times(point, shares)} for shares in NEAR[self.free])]
 
 
-def _shared(n: int, among: int) -> list[int]:
-    """How many each gets."""
-    return [(n + number) // among for number in range(among)]
+def _times(point: Point, shares: dict[str, float]) -> dict[str, float]:
+    return {name: float(point[name] * share) for name, share in shares.items()}
 
 
 def _spread(n: int, among: int) -> list[int]:
     """Places, at equal distances from each other and half that from the ends."""
     return [(2 * number + 1) * among // (2 * n) for number in range(n)]
-
-
-def drifted(point: Point, drift: dict[str, float], growth: float) -> Point:
-    """Where to go on from a point when there are so many times the examples."""
-    return {**point, **{name: point[name] * growth**power for name, power in drift.items()}}
 
 
 def moved(rule: Any, schedule: Any, point: Point) -> tuple[Any, Any]:
@@ -172,7 +161,7 @@ def rule_or_space(
         return rule, schedule, make_weighting(rule, parameters["loss"], **weighting)
     space = _space(parameters, left, max_features, passes)
     for kind in chain.from_iterable(space.kinds):
-        rule, _ = space.rule_at(kind)
+        rule, _ = space.rule_of(kind)
         if make_weighting(rule, parameters["loss"], **weighting) != PLAIN:
             raise ConfigError(
                 f"{_named(left)} cannot be found with an endowment or importance='aware'."
@@ -227,7 +216,7 @@ def _kinds(parameters: dict[str, Any], left: set[str]) -> list[tuple[Point, ...]
         raise ConfigError(f"q={AUTO!r} has no meaning for the rule {rules[0]}, which has no norm.")
     kinds = []
     for rule in rules:
-        norms = NORMS_TO_TRY if "q" in left else (parameters["q"],)
+        norms = tuple(NORMS_TO_TRY) if "q" in left else (parameters["q"],)
         norms = norms if rule in aware else (None,)
         kinds.append(tuple({"rule": rule, "q": q} for q in norms))
     return kinds
