@@ -9,7 +9,7 @@ import pytest
 
 from rarefy.config import make_rule
 from rarefy.rules import unpenalised
-from rarefy.sweeping import loops
+from rarefy.sweeping import copies
 from rarefy.sweeping.block import Block, Lane
 from rarefy.sweeping.lane_jit import WIDTH
 from tests.tuned import (
@@ -238,7 +238,7 @@ def test_rows_of_a_model_go_to_all_lanes_and_back(n_outputs, dtype):
     features = rng.permutation(n_features)[:n_chosen].astype(dtype)
     rows = rng.normal(size=(n_features * n_outputs, n_fields + 1))
     state = np.full((50 * n_outputs, n_fields, WIDTH), -7.0)
-    loops.give_all_lanes(rows, features, n_outputs, state)
+    copies.give_all_lanes(rows, features, n_outputs, state)
     by_feature = rows.reshape(n_features, n_outputs, n_fields + 1)[features, :, :n_fields]
     expected = by_feature.reshape(-1, n_fields, 1)
     filled = n_chosen * n_outputs
@@ -247,7 +247,7 @@ def test_rows_of_a_model_go_to_all_lanes_and_back(n_outputs, dtype):
 
     state[:] = rng.normal(size=state.shape)
     back = rows.copy()
-    loops.take_lane(state, 5, features, n_outputs, back)
+    copies.take_lane(state, 5, features, n_outputs, back)
     expected = rows.reshape(n_features, n_outputs, n_fields + 1).copy()
     expected[features, :, :n_fields] = state[:filled, :, 5].reshape(n_chosen, n_outputs, n_fields)
     np.testing.assert_array_equal(back, expected.reshape(rows.shape))
@@ -257,8 +257,8 @@ def test_rows_of_a_model_go_to_all_lanes_and_back(n_outputs, dtype):
 def test_no_rows_at_all(n_outputs):
     rows, none = np.ones((4 * n_outputs, 2)), np.empty(0, np.int64)
     state = np.zeros((2 * n_outputs, 2, WIDTH))
-    loops.give_all_lanes(rows, none, n_outputs, state)
-    loops.take_lane(state, 0, none, n_outputs, rows)
+    copies.give_all_lanes(rows, none, n_outputs, state)
+    copies.take_lane(state, 0, none, n_outputs, rows)
     assert not state.any()
     assert (rows == 1.0).all()
 

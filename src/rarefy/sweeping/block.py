@@ -15,7 +15,7 @@ from rarefy.jit import CompileError
 from rarefy.learner import CACHE_BYTES, Learner
 from rarefy.rules import unpenalised
 from rarefy.state import aligned_zeros
-from rarefy.sweeping import loops
+from rarefy.sweeping import copies, loops
 from rarefy.sweeping.lane_jit import WIDTH
 from rarefy.sweeping.loops import (
     ALIVE,
@@ -211,7 +211,7 @@ class Block:
     def fork(self, source: int, target: int, rule: Any, schedule: Any) -> None:
         """Let one lane go on from where another is, with other numbers in rule and schedule."""
         seats = self._seats
-        loops.copy_lane(seats.state[: self.n_features * self.n_outputs], source, target)
+        copies.copy_lane(seats.state[: self.n_features * self.n_outputs], source, target)
         for lanes in (seats.intercepts, seats.work, seats.tallies, seats.clocks):
             lanes[..., target] = lanes[..., source]
         self.set_rule(target, rule, schedule)
@@ -249,7 +249,7 @@ class Block:
     def set_state_from(self, first: int, learner: Learner, features: NDArray[np.int64]) -> None:
         """Give all lanes a model's state of some features, for ours from the first on."""
         own = self._seats.state[first * self.n_outputs :]
-        loops.give_all_lanes(learner.state, features, self.n_outputs, own)
+        copies.give_all_lanes(learner.state, features, self.n_outputs, own)
 
     def learner(self, lane: int) -> Learner:
         """A lane as a model by itself."""
@@ -273,7 +273,7 @@ class Block:
         """
         seats, learner = self._seats, copy(other)
         learner.rule, learner.intercept_rule = rule, unpenalised(rule)
-        loops.take_lane(seats.state, lane, features, self.n_outputs, learner.state)
+        copies.take_lane(seats.state, lane, features, self.n_outputs, learner.state)
         intercepts = seats.intercepts[:, :, lane]
         learner.intercept_state = other.intercept_state.copy()
         learner.intercept_state[:, : intercepts.shape[1]] = intercepts

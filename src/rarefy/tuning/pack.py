@@ -13,7 +13,7 @@ from rarefy.rows import read_only
 from rarefy.sweeping.block import NO_FOLD, Block, Lane
 from rarefy.tuning.occurring import Occurring
 from rarefy.tuning.record import SCALES, Record
-from rarefy.tuning.space import Point, Space, moved
+from rarefy.tuning.space import Point, Space
 from rarefy.tuning.steady import with_common_norm
 
 
@@ -25,7 +25,7 @@ class Pack(ABC):
     ) -> None:
         self.space = space
         self.points = points
-        self._rules = {point["q"]: space.rule_of(point) for point in points}
+        self._has_several_norms = len({point["q"] for point in points}) > 1
         lanes = [Lane(*self.rule_at(point), loss) for point in points]
         is_regression = type(loss) in REGRESSION_LOSSES.values()
         scales = () if is_regression else SCALES
@@ -38,8 +38,8 @@ class Pack(ABC):
 
     def rule_at(self, point: Point) -> tuple[Any, Any]:
         """Rule and schedule as they can stand side by side."""
-        rule, schedule = moved(*self._rules[point["q"]], point)
-        return (rule if len(self._rules) == 1 else with_common_norm(rule)), schedule
+        rule, schedule = self.space.rule_at(point)
+        return (with_common_norm(rule) if self._has_several_norms else rule), schedule
 
     @property
     def is_alive(self) -> bool:
@@ -95,7 +95,7 @@ class Pack(ABC):
         It has all that it was before. This one is good until the next is asked for.
         """
         learner = self.block.learner_over(
-            self._origin, lane, self._occurring.features, *moved(*self._rules[point["q"]], point)
+            self._origin, lane, self._occurring.features, *self.space.rule_at(point)
         )
         learner.found = point
         return learner

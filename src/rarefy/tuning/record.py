@@ -15,7 +15,7 @@ from rarefy.sweeping.block import Block
 SCALES = (0.5, 2.0)  # of scores, one of which may suit a model that classifies
 MEMORY = 0.7  # what a stretch of examples counts, beside the next one
 COST_OF_ERRORS = 2.0  # what a wrong answer costs beside its loss
-EXCESS = 0.05  # what e times the features that a model may have cost, as a loss
+EXCESS = 0.1  # what e times the features that a model may have cost, as a loss
 EMPTINESS = 1e3  # what it costs to have none
 
 

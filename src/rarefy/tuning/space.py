@@ -93,6 +93,10 @@ class Space:
             self._rules[own] = steady(*made, self.free)
         return self._rules[own]
 
+    def rule_at(self, point: Point) -> tuple[Any, Any]:
+        """Rule and schedule."""
+        return moved(*self.rule_of(point), point)
+
     def usual(self, kind: Point, size: float, n_examples: int) -> dict[str, float]:
         """What is usual for a kind of rule after some examples, with values of that size.
 
