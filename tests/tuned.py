@@ -18,7 +18,7 @@ from rarefy.rows import as_rows
 from rarefy.sweeping.block import NO_FOLD, Block
 from rarefy.tuning import new_learner
 from rarefy.tuning.learner import TuningLearner, _part
-from rarefy.tuning.space import Point, Space, rule_or_space
+from rarefy.tuning.space import Point, Space, moved, rule_or_space
 from tests import data
 
 N_FEATURES = 25
@@ -70,10 +70,15 @@ def space_of(task: Task = BINARY, max_features: int | None = None, **parameters)
     return rule_or_space(parameters, {}, max_features=max_features, passes=1)[0]
 
 
+def rule_in(space: Space, point: Point):
+    """Rule and schedule at a point of a space."""
+    return moved(*space.rule_of(point), point)
+
+
 def learner_in(space: Space, point, task: Task = BINARY, **shape) -> Learner:
     """A model at a point of a space."""
     shape = {"n_features": N_FEATURES, "n_outputs": task.n_outputs, **shape}
-    learner = Learner(*space.rule_at(point), task.loss, **shape)
+    learner = Learner(*rule_in(space, point), task.loss, **shape)
     learner.found = point
     return learner
 
