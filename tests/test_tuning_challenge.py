@@ -19,6 +19,7 @@ from tests.tuned import (
     SOFTMAX,
     assert_close_points,
     assert_same,
+    assert_same_kind,
     learner_in,
     part,
     rows_for,
@@ -162,7 +163,7 @@ class TestWinner:
         best, average = average_by_hand(challenge)
         winner = challenge.winner()
         assert_close_points(winner.found, {**space.kinds[0][0], **average})
-        assert (winner.rule, winner.clock.schedule) == rule_in(space, winner.found)
+        assert_same_kind((winner.rule, winner.clock.schedule), rule_in(space, winner.found))
         state, intercept = winner.state.copy(), winner.intercept_state
         other = challenge.learner(best, challenge.points[best])
         np.testing.assert_array_equal(state, other.state)
@@ -226,9 +227,9 @@ class TestSteady:
         rule, schedule = make_rule("frda", q=1.0, l1=0.01, eta0=0.3)
         for lane in challenge.block.lanes:
             if "l1" in space.free:
-                assert lane.schedule == schedule
+                assert_same_kind(lane.schedule, schedule)
             else:
-                assert lane.rule == rule
+                assert_same_kind(lane.rule, rule)
 
 
 class TestDivergence:

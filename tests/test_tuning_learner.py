@@ -26,6 +26,7 @@ from tests.tuned import (
     SOFTMAX,
     assert_close_points,
     assert_same,
+    assert_same_kind,
     assert_same_search,
     learner_in,
     part,
@@ -280,7 +281,7 @@ class TestOrdinary:
         task, left = KINDS[name]
         numbers = {"l1": found["l1"], "eta0": found["eta0"]}
         ordinary = make_rule(**{**left, "loss": task.name, **numbers})
-        assert (learner.rule, learner.clock.schedule) == ordinary
+        assert_same_kind((learner.rule, learner.clock.schedule), ordinary)
         np.testing.assert_allclose(
             learner.scores(rows), in_use.scores(rows), rtol=1e-12, atol=1e-12
         )
@@ -299,14 +300,14 @@ class TestOrdinary:
         learner = tuning(space_of(rule="frda", q=2.0, l1=1e-3, eta0="auto"))
         learner.learn(ROWS[BINARY])
         assert learner.rule.l1 == 1e-3
-        assert learner.clock.schedule == InvSqrt(learner.found["eta0"])
+        assert_same_kind(learner.clock.schedule, InvSqrt(learner.found["eta0"]))
         assert "l1" not in learner.found
 
     def test_where_steps_are_given_they_stay(self):
         learner = tuning(space_of(rule="frda", q=2.0, l1="auto", eta0=0.3))
         learner.learn(ROWS[BINARY])
-        assert learner.clock.schedule == InvSqrt(0.3)
-        assert learner.rule == make_rule("frda", q=2.0, l1=learner.found["l1"])[0]
+        assert_same_kind(learner.clock.schedule, InvSqrt(0.3))
+        assert_same_kind(learner.rule, make_rule("frda", q=2.0, l1=learner.found["l1"])[0])
         assert "eta0" not in learner.found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,8 +16,10 @@ from tests.tuned import (
     REGRESSION,
     SOFTMAX,
     assert_same,
+    assert_same_kind,
     learner_in,
     rows_for,
+    rule_in,
     space_of,
 )
 
@@ -27,7 +30,7 @@ USUAL = {"l1": 0.1, "eta0": 0.1}
 
 
 class Told:
-    """What a race asks of its record, as the test says it."""
+    """What a race asks of its record, as the test says it; errors may be by the best model."""
 
     def __init__(self, means=MEANS, errors=ERRORS, n_stretches=2) -> None:
         self.n_stretches = n_stretches
@@ -41,6 +44,8 @@ class Told:
         return self._means.copy()
 
     def uncertainties(self, best):
+        if isinstance(self._errors, dict):
+            return self._errors[best]
         assert best == np.argmin(self._means)
         return self._errors
 
@@ -76,7 +81,7 @@ def kill(race: Race, *lanes: int) -> None:
     [
         (BINARY, "ftrl", [0.5, 2.0]),
         (SOFTMAX, "fr-comid", [0.5, 2.0]),
-        (BINARY, "scale-free", [2.0]),
+        (BINARY, "scale-free", [0.5, 2.0]),
         (REGRESSION, "fobos", []),
     ],
 )
@@ -160,7 +165,7 @@ class TestRefining:
         assert new["eta0"] == 0.1
         assert seen.race.record.copies == [(2, 7)]
         assert seen.race._own_stretches[7] == 0
-        assert seen.race.block.lanes[7].rule == seen.race.space.rule_at(new)[0]
+        assert_same_kind(seen.race.block.lanes[7].rule, rule_in(seen.race.space, new)[0])
         states = [seen.race.block.learner(lane).state for lane in (2, 7)]
         np.testing.assert_array_equal(*states)
 
@@ -234,29 +239,108 @@ class TestRefining:
         assert race.points[1]["l1"] == pytest.approx(0.04 * 4.0)
 
 
-def test_norms_side_by_side():
-    """Each model learns as with its own norm by itself, in whose l1 alone it is compared.
-
-    A newcomer has the norm of its origin.
-    """
+def race_of_norms() -> Race:
+    """Of two models with q = inf and six with q = 1."""
     space = space_of(rule="frda", q="auto")
     (kinds,) = space.kinds
-    points = space.first_points(kinds, {kind["q"]: USUAL for kind in kinds})
+    usual = {kind["q"]: USUAL for kind in kinds}
     shape = {"n_features": N_FEATURES, "n_outputs": 1, "fit_intercept": True}
-    race = Race(space, list(points), BINARY.loss, {kind["q"]: USUAL for kind in kinds}, **shape)
-    rows = rows_for(BINARY)
-    race.learn(rows, 0, len(rows.y))
-    for lane, point in enumerate(points):
-        alone = learner_in(space, point)
-        alone.learn(rows)
-        assert_same(race.learner(lane, point), alone)
-    l1s = np.array([0.01, 0.1, 1.0, 10.0, 0.03, 0.05, 0.3, 30.0])
-    for point, l1 in zip(race.points, l1s, strict=True):
-        point["l1"] = l1
-    means = np.array([0.3, 0.1, *[0.4] * 5, 0.5])
-    compared(race, means=means, errors=np.ones(8))
-    assert race.predictor == 3  # the most l1 with the norm of the best one
-    compared(race, means=means, errors=np.zeros(8))
-    race.refine()
-    assert race.points[7]["q"] == race.points[1]["q"] == kinds[0]["q"]
-    assert race.points[7]["l1"] == pytest.approx(np.sqrt(0.1 * 1.0))
+    race = Race(space, space.first_points(kinds, usual), BINARY.loss, usual, **shape)
+    assert [point["q"] for point in race.points] == [inf] * 2 + [1.0] * 6
+    return race
+
+
+class TestNorms:
+    """Side by side: the least q is taken of which some model is not clearly worse than the best."""
+
+    L1 = (0.5, 0.2, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
+
+    def chosen(self, means, errors, dead=()) -> int:
+        race = race_of_norms()
+        race.learn(rows_for(BINARY), 0, 100)
+        for point, l1 in zip(race.points, self.L1, strict=True):
+            point["l1"] = l1
+        kill(race, *dead)
+        return compared(race, means=means, errors=errors).predictor
+
+    def test_each_learns_as_with_its_own_norm_by_itself(self):
+        race, rows = race_of_norms(), rows_for(BINARY)
+        race.learn(rows, 0, len(rows.y))
+        for lane, point in enumerate(race.points):
+            alone = learner_in(race.space, point)
+            alone.learn(rows)
+            one = race.learner(lane, point)
+            assert_same(one, alone)
+            assert_same_kind(one.rule, alone.rule)
+            assert one.weights().nnz > 0
+
+    def test_the_least_is_the_best(self):
+        """Of its own models, one with more l1 is taken, and none with the other q."""
+        means = [0.491, 0.60, 0.50, 0.49, 0.51, 0.52, 0.60, 0.60]
+        assert self.chosen(means, np.full(8, 0.05)) == 4
+        assert self.chosen(means, np.full(8, 0.07)) == 5
+        assert self.chosen(means, np.zeros(8)) == 3
+
+    def test_the_least_is_slightly_worse(self):
+        """One of its models, the sixth, is not clearly worse; of these, the fourth is the best."""
+        means = [0.60, 0.40, 0.50, 0.49, 0.51, 0.51, 0.60, 0.60]
+        errors = np.full(8, 0.04)
+        errors[5] = 0.06
+        of_least = np.array([9.0, 9.0, 0.05, 0.0, 0.05, 0.03, 0.05, 0.05])
+        assert self.chosen(means, {1: errors, 3: of_least}) == 4
+        assert self.chosen(means, {1: errors, 3: np.zeros(8)}) == 3
+
+    def test_the_least_is_clearly_worse(self):
+        means = [0.42, 0.40, 0.50, 0.49, 0.51, 0.52, 0.60, 0.60]
+        assert self.chosen(means, np.full(8, 0.044)) == 0
+        assert self.chosen(means, np.full(8, 0.036)) == 1
+
+    @pytest.mark.parametrize(("error", "chosen"), [(0.125, 7), (0.1249, 1)])
+    def test_two_standard_errors_are_not_clear(self, error, chosen):
+        means = [0.75, 0.25, 0.75, 0.75, 0.75, 0.75, 0.75, 0.5]
+        errors = np.full(8, error)
+        assert self.chosen(means, {1: errors, 7: np.zeros(8)}) == chosen
+
+    def test_models_that_diverged_do_not_count(self):
+        """The only model with the least q that is not clearly worse."""
+        means = [0.60, 0.40, 0.60, 0.60, 0.60, 0.60, 0.60, 0.41]
+        errors = {1: np.full(8, 0.04), 7: np.zeros(8)}
+        assert self.chosen(means, errors) == 7
+        assert self.chosen(means, errors, dead=[7]) == 1
+
+    def test_newcomers_do_not_count(self):
+        race = race_of_norms()
+        race.learn(rows_for(BINARY), 0, 100)
+        race._own_stretches[2:] = 0
+        means = [0.42, 0.40, *[0.40] * 6]
+        assert compared(race, means=means, errors={1: np.full(8, 0.01)}).predictor == 1
+
+    def test_a_newcomer_has_the_norm_of_its_origin(self):
+        """Only the models of that norm are its neighbours: not those with 0.03 and 0.05."""
+        race = race_of_norms()
+        race.learn(rows_for(BINARY), 0, 100)
+        l1s = (0.05, 0.03, 0.01, 0.02, 0.04, 0.16, 0.32, 0.64)
+        for point, l1 in zip(race.points, l1s, strict=True):
+            point["l1"] = l1
+        compared(race, means=[0.5, 0.9, 0.5, 0.5, 0.1, 0.5, 0.5, 0.5], errors=np.zeros(8))
+        assert race.predictor == 4
+        race.refine()
+        assert race.points[1]["q"] == 1.0
+        assert race.points[1]["l1"] == pytest.approx(np.sqrt(0.04 * 0.16))
+        states = [race.block.learner(lane).state for lane in (4, 1)]
+        np.testing.assert_array_equal(*states)
+        assert race.block.lanes[1].rule.intensity.total.norm.q == 1.0
+
+
+@pytest.mark.parametrize(("task", "cost"), [(BINARY, 2.0), (SOFTMAX, 2.0), (REGRESSION, 0.0)])
+def test_wrong_answers_cost_where_there_are_classes(task, cost):
+    space = space_of(task, rule="ftrl", l1="auto")
+    points = space.first_points(space.kinds[0], {None: USUAL})
+    shape = {"n_features": N_FEATURES, "n_outputs": task.n_outputs, "fit_intercept": True}
+    race = Race(space, points, task.loss, {None: USUAL}, **shape)
+    race.learn(rows_for(task), 0, 300)
+    losses, (_, examples, right) = race.block.losses(), race.block.progress()
+    race.take_stock()
+    expected = losses.min(axis=0) / examples + cost * (1.0 - right / examples)
+    np.testing.assert_allclose(race.record.means(), expected, rtol=1e-12)
+    assert ((right > 0.0) & (right < examples)).all()

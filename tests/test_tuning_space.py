@@ -13,7 +13,7 @@ from rarefy.intensity import MeanIntensity
 from rarefy.tuning.learner import _size
 from rarefy.tuning.space import moved
 from rarefy.tuning.steady import SlowlyFalling
-from tests.tuned import BINARY, REGRESSION, rows_for, rule_in, space_of
+from tests.tuned import BINARY, REGRESSION, assert_same_kind, rows_for, rule_in, space_of
 
 
 class TestUsual:
@@ -80,7 +80,7 @@ def test_penalties_follow_means_while_l1_is_to_be_found(left, is_mean):
         rule, _ = make_rule(**{**space.given, **kind})
         if is_mean:
             rule = rule._replace(intensity=MeanIntensity(rule.intensity))
-        assert space.rule_of({**kind, "l1": 7.0, "eta0": 7.0})[0] == rule
+        assert_same_kind(space.rule_of({**kind, "l1": 7.0, "eta0": 7.0})[0], rule)
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,7 @@ def test_steps_fall_slowly_while_they_are_to_be_found(left, is_slow):
     (kind,) = space.kinds[0]
     _, schedule = make_rule(**{**space.given, **kind})
     expected = SlowlyFalling(schedule.eta0) if is_slow else schedule
-    found = space.rule_of({**kind, "l1": 7.0, "eta0": 7.0})[1]
-    assert (type(found), found) == (type(expected), expected)
+    assert_same_kind(space.rule_of({**kind, "l1": 7.0, "eta0": 7.0})[1], expected)
 
 
 SIMILAR = (
@@ -154,7 +153,7 @@ class TestPoints:
         near, far = (dict.fromkeys(space.free, size) for size in (0.1, 0.7))
         assert space.free
         rule, schedule = moved(*rule_in(space, {**kind, **near}), {**kind, **far})
-        assert (rule, schedule) == rule_in(space, {**kind, **far})
+        assert_same_kind((rule, schedule), rule_in(space, {**kind, **far}))
         made, _ = make_rule(**{**space.given, **kind, **far})
         same = set(made._fields) - {"intensity"}
         assert {name: getattr(rule, name) for name in same} == {

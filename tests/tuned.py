@@ -104,6 +104,14 @@ def assert_close_points(one: Point, other: Point) -> None:
         assert close or value == other[name], (name, one, other)
 
 
+def assert_same_kind(one, other) -> None:
+    """Two rules or schedules, or pairs of them, have the same numbers, and types in all parts.
+
+    Named tuples of several types may be equal: InvSqrt(1.0) == Constant(1.0).
+    """
+    assert repr(one) == repr(other)
+
+
 def assert_same(one, other) -> None:
     """Two learners predict alike, bit for bit."""
     np.testing.assert_array_equal(weights_of(one), weights_of(other))
