@@ -24,6 +24,12 @@ from rarefy.tuning.occurring import Occurring
 from rarefy.tuning.space import TUNABLE
 from tests.tuned import assert_same_kind, stream
 
+# Rules that have another form while their numbers are found.
+STEADY = (
+    {"rule": "frda", "q": "auto"},
+    {"rule": "fr-comid", "l1": "auto", "q": 2.0},
+    {"rule": "fobos", "l1": "auto"},
+)
 X, Y = stream()
 FIRST, REST = slice(0, 2000), slice(2000, None)
 
@@ -75,6 +81,7 @@ class TestFinding:
             {"rule": "ftrl", "eta0": "auto"},
             {"rule": "frda", "q": "auto", "l1": 1e-3},
             {"max_features": 100},
+            *STEADY,
         ],
         ids=str,
     )
@@ -85,7 +92,7 @@ class TestFinding:
         assert asked <= set(found)
         assert "auto" not in found.values()
         given = {name: value for name, value in left.items() if value != "auto"}
-        rule, _ = make_rule(
+        rule, schedule = make_rule(
             **{
                 "loss": "logistic",
                 **{k: v for k, v in given.items() if k != "max_features"},
@@ -93,6 +100,7 @@ class TestFinding:
             }
         )
         assert_same_kind(model.learner_.rule, rule)
+        assert_same_kind(model.learner_.clock.schedule, schedule)
         assert model.score(X[REST], Y[REST]) > 0.8
         assert model.t_ == 2000
 
@@ -133,13 +141,14 @@ class TestFinding:
         model = SparseOnlineRegressor(rule="auto").fit(X[FIRST], target[FIRST])
         assert model.score(X[REST], target[REST]) > 0.8
 
-    @pytest.mark.parametrize("portion", [128, 1999])
-    def test_portions_make_no_difference(self, portion):
-        model = SparseOnlineClassifier(rule="ftrl", l1="auto")
+    @pytest.mark.parametrize("left", [{"rule": "ftrl", "l1": "auto"}, *STEADY], ids=str)
+    @pytest.mark.parametrize("portion", [128, 1000, 1999])
+    def test_portions_make_no_difference(self, left, portion):
+        model = SparseOnlineClassifier(**left)
         for begin in range(0, 2000, portion):
             part = slice(begin, min(begin + portion, 2000))
             model.partial_fit(X[part], Y[part], classes=[False, True])
-        whole = fitted(rule="ftrl", l1="auto")
+        whole = fitted(**left)
         assert model.found_ == whole.found_
         assert (model.sparse_coef_ != whole.sparse_coef_).nnz == 0
         assert model.progressive_loss_ == pytest.approx(whole.progressive_loss_, rel=1e-12)
@@ -297,21 +306,27 @@ class TestFiles:
         dump_svmlight_file(X[FIRST], Y[FIRST].astype(int), "data.svm")
         return tmp_path
 
-    def test_a_model_knows_what_was_found_when_it_is_read_again(self):
-        model = fitted(rule="ftrl", l1="auto")
+    @pytest.mark.parametrize("left", [{"rule": "ftrl", "l1": "auto"}, *STEADY], ids=str)
+    def test_a_model_knows_what_was_found_when_it_is_read_again(self, left):
+        model = fitted(**left)
         model.save("a.model")
         again = rarefy.load("a.model")
-        assert again.l1 == model.found_["l1"]
+        assert (again.l1, again.eta0) == (model.found_["l1"], model.found_["eta0"])
+        np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
         again.partial_fit(X[REST], Y[REST])
         model.partial_fit(X[REST], Y[REST])
         assert (again.sparse_coef_ != model.sparse_coef_).nnz == 0
 
-    def test_a_model_that_is_still_searching_can_be_saved(self):
-        model = SparseOnlineClassifier(rule="ftrl", l1="auto")
-        model.partial_fit(X[FIRST], Y[FIRST], classes=[False, True])
+    @pytest.mark.parametrize("left", [{"rule": "ftrl", "l1": "auto"}, *STEADY], ids=str)
+    @pytest.mark.parametrize("n", [300, 1000, 2000])
+    def test_a_model_that_is_still_searching_can_be_saved(self, left, n):
+        """In a race, alone, and in a challenge."""
+        model = SparseOnlineClassifier(**left)
+        model.partial_fit(X[:n], Y[:n], classes=[False, True])
         model.save("a.model")
         again = rarefy.load("a.model")
-        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+        assert (again.l1, again.eta0) == (model.found_["l1"], model.found_["eta0"])
 
     @pytest.mark.parametrize("store", ["array", "table", "hashed"])
     def test_stores_agree_with_matrices(self, store):

@@ -46,9 +46,9 @@ KINDS = {
     "regression": (REGRESSION, {"rule": "auto"}),
     "limited": (BINARY, {"rule": "ftrl", "max_features": 5}),
     "kinds": (BINARY, {"rule": "frda", "q": "auto", "l1": 1e-3, "eta0": 0.3}),
+    "norms": (BINARY, {"rule": "frda", "q": "auto"}),
 }
-# Of the rules that are found in another form, the powers of t by which l1 falls.
-POWERS = {"steady": 0.5, "classes": 1.0, "hinge": 0.0}
+STEADY = ("steady", "classes", "hinge", "norms")  # found in another form than the ordinary
 ROWS = {task: rows_for(task, n=N_ROWS) for task in (BINARY, SOFTMAX, REGRESSION)}
 ROWS[HINGE] = ROWS[SOFTMAX]
 
@@ -79,10 +79,10 @@ def learned(name: str, n_examples: int):
 
 
 def found_by_hand(name: str, model) -> dict:
-    """What is said to be found when that model is in use, after t examples."""
+    """What is said to be found when that model is in use: l1 falls by t^(1/q), steps rise."""
     found = {**model.found, "max_features": None}
-    if name in POWERS:
-        found["l1"] /= model.t ** POWERS[name]
+    if name in STEADY:
+        found["l1"] /= model.t ** (1.0 / (found["q"] or np.inf))
         found["eta0"] *= model.t**0.375
     return found
 
@@ -216,7 +216,7 @@ class TestPhases:
         """From 625 examples until the challenge is over."""
         learner, rows, begin = learned(name, ALONE)
         by_itself = deepcopy(learner._best)
-        bit_by_bit = learner.space.max_features is None and name not in POWERS
+        bit_by_bit = learner.space.max_features is None and name not in STEADY
         for n in (1000, CHALLENGED - 1, CHALLENGED, CHALLENGED + 1, 2500, OVER - 1):
             (end,) = places(rows, n)
             for one in (learner, by_itself):
@@ -273,14 +273,14 @@ class TestOrdinary:
     """Whatever form a rule has while its numbers are found, it is an ordinary one to others."""
 
     @pytest.mark.parametrize("n_examples", [1, 100, 300, 1000, 2000, 4000])
-    @pytest.mark.parametrize("name", POWERS)
+    @pytest.mark.parametrize("name", STEADY)
     def test_at_any_moment(self, name, n_examples):
         learner, rows, _ = learned(name, n_examples)
         in_use, found = deepcopy(learner._in_use()), learner.found
         assert_close_points(found, found_by_hand(name, in_use))
         task, left = KINDS[name]
-        numbers = {"l1": found["l1"], "eta0": found["eta0"]}
-        ordinary = make_rule(**{**left, "loss": task.name, **numbers})
+        own = {name: found[name] for name in ("rule", "q", "l1", "eta0")}
+        ordinary = make_rule(**{**left, "loss": task.name, **own})
         assert_same_kind((learner.rule, learner.clock.schedule), ordinary)
         np.testing.assert_allclose(
             learner.scores(rows), in_use.scores(rows), rtol=1e-12, atol=1e-12
@@ -289,7 +289,7 @@ class TestOrdinary:
         assert learner.weights().nnz == in_use.weights().nnz
         assert n_examples < 300 or in_use.weights().nnz > 0
 
-    @pytest.mark.parametrize("name", POWERS)
+    @pytest.mark.parametrize("name", STEADY)
     def test_what_is_looked_for_does_not_depend_on_the_number_of_examples(self, name):
         learner, rows, begin = learned(name, ALONE)
         found = learner._best.found
