@@ -226,7 +226,7 @@ class TestLimits:
         told.block.kept[:] = [10.0, 11.0, 1000.0, 0.0]
         np.testing.assert_array_equal(told.record.means(), plain)  # counted when a stretch ends
         told.record.end_stretch()
-        cost = [0.0, 0.05 * np.log(1.1), 0.05 * np.log(100.0), 1e3]
+        cost = [0.0, 0.1 * np.log(1.1), 0.1 * np.log(100.0), 1e3]
         np.testing.assert_allclose(told.record.means() - plain, cost, rtol=1e-9)
 
     def test_without_one_nothing_is_counted(self):
