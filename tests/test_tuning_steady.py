@@ -145,6 +145,14 @@ def test_of_means_what_counts_is_the_inverse_of_the_growth(q):
     assert MeanIntensity(Intensity(norm_for(q))).share(0.0) == 1.0
 
 
+@pytest.mark.parametrize("rule", DENSE)
+@pytest.mark.parametrize("basis", ["gradient", "update", "feature"])
+def test_means_follow_features_without_gradients_where_sums_do(rule, basis):
+    own, _ = make_rule(rule, basis=basis)
+    as_mean = own._replace(intensity=MeanIntensity(own.intensity))
+    assert as_mean.steps_without_gradient() == (basis == "feature")
+
+
 @pytest.mark.parametrize("q", [1.0, inf])
 def test_a_common_norm_is_that_norm(q):
     own, common = Intensity(norm_for(q)), Intensity(CommonNorm(q))
