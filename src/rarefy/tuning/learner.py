@@ -82,9 +82,8 @@ class TuningLearner:
         try:
             model.learn(_part(rows, begin, end), restorable=restorable)
         except DivergenceError as error:
-            if begin == 0:
-                raise
-            kept = f" Of this call, the first {begin} rows were kept." if restorable else ""
+            part = f"The first {begin} rows" if begin else "Nothing"
+            kept = f" {part} of this call {'were' if begin else 'was'} kept." if restorable else ""
             raise DivergenceError(
                 f"The weights diverged after {self.t} examples: the values are much larger than "
                 f"before. Scale the features.{kept}"

@@ -24,7 +24,7 @@ MAY_BE_AUTO = ("rule", "q", "l1", "eta0")
 # For classes, races between scale-free and others cost more and ended with worse models.
 RULES_TO_TRY = ("scale-free-ftrl",)
 REGRESSION_RULES_TO_TRY = ("adagrad-fobos", "ftrl", "frda")
-# With how many of the first models. With 2 as well, fewer of each would fit side by side.
+# With how many of the first models, if l1 is found, too. With 2 as well, fewer of each would fit.
 NORMS_TO_TRY = {math.inf: 2, 1.0: 6}
 # A model can go on with other numbers where its weights follow from sums, which do not contain them
 # or, with the proximal rules, only as past weights.
@@ -120,12 +120,18 @@ class Space:
             return list(kinds)
         points = []
         for kind in kinds:
-            n_points = NORMS_TO_TRY[kind["q"]] if len(kinds) > 1 else WIDTH
+            n_points = self._n_first_points(kind, len(kinds))
             is_scale_free = isinstance(self.rule_of(kind)[0], SCALE_FREE)
             shares = (FOR_SCALE_FREE if is_scale_free else WIDE)[self.free]
             for place in _spread(n_points, len(shares)):
                 points.append({**kind, **_times(usual[kind["q"]], shares[place])})
         return points
+
+    def _n_first_points(self, kind: Point, n_kinds: int) -> int:
+        """How many of the first models are of a kind; a given l1 may suit any q."""
+        if n_kinds > 1 and "l1" in self.free:
+            return NORMS_TO_TRY[kind["q"]]
+        return WIDTH // n_kinds
 
     def points_around(self, point: Point) -> list[Point]:
         """A point, first, and others near it."""
