@@ -452,7 +452,7 @@ class TestDivergence:
         values = rows.values.copy()
         values[rows.indptr[later] :] *= 1e45
         values.flags.writeable = False
-        kept = f"the first {later - begin} rows were kept"
+        kept = f"The first {later - begin} rows of this call were kept"
         with pytest.raises(DivergenceError, match="after 625 examples") as caught:
             learner.learn(part(rows._replace(values=values), begin, end), restorable=restorable)
         assert (kept in str(caught.value)) == restorable
