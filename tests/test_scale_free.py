@@ -1,4 +1,7 @@
-"""scale-free: what its name and its documentation promise, of units, chance and extremes."""
+"""scale-free: what its name and its documentation promise, of units, chance and extremes.
+
+What is said of units here holds for scale-free-ftrl, too.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from rarefy import SparseOnlineClassifier, SparseOnlineClassifierCV, SparseOnlin
 from tests import data
 from tests.test_cli import run, train
 
+RULES = ("scale-free", "scale-free-ftrl")
 KINDS = {kind: data.problem(kind) for kind in ("binary", "multiclass")}
 FORMS = {"dense": np.asarray, "csr": sparse.csr_array}
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -26,15 +30,15 @@ def scale_free(**parameters) -> SparseOnlineClassifier:
     return SparseOnlineClassifier("scale-free", **parameters)
 
 
-def in_pieces(X, y) -> SparseOnlineClassifier:
-    model = scale_free(l1=1.5)
+def in_pieces(X, y, rule) -> SparseOnlineClassifier:
+    model = SparseOnlineClassifier(rule, l1=1.5)
     for rows in np.array_split(np.arange(len(y)), 7):
         model.partial_fit(X[rows], y[rows], classes=np.unique(y))
     return model
 
 
-def at_once(X, y) -> SparseOnlineClassifier:
-    return scale_free(l1=1.5, passes=2).fit(X, y)
+def at_once(X, y, rule="scale-free") -> SparseOnlineClassifier:
+    return SparseOnlineClassifier(rule, l1=1.5, passes=2).fit(X, y)
 
 
 def some_are_kept(model) -> bool:
@@ -68,11 +72,12 @@ def test_by_hand(l2):
 @every_kind
 @every_form
 @pytest.mark.parametrize("learn", [at_once, in_pieces])
-def test_powers_of_two_and_signs_leave_every_bit(kind, form, learn):
+@pytest.mark.parametrize("rule", RULES)
+def test_powers_of_two_and_signs_leave_every_bit(kind, form, learn, rule):
     X, y = KINDS[kind].dense, KINDS[kind].y
     rng = np.random.default_rng(0)
     units = rng.choice([-1.0, 1.0], X.shape[1]) * 2.0 ** rng.integers(-60, 60, X.shape[1])
-    one, other = learn(FORMS[form](X), y), learn(FORMS[form](X * units), y)
+    one, other = learn(FORMS[form](X), y, rule), learn(FORMS[form](X * units), y, rule)
     assert some_are_kept(one)
     np.testing.assert_array_equal(other.coef_ * units, one.coef_)
     np.testing.assert_array_equal(other.intercept_, one.intercept_)
@@ -84,10 +89,12 @@ def test_powers_of_two_and_signs_leave_every_bit(kind, form, learn):
 
 @every_kind
 @every_form
-def test_any_units_leave_the_predictions(kind, form):
+@pytest.mark.parametrize("learn", [at_once, in_pieces])
+@pytest.mark.parametrize("rule", RULES)
+def test_any_units_leave_the_predictions(kind, form, learn, rule):
     X, y = KINDS[kind].dense, KINDS[kind].y
     units = 10.0 ** np.random.default_rng(1).uniform(-12.0, 12.0, X.shape[1])
-    one, other = at_once(FORMS[form](X), y), at_once(FORMS[form](X * units), y)
+    one, other = learn(FORMS[form](X), y, rule), learn(FORMS[form](X * units), y, rule)
     assert some_are_kept(one)
     np.testing.assert_array_equal(other.coef_ != 0.0, one.coef_ != 0.0)
     np.testing.assert_allclose(

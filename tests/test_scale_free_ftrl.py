@@ -1,4 +1,4 @@
-"""scale-free-ftrl: what it minimises, that units do not matter, and that `auto` finds it."""
+"""scale-free-ftrl: what it minimises, and that `auto` finds it."""
 
 from __future__ import annotations
 
@@ -27,25 +27,12 @@ KINDS = {
     "two classes": data.problem("binary"),
     "three classes": data.problem("multiclass", classes=3),
 }
-FORMS = {"dense": np.asarray, "csr": sparse.csr_array}
 LOSSES = ("logistic", "hinge", "modified_huber", "perceptron")
 every_kind = pytest.mark.parametrize("kind", KINDS)
-every_form = pytest.mark.parametrize("form", FORMS)
 
 
 def classifier(**parameters) -> SparseOnlineClassifier:
     return SparseOnlineClassifier(RULE, **parameters)
-
-
-def in_pieces(X, y) -> SparseOnlineClassifier:
-    model = classifier(l1=1.5)
-    for rows in np.array_split(np.arange(len(y)), 7):
-        model.partial_fit(X[rows], y[rows], classes=np.unique(y))
-    return model
-
-
-def at_once(X, y) -> SparseOnlineClassifier:
-    return classifier(l1=1.5, passes=2).fit(X, y)
 
 
 def some_are_kept(model) -> bool:
@@ -186,43 +173,6 @@ def test_what_occurred_once_is_kept_below_one_standard_deviation_only(value, sig
     for l1, n_kept in ((1.0, 0), (1.5, 0), (1.0 - 1e-9, 1)):
         model = classifier(l1=l1).fit(X, y, sample_weight=[1.0, 0.3, weight])
         assert model.n_nonzero_ == n_kept
-
-
-# --- units ------------------------------------------------------------------------------------
-
-
-@every_kind
-@every_form
-@pytest.mark.parametrize("learn", [at_once, in_pieces])
-def test_powers_of_two_and_signs_leave_every_bit(kind, form, learn):
-    X, y = KINDS[kind].dense, KINDS[kind].y
-    rng = np.random.default_rng(0)
-    units = rng.choice([-1.0, 1.0], X.shape[1]) * 2.0 ** rng.integers(-60, 60, X.shape[1])
-    one, other = learn(FORMS[form](X), y), learn(FORMS[form](X * units), y)
-    assert some_are_kept(one)
-    np.testing.assert_array_equal(other.coef_ * units, one.coef_)
-    np.testing.assert_array_equal(other.intercept_, one.intercept_)
-    np.testing.assert_array_equal(
-        other.decision_function(FORMS[form](X * units)), one.decision_function(FORMS[form](X))
-    )
-    assert other.progressive_loss_ == one.progressive_loss_
-
-
-@every_kind
-@every_form
-@pytest.mark.parametrize("learn", [at_once, in_pieces])
-def test_any_units_leave_the_predictions(kind, form, learn):
-    X, y = KINDS[kind].dense, KINDS[kind].y
-    units = 10.0 ** np.random.default_rng(1).uniform(-12.0, 12.0, X.shape[1])
-    one, other = learn(FORMS[form](X), y), learn(FORMS[form](X * units), y)
-    assert some_are_kept(one)
-    np.testing.assert_array_equal(other.coef_ != 0.0, one.coef_ != 0.0)
-    np.testing.assert_allclose(
-        other.decision_function(FORMS[form](X * units)),
-        one.decision_function(FORMS[form](X)),
-        rtol=1e-9,
-        atol=1e-9,
-    )
 
 
 # --- side by side -----------------------------------------------------------------------------
