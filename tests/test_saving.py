@@ -118,13 +118,74 @@ def test_labels_that_have_no_place_in_a_file(labels):
     assert not Path("some.model").exists()
 
 
-@pytest.mark.parametrize("labels", [["1", "1.0"], ["5", "5e0"]], ids=str)
-def test_texts_that_are_the_same_number(labels):
-    """For a command these are one label."""
+@pytest.mark.parametrize(
+    "labels",
+    [["1", "1.0"], ["5", "5e0"], ["01", "1"], [2**53, 2**53 + 1], [-(2**62), 1 - 2**62]],
+    ids=str,
+)
+def test_labels_that_a_file_of_rows_cannot_tell_apart(labels):
+    """A model file can; a command that would have to read them says so."""
     y = np.array(labels)[(BINARY.y > 0).astype(int)]
     estimator = SparseOnlineClassifier().fit(BINARY.csr, y)
-    with pytest.raises(ValueError, match="different labels"):
-        estimator.save("some.model")
+    loaded = saved_and_loaded(estimator)
+    assert_same(loaded, estimator, BINARY.csr)
+    assert_goes_on_the_same(loaded, estimator, BINARY.csr, y)
+    Path("rows.svm").write_text(f"{labels[0]} 1:1\n{labels[1]} 2:1\n")
+    result = CliRunner().invoke(main, ["evaluate", "some.model", "rows.svm"])
+    assert result.exit_code == 1
+    assert re.search(r"(are the same|is too large)\. Use words, such as class", result.output)
+
+
+def test_a_label_that_cannot_be_written():
+    y = np.array(["ham", "\ud800"])[(BINARY.y > 0).astype(int)]
+    with pytest.raises(InputError, match=r"y contains '.ud800', which no file can hold as text"):
+        SparseOnlineClassifier().fit(BINARY.csr, y)
+    with pytest.raises(InputError, match="classes contains"):
+        SparseOnlineClassifier().partial_fit(BINARY.csr, y, classes=["ham", "\ud800"])
+
+
+# --- what was learned with is what is used and saved --------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("problem", "first", "then"),
+    [
+        (BINARY, {"loss": "logistic"}, {"loss": "modified_huber"}),
+        (BINARY, {"loss": "logistic"}, {"loss": "hinge"}),
+        (BINARY, {"rule": "frda", "l1": 1e-3}, {"rule": "ftrl", "l1": 1.0}),
+        (BINARY, {}, {"fit_intercept": False}),
+        (BINARY, {"refit": True}, {"refit": False}),
+        (BINARY, {"max_features": 5}, {"max_features": 7}),
+        (FOUR, {"multiclass": "softmax"}, {"multiclass": "ovr"}),
+        (FOUR, {"loss": "hinge"}, {"loss": "logistic"}),
+        (NUMBERS, {"loss": "huber", "epsilon": 0.5}, {"epsilon": 0.1}),
+        (NUMBERS, {"loss": "quantile", "quantile": 0.9}, {"quantile": 0.5}),
+        (NUMBERS, {"loss": "squared"}, {"loss": "huber"}),
+    ],
+)
+@pytest.mark.parametrize("call", ["fit", "partial_fit"])
+def test_parameters_that_are_changed_afterwards(problem, first, then, call):
+    cls = SparseOnlineRegressor if problem is NUMBERS else SparseOnlineClassifier
+    if call == "partial_fit" and "refit" in first:
+        pytest.skip("there is no partial_fit with a refit")
+    learned, changed = cls(**first), cls(**first)
+    for model in (learned, changed):
+        more = {} if call == "fit" or cls is SparseOnlineRegressor else {"classes": set_of(problem)}
+        getattr(model, call)(problem.csr, problem.y, **more)
+    changed.set_params(**then)
+    loaded = saved_and_loaded(changed)
+    for model in (changed, loaded):
+        assert model.predict(problem.csr).tolist() == learned.predict(problem.csr).tolist()
+        assert hasattr(model, "predict_proba") == hasattr(learned, "predict_proba")
+        if hasattr(learned, "predict_proba"):
+            found, expected = model.predict_proba(problem.csr), learned.predict_proba(problem.csr)
+            assert found.tobytes() == expected.tobytes()
+    for name in {**first, **then}.keys() - {"max_features"}:
+        assert loaded.get_params()[name] == learned.get_params()[name]
+
+
+def set_of(problem):
+    return np.unique(problem.y)
 
 
 @pytest.mark.parametrize(
@@ -349,12 +410,6 @@ def test_what_was_never_fitted_cannot_be_saved():
         SparseOnlineClassifier().save("some.model")
 
 
-def test_a_parameter_that_no_file_can_hold():
-    estimator = SparseOnlineClassifier().fit(BINARY.csr, BINARY.y)
-    with pytest.raises(InputError, match="cannot be written to a model file"):
-        estimator.set_params(l1=object()).save("some.model")
-
-
 def test_a_path_that_is_none():
     estimator = SparseOnlineClassifier().fit(BINARY.csr, BINARY.y)
     with pytest.raises(InputError, match="there is no folder"):
@@ -513,8 +568,18 @@ def test_from_a_reader_to_a_file_and_back(store):
     assert clone(loaded).fit_stream(reader, store=store).t_ == estimator.t_
 
 
-@pytest.mark.parametrize("labels", [("1e300", "5"), ("9007199254740993", "1"), ("0.5", "2")])
-def test_labels_of_a_stream_that_no_integer_holds(labels):
+def test_labels_of_a_stream_that_are_too_large():
+    Path("rows.svm").write_text("".join(f"{2**53 + n % 2} {n % 3}:1\n" for n in range(30)))
+    with pytest.raises(InputError, match="too large to be told apart"):
+        SparseOnlineClassifier().fit_stream(rarefy.read("rows.svm"))
+    with pytest.raises(ValueError, match="9007199254740992 is too large"):
+        rarefy.read("rows.svm", classes=[2**53, 2**53 + 1])
+    with pytest.raises(ValueError, match="1e300 is too large"):
+        rarefy.read("rows.svm", classes=["5", "1e300"])
+
+
+def test_labels_of_a_stream_that_no_integer_holds():
+    labels = ("0.5", "2")
     Path("rows.svm").write_text("".join(f"{labels[n % 2]} {n % 3}:1\n" for n in range(30)))
     reader = rarefy.read("rows.svm", classes=labels)
     estimator = SparseOnlineClassifier().fit_stream(reader)

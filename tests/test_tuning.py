@@ -17,9 +17,8 @@ from rarefy import ConfigError, DivergenceError, SparseOnlineClassifier, SparseO
 from rarefy.checks import as_csr
 from rarefy.cli import main
 from rarefy.config import make_rule
-from rarefy.rows import as_rows
+from rarefy.rows import as_rows, part_of
 from rarefy.schedules import InvSqrt
-from rarefy.tuning.learner import _part
 from rarefy.tuning.occurring import Occurring
 from rarefy.tuning.space import TUNABLE
 from tests.tuned import assert_same_kind, stream
@@ -186,7 +185,7 @@ class TestFinding:
         total = model.learner_.progress[0]
         all_rows = as_rows(as_csr(X), np.where(y, 1.0, -1.0), np.ones(len(y)))
         for row in range(128, len(y)):
-            one = _part(all_rows, row, row + 1)
+            one = part_of(all_rows, row, row + 1)
             score = model.learner_.scores(one)[0, 0]
             total += np.logaddexp(0.0, -one.y[0] * score)
             model.learner_.learn(one)

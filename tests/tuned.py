@@ -14,10 +14,10 @@ from rarefy.engine import Rows
 from rarefy.learner import Learner
 from rarefy.losses import Logistic
 from rarefy.multiclass import multiclass_loss
-from rarefy.rows import as_rows
+from rarefy.rows import as_rows, part_of
 from rarefy.sweeping.block import NO_FOLD, Block
 from rarefy.tuning import new_learner
-from rarefy.tuning.learner import TuningLearner, _part
+from rarefy.tuning.learner import TuningLearner
 from rarefy.tuning.space import Point, Space, moved, rule_or_space
 from tests import data
 
@@ -51,7 +51,7 @@ def rows_for(task: Task, n: int = 300, seed: int = 0) -> Rows:
 
 def part(rows: Rows, begin: int, end: int) -> Rows:
     """The rows from begin to end - 1, which share the arrays of all."""
-    return _part(rows, begin, min(end, len(rows.y)))
+    return part_of(rows, begin, min(end, len(rows.y)))
 
 
 def stream(n: int = 3000, d: int = 400, n_useful: int = 80, scale: float = 1.0):

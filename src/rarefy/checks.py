@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rarefy.config import is_text
 from rarefy.engine import LARGEST_VALUE
 from rarefy.errors import InputError
 from rarefy.jit import compiled
@@ -143,9 +144,13 @@ def sorted_labels(name: str, labels: Any) -> NDArray[Any]:
     if len(missing):
         raise InputError(f"{name} contains {missing[0]}, which is not a label.")
     try:
-        return np.unique(labels)
+        found = np.unique(labels)
     except TypeError as error:
         raise InputError(f"{name} mixes labels that cannot be put in order: {error}") from error
+    for label in found.tolist() if found.dtype.kind in "UO" else ():
+        if isinstance(label, str) and not is_text(label):
+            raise InputError(f"{name} contains {label!a}, which no file can hold as text.")
+    return found
 
 
 def is_missing(label: Any) -> bool:

@@ -1,5 +1,6 @@
 """A rule, a loss, their state and their clock: all that learning needs, without scikit-learn."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from rarefy.engine import Floats, Rows
 from rarefy.errors import ConfigError, DivergenceError
 from rarefy.jit import CompileError
 from rarefy.multiclass import check_update
-from rarefy.rows import longest
+from rarefy.rows import longest, part_of, portions
 from rarefy.rules import unpenalised
 from rarefy.rules.ogd import Ogd
 from rarefy.schedules import Constant
@@ -89,17 +90,34 @@ class Learner:
         *,
         restorable: bool = True,
         predictions: Floats | None = None,
+        between: Callable[[], None] = lambda: None,
     ) -> None:
         """Learn the rows, or, if the weights diverge, raise and be as before.
 
         `n_features` may announce more columns than there were so far. Without `restorable` nothing
         is kept to go back to, which is faster, and the learner is of no use after an error.
         `predictions`, an array like that which `scores` gives, is filled with the scores just
-        before each row was learned; those of rows of weight zero are left.
+        before each row was learned; those of rows of weight zero are left. `between` is called
+        several times a second; if it raises an exception, the learner is as before, too.
         """
-        n_features_before = self.n_features
+        n_features_before, clock_before = self.n_features, self.clock
         self.grow(n_features)
         before = self._snapshot(rows) if restorable else None
+        try:
+            for begin, end in portions(rows, self.n_outputs):
+                between()
+                part = None if predictions is None else predictions[begin:end]
+                n_learned = self._learn(part_of(rows, begin, end), part)
+                if n_learned < end - begin:
+                    raise self._divergence(begin + n_learned)
+        except BaseException:
+            if restorable:
+                self._restore(rows, before)
+            self.n_features, self.clock = n_features_before, clock_before
+            raise
+
+    def _learn(self, rows: Rows, predictions: Floats | None) -> int:
+        """How many of the rows were learned before weights diverged."""
         arguments = (
             self.rule,
             self.intercept_rule,
@@ -116,23 +134,22 @@ class Learner:
         try:
             if self.n_outputs == 1:
                 bench = np.empty((len(self.rule.state_fields), longest(rows.indptr)))
-                clock, n_learned = engine.learn(*arguments, bench)
+                self.clock, n_learned = engine.learn(*arguments, bench)
             else:
                 scores, slopes = np.empty((2, self.n_outputs))
-                clock, n_learned = engine.learn_classes(*arguments, scores, slopes)
+                self.clock, n_learned = engine.learn_classes(*arguments, scores, slopes)
         except CompileError as error:
             name = type(self.rule).__name__
             raise ConfigError(f"the rule {name} cannot be compiled: {error}") from error
-        if n_learned < len(rows.y):
-            self._restore(rows, before)
-            self.n_features = n_features_before
-            eta0 = getattr(self.rule, "eta0", clock.schedule.eta0)
-            raise DivergenceError(
-                f"The weights diverged at example {int(clock.t)} (row {n_learned} of this call): "
-                f"eta0={eta0:g} is too large a step for these features. Try eta0={eta0 / 10:g}, or "
-                f"scale the features. Nothing of this call was kept."
-            )
-        self.clock = clock
+        return int(n_learned)
+
+    def _divergence(self, row: int) -> DivergenceError:
+        eta0 = getattr(self.rule, "eta0", self.clock.schedule.eta0)
+        return DivergenceError(
+            f"The weights diverged at example {self.t} (row {row} of this call): "
+            f"eta0={eta0:g} is too large a step for these features. Try eta0={eta0 / 10:g}, or "
+            f"scale the features. Nothing of this call was kept."
+        )
 
     def _touched(self, rows: Rows) -> NDArray[Any] | slice:
         """The slots that the rows can change: all, or the named ones where that is less to copy."""

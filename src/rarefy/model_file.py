@@ -30,7 +30,7 @@ from rarefy.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.multiclass import MULTICLASS
 from rarefy.readers.columns import Columns, checked_columns
 from rarefy.readers.crosses import checked_crosses
-from rarefy.readers.labels import checked_classes
+from rarefy.readers.labels import checked_classes, checked_names
 from rarefy.replacing import replacing
 from rarefy.rules.ogd import Ogd
 from rarefy.schedules import SCHEDULES, Constant
@@ -261,7 +261,7 @@ def _parsed(data: bytes) -> Model:
         **{
             **header,
             "task": _checked_task(Task(**{name: built(part) for name, part in task.items()})),
-            "classes": checked_classes(texts(header["classes"])),
+            "classes": _classes(texts(header["classes"]), header["matrix"]),
             "intercepts": tuple(header["intercepts"]),
             "progress": tuple(header["progress"]),
             "parameters": _parameters(header["parameters"], is_slim),
@@ -276,6 +276,11 @@ def _parsed(data: bytes) -> Model:
         model = model._replace(kept=model.learner().kept())
     _check_kept(model)
     return model
+
+
+def _classes(names: list[str], matrix: Any) -> tuple[str, ...]:
+    """Those of matrices need not be such that files can have them."""
+    return checked_classes(names) if matrix is None else checked_names(names)
 
 
 def _parameters(described_ones: dict[str, Any], is_slim: bool) -> Any:

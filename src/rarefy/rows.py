@@ -1,5 +1,6 @@
 """Rows as the compiled loops take them."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,8 @@ from numpy.typing import NDArray
 
 from rarefy.engine import Rows
 from rarefy.jit import compiled
+
+PORTION = 1 << 24  # entries, times outputs
 
 
 def csr_parts(csr: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -27,6 +30,34 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
+
+
+def part_of(rows: Rows, begin: int, end: int) -> Rows:
+    """The rows from `begin` up to `end`, which share their entries with the others."""
+    return rows._replace(
+        indptr=rows.indptr[begin : end + 1],
+        y=rows.y[begin:end],
+        importance=rows.importance[begin:end],
+    )
+
+
+def portions(rows: Rows, n_outputs: int) -> Iterator[tuple[int, int]]:
+    """Where portions of the rows begin and end that take a fraction of a second to learn.
+
+    Compiled code runs to its end; a process that is to stop does so between two portions.
+    """
+    n_rows, indptr = len(rows.y), rows.indptr
+    work = int(indptr[-1] - indptr[0]) * n_outputs + n_rows
+    if work <= PORTION:
+        yield 0, n_rows
+        return
+    done = (indptr - indptr[0]) * n_outputs + np.arange(n_rows + 1)
+    begin = 0
+    while begin < n_rows:
+        end = int(np.searchsorted(done, done[begin] + PORTION, side="right")) - 1
+        end = min(max(end, begin + 1), n_rows)
+        yield begin, end
+        begin = end
 
 
 @compiled

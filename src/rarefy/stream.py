@@ -20,6 +20,7 @@ from rarefy.multiclass import multiclass_loss
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
 from rarefy.readers.columns import Columns
+from rarefy.readers.labels import LARGEST_LABEL
 from rarefy.row_cache import prepared_ahead
 from rarefy.run import Run
 from rarefy.stores import Kept, Prepared, Store
@@ -230,6 +231,11 @@ def classes_of(batch: Batch) -> tuple[str, ...]:
         raise InputError(
             f"{batch.path}: labels such as {some} look like numbers to predict; "
             f"choose a loss for that, such as squared."
+        )
+    if (np.abs(values) >= LARGEST_LABEL).any():
+        raise InputError(
+            f"{batch.path}: labels such as {values[-1]:.0f} are too large to be told apart, and "
+            f"look like ids; name the column that has the label, or write labels as words."
         )
     found = [f"{value:.0f}" for value in values]
     if set(found) <= {"-1", "1"}:

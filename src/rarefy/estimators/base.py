@@ -1,9 +1,10 @@
 """What classifier and regressor share: checking, learning, reading the weights."""
 
+import functools
 import numbers
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from rarefy.checks import as_csr, check_structure
 from rarefy.config import check_flag
+from rarefy.deferral import Deferral
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.saving import Saving
 from rarefy.estimators.streams import FromStreams
@@ -21,8 +23,9 @@ from rarefy.learner import Learner
 from rarefy.readers import Reader
 from rarefy.refit import check_refit, refitted
 from rarefy.rows import as_rows
+from rarefy.stream import Task
 from rarefy.tuning import new_learner
-from rarefy.tuning.space import Space, rule_or_space
+from rarefy.tuning.space import rule_or_space
 from rarefy.weighting import Weighting
 
 WEIGHTING_PARAMETERS = ("importance", "endowment", "endowment_by")
@@ -32,11 +35,19 @@ RULE_PARAMETERS = (
 )
 
 
+class LearnedBy(NamedTuple):
+    """What a model was learned by, and so what it predicts with and is saved with."""
+
+    task: Task
+    parameters: dict[str, Any]
+
+
 class SparseOnline(FromStreams, Saving, BaseEstimator):
     """The base of both estimators; it has no `__init__` and is not used by itself."""
 
     learner_: Learner
     n_features_in_: int
+    _learned_by: LearnedBy
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -68,28 +79,52 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
             parameters, weighting, max_features=self.max_features, passes=int(passes)
         )
 
-    def _new_learner(self, loss: Any, n_outputs: int = 1) -> Learner:
+    def _task(self) -> Task:
+        """What the parameters ask for; all of them are checked."""
         rule, schedule, weighting = self._check_parameters()
+        multiclass = getattr(self, "multiclass", "auto")
+        return Task(
+            rule, schedule, self._make_loss(), multiclass, bool(self.fit_intercept), weighting
+        )
+
+    def _new_learner(self, task: Task) -> Learner:
+        loss, n_outputs = self._loss_and_outputs()
         return new_learner(
-            rule,
-            schedule,
+            task.rule,
+            task.schedule,
             loss,
             n_features=self.n_features_in_,
             n_outputs=n_outputs,
-            fit_intercept=self.fit_intercept,
-            weighting=weighting,
+            fit_intercept=task.fit_intercept,
+            weighting=task.weighting,
         )
 
     @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Whatever fails inside leaves the estimator as it was."""
-        before = dict(vars(self))
+    def _draft(self, *, keeps_rows: bool = False) -> Iterator[Self]:
+        """A copy to work on, which takes this one's place, in one go, if nothing fails.
+
+        If something does, what was learned until then can be kept: learners that find their
+        parameters cannot go back.
+        """
+        draft = type(self).__new__(type(self))
+        draft.__dict__.update(self.__dict__)
+        t = self._n_learned
         try:
-            yield
+            yield draft
         except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
+            if keeps_rows and draft._n_learned != t:
+                self.__dict__ = draft.__dict__
             raise
+        self.__dict__ = draft.__dict__
+
+    @property
+    def _n_learned(self) -> int:
+        return self.learner_.t if self.__sklearn_is_fitted__() else 0
+
+    def _learned(self, task: Task) -> None:
+        """Note what was learned by; parameters may be set to something else afterwards."""
+        parameters = {name: getattr(self, name) for name in _parameter_names(type(self))}  # type: ignore[arg-type]
+        self._learned_by = LearnedBy(task, parameters)
 
     def _check_rows(self, X: Any, *, reset: bool, learning: bool = True) -> sparse.csr_array:
         """X as the engine needs it; with `reset` its columns become those of the estimator."""
@@ -139,10 +174,11 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
             raise InputError(str(error)) from error
         return y  # type: ignore[no-any-return]
 
-    def _learn_passes(self, learner: Learner, X: Any, y: Any, importance: Any) -> None:
+    def _learn_passes(self, task: Task, X: Any, y: Any, importance: Any) -> None:
         """Learn from scratch; if that fails, the learner is of no use."""
         if not importance.any():
             raise InputError("sample_weight is zero for all rows, which leaves nothing to learn.")
+        learner = self._new_learner(task)
         random = check_random_state(self.random_state)
         for _ in range(self.passes):
             if self.shuffle:
@@ -155,40 +191,42 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
         if self.refit:
             learner = refitted(learner, X, y, importance, self.refit_l2, self.refit_features)
         self.learner_, self.stream_, self.is_slim_ = learner, None, bool(self.refit)
+        self._learned(task)
 
-    def _learn_more(self, X: sparse.csr_array, y: Any, importance: Any) -> None:
+    def _learn_more(
+        self, task: Task, X: sparse.csr_array, y: Any, importance: Any, signals: Deferral
+    ) -> None:
+        """Go on learning, if the task is still the same; signals are let through now and then."""
         if self.is_slim_:
             raise InputError(
                 "the model was refitted or saved slim: it can predict, but not go on learning. "
                 "Begin anew with fit."
             )
-        asked = self._check_parameters()
-        if isinstance(asked[0], Space):
-            self._check_same_space(asked[0])
+        if not self.__sklearn_is_fitted__():
+            self.learner_ = self._new_learner(task)
         else:
-            self._check_same(asked)
-        self.learner_.learn(as_rows(X, y, importance), self.n_features_in_)
+            self._check_same(task)
+        rows = as_rows(X, y, importance)
+        self._learned(task)
+        self.learner_.learn(rows, self.n_features_in_, between=signals.let_through)
 
-    def _check_same_space(self, asked: Space) -> None:
-        begun = getattr(self.learner_, "space", None)
-        if begun is None and self.learner_.found and asked.max_features is not None:
+    def _check_same(self, asked: Task) -> None:
+        """Refuse to go on with parameters other than those that learning began with."""
+        begun, limit = self._learned_by.task, self.max_features
+        if limit is not None and not hasattr(self.learner_, "space") and self.learner_.found:
             raise ConfigError(
-                f"max_features={asked.max_features} was settled by fit. To go on learning within "
-                f"it, begin with partial_fit instead."
+                f"max_features={limit} was settled by fit. To go on learning within it, begin with "
+                f"partial_fit instead."
             )
-        if begun != asked and not (begun is None and self.learner_.found):
-            raise ConfigError(
-                "What is to be found cannot be changed once learning has begun. Go on with the "
-                "parameters that it began with, or begin anew with fit."
+        changed = [name for name in Task._fields if getattr(asked, name) != getattr(begun, name)]
+        if changed:
+            now, then = (
+                ", ".join(f"{name}: {getattr(task, name)}" for name in changed)
+                for task in (asked, begun)
             )
-
-    def _check_same(self, asked: tuple[Any, Any, Weighting]) -> None:
-        begun = (self.learner_.rule, self.learner_.clock.schedule, self.learner_.weighting)
-        if asked != begun:
             raise ConfigError(
-                f"The parameters describe {asked[0]} with {asked[1]} and {asked[2]}, but learning "
-                f"began with {begun[0]}, {begun[1]} and {begun[2]}. Go on with those, or begin "
-                f"anew with fit."
+                f"Parameters cannot be changed once learning has begun. They now ask for {now}; "
+                f"learning began with {then}. Go on with that, or begin anew with fit."
             )
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
@@ -242,6 +280,12 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
         """Mean loss of the predictions made just before each example was learned."""
         check_is_fitted(self)
         return self.learner_.progressive_loss
+
+
+@functools.cache
+def _parameter_names(cls: Any) -> list[str]:
+    """Those of an estimator; to look at its signature takes a while."""
+    return cls._get_param_names()  # type: ignore[no-any-return]
 
 
 def has_partial_fit(estimator: SparseOnline) -> bool:

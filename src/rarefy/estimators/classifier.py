@@ -10,9 +10,9 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from rarefy.checks import check_importance, check_targets, sorted_labels
 from rarefy.config import DEFAULT_RULE, choose, make_loss, number_or_none
+from rarefy.deferral import Deferral
 from rarefy.errors import InputError
 from rarefy.estimators.base import SparseOnline, has_partial_fit
-from rarefy.learner import Learner
 from rarefy.losses import MARGIN_LOSSES
 from rarefy.multiclass import check_multiclass, multiclass_loss
 from rarefy.probabilities import LOSSES_WITH_PROBABILITIES, probabilities
@@ -28,7 +28,7 @@ def check_probabilities(loss: Any) -> bool:
 
 
 def _has_probabilities(estimator: "SparseOnlineClassifier") -> bool:
-    return check_probabilities(estimator.loss)
+    return check_probabilities(estimator._loss_in_use)
 
 
 class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
@@ -177,10 +177,9 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch: `passes` times over the rows of X."""
-        with self._all_or_nothing():
-            self._check_parameters()
-            X, y, importance = self._prepare(X, y, sample_weight)
-            self._learn_passes(self._classes_learner(), X, y, importance)
+        with self._draft() as draft:
+            task = draft._task()
+            draft._learn_passes(task, *draft._prepare(X, y, sample_weight))
         return self
 
     @available_if(has_partial_fit)
@@ -190,15 +189,13 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         The first call needs `classes`, all the labels that will ever come. Any split of the data
         into calls gives the same weights, bit for bit, as one call.
         """
-        with self._all_or_nothing():
-            first = not self.__sklearn_is_fitted__()
-            X = self._check_rows(X, reset=first)
-            y = self._check_labels(X, y)
+        with Deferral() as signals, self._draft(keeps_rows=True) as draft:
+            first = not draft.__sklearn_is_fitted__()
+            X = draft._check_rows(X, reset=first)
+            y = draft._check_labels(X, y)
             importance = check_importance(sample_weight, len(y))
-            self._check_classes(classes, first)
-            if first:
-                self.learner_ = self._classes_learner()
-            self._learn_more(X, self._encode(y), importance)
+            draft._check_classes(classes, first)
+            draft._learn_more(draft._task(), X, draft._encode(y), importance, signals)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -216,7 +213,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, from the logistic or modified Huber loss."""
         scores = self._scores(X)
-        found = probabilities(self.loss, self.learner_.loss, scores)
+        found = probabilities(self._loss_in_use, self.learner_.loss, scores)
         return np.hstack([1.0 - found, found]) if found.shape[1] == 1 else found
 
     @available_if(_has_probabilities)
@@ -256,8 +253,10 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         self.classes_ = sorted_labels("y", y)
         return X, self._encode(y), check_importance(sample_weight, len(y))
 
-    def _classes_learner(self) -> Learner:
-        return self._new_learner(*self._loss_and_outputs())
+    @property
+    def _loss_in_use(self) -> str:
+        """That which was learned by, or, as long as nothing was learned, the parameter."""
+        return self._learned_by.task.loss_name if self.__sklearn_is_fitted__() else self.loss
 
     def _loss_and_outputs(self) -> tuple[Any, int]:
         """The loss over all classes, and how many scores it takes."""

@@ -68,9 +68,9 @@ class CrossValidated(BaseEstimator):
         found = sweep(X, y, folds=self.cv, sample_weight=sample_weight, **parameters)
         most = math.inf if self.max_features is None else self.max_features
         choice = chooser(found, max_features=most)
-        self.best_estimator_ = found.refit(X, y, choice, sample_weight)
-        self.best_params_ = choice.parameters
-        self.sweep_ = found
+        best = found.refit(X, y, choice, sample_weight)
+        results = {"best_estimator_": best, "best_params_": choice.parameters, "sweep_": found}
+        self.__dict__.update(results)  # all at once, whenever a signal comes
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -89,7 +89,7 @@ CHOOSERS = {"best": Sweep.best, "one_standard_error": Sweep.one_standard_error}
 
 def _has_probabilities(estimator: "SparseOnlineClassifierCV") -> bool:
     if estimator.__sklearn_is_fitted__():
-        return check_probabilities(estimator.best_estimator_.loss)
+        return check_probabilities(estimator.best_estimator_._loss_in_use)
     return all(check_probabilities(loss) for loss in values(estimator.loss))
 
 

@@ -9,6 +9,7 @@ from sklearn.utils.metaestimators import available_if
 
 from rarefy.checks import check_importance, check_targets
 from rarefy.config import choose, make_loss
+from rarefy.deferral import Deferral
 from rarefy.errors import InputError
 from rarefy.estimators.base import SparseOnline, has_partial_fit
 from rarefy.losses import REGRESSION_LOSSES
@@ -98,24 +99,19 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch: `passes` times over the rows of X."""
-        with self._all_or_nothing():
-            loss = self._make_loss()
-            self._check_parameters()
-            X, y, importance = self._prepare(X, y, sample_weight)
-            self._learn_passes(self._new_learner(loss), X, y, importance)
+        with self._draft() as draft:
+            task = draft._task()
+            draft._learn_passes(task, *draft._prepare(X, y, sample_weight))
         return self
 
     @available_if(has_partial_fit)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the rows of X once, going on from what was learned before."""
-        with self._all_or_nothing():
-            first = not self.__sklearn_is_fitted__()
-            X = self._check_rows(X, reset=first)
-            y = self._check_targets(X, y)
+        with Deferral() as signals, self._draft(keeps_rows=True) as draft:
+            X = draft._check_rows(X, reset=not draft.__sklearn_is_fitted__())
+            y = draft._check_targets(X, y)
             importance = check_importance(sample_weight, len(y))
-            if first:
-                self.learner_ = self._new_learner(self._make_loss())
-            self._learn_more(X, y, importance)
+            draft._learn_more(draft._task(), X, y, importance, signals)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:

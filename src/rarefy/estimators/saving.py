@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from rarefy.errors import InputError
 from rarefy.losses import REGRESSION_LOSSES
 from rarefy.model_file import LABEL_TYPES, Model, load_model, model_of, save_model
-from rarefy.readers.labels import checked_classes
+from rarefy.readers.labels import checked_names
 from rarefy.stores import make_store
-from rarefy.stream import StreamModel, Task
+from rarefy.stream import StreamModel
 
 if TYPE_CHECKING:
     from rarefy.estimators.base import SparseOnline
@@ -32,11 +32,11 @@ class Saving:
         A slim one is smaller; it can predict, but not go on learning. Refitted models are slim.
         """
         check_is_fitted(self)
-        if self.is_slim_ and not (slim or self.refit):
+        parameters = dict(self._learned_by.parameters)
+        if self.is_slim_ and not (slim or parameters["refit"]):
             raise InputError("the model cannot go on learning any more; save it with slim=True.")
         model = self.stream_ or self._as_stream()
-        parameters = self.get_params(deep=False)
-        if not isinstance(self.random_state, int):
+        if not isinstance(parameters["random_state"], int):
             parameters["random_state"] = None
         about = None
         if self.stream_ is None:
@@ -59,20 +59,9 @@ class Saving:
     def _as_stream(self: Any) -> StreamModel:
         """What was learned from matrices, as if their columns had come from a reader."""
         estimator: SparseOnline = self
-        learner = estimator.learner_
-        rule, schedule, weighting = learner.rule, learner.clock.schedule, learner.weighting
-        if self.is_slim_ and self.refit:  # those of a refitted learner are not what was learned by
-            rule, schedule, weighting = estimator._check_parameters()
+        learner, task = estimator.learner_, estimator._learned_by.task
         classes = tuple(str(label) for label in getattr(self, "classes_", np.empty(0)).tolist())
-        task = Task(
-            rule,
-            schedule,
-            estimator._make_loss(),
-            getattr(self, "multiclass", "auto"),
-            bool(estimator.fit_intercept),
-            weighting,
-        )
-        model = StreamModel(task, make_store("array"), checked_classes(classes))
+        model = StreamModel(task, make_store("array"), checked_names(classes))
         model.adopt(learner)
         return model
 
@@ -102,6 +91,7 @@ def _fill(estimator: Any, saved: Model) -> None:
     model = saved.scorer() if saved.state is None else saved.learner()
     if saved.matrix is not None:
         model.learner.grow(saved.matrix["n_features"])
+    estimator._learned(saved.task)
     estimator.is_slim_ = saved.state is None
     estimator.learner_ = model.learner
     estimator.n_features_in_ = model.learner.n_features

@@ -16,7 +16,7 @@ from rarefy.readers import Reader, read
 from rarefy.refit_run import check_readable_again, refit_run
 from rarefy.run import Run
 from rarefy.stores import make_store
-from rarefy.stream import StreamModel, Task
+from rarefy.stream import StreamModel
 
 if TYPE_CHECKING:
     from rarefy.estimators.base import SparseOnline
@@ -68,38 +68,30 @@ class FromStreams:
             raise InputError(
                 f"a reader is expected, as from rarefy.read, not a {type(reader).__name__}."
             )
-        with estimator._all_or_nothing():
-            rule, schedule, weighting = estimator._check_parameters()
-            if estimator.shuffle:
+        with estimator._draft() as draft:
+            task = draft._task()
+            if draft.shuffle:
                 raise ConfigError(
                     "shuffle=True: a stream is learned in the order in which it comes."
                 )
-            multiclass = getattr(estimator, "multiclass", "auto")
-            task = Task(
-                rule,
-                schedule,
-                estimator._make_loss(),
-                multiclass,
-                estimator.fit_intercept,
-                weighting,
-            )
             stored = make_store(store, bits=bits, max_features=max_features, names=names)
             model = StreamModel(task, stored, reader.labels.classes)
-            run = Run(model, reader, passes=estimator.passes, cache=cache)
-            if estimator.refit:
+            run = Run(model, reader, passes=draft.passes, cache=cache)
+            if draft.refit:
                 check_readable_again(run)
             for _ in run.steps():
                 pass
             if model.t == 0:
                 raise InputError("there are no examples to learn from.")
             run.model = model = model.settled()
-            if estimator.refit:
-                refit_run(run, estimator.refit_l2, estimator.refit_features)
-            estimator.stream_, estimator.is_slim_ = model, bool(estimator.refit)
-            estimator.learner_ = model.learner
-            estimator.n_features_in_ = model.learner.n_features
-            estimator.__dict__.pop("feature_names_in_", None)
-            estimator._adopt(model)
+            if draft.refit:
+                refit_run(run, draft.refit_l2, draft.refit_features)
+            draft.stream_, draft.is_slim_ = model, bool(draft.refit)
+            draft.learner_ = model.learner
+            draft.n_features_in_ = model.learner.n_features
+            draft.__dict__.pop("feature_names_in_", None)
+            draft._adopt(model)
+            draft._learned(task)
         return self
 
     @property

@@ -45,9 +45,28 @@ def inlined(function: F) -> F:
 
 
 def compile_methods(cls: C) -> C:
-    """Make the methods of a NamedTuple class, inherited ones too, callable from compiled code."""
+    """Make the methods of a NamedTuple class, inherited ones too, callable from compiled code.
+
+    Its objects are equal only to such of the same class: as tuples, all that have the same numbers
+    would be, whatever their methods do with them.
+    """
+    cls.__eq__ = _is_equal  # type: ignore[method-assign, assignment]
+    cls.__ne__ = _is_different  # type: ignore[method-assign, assignment]
+    cls.__hash__ = _hash  # type: ignore[method-assign, assignment]
     marks.classes.append(cls)
     return cls
+
+
+def _is_equal(self: Any, other: Any) -> bool:
+    return type(self) is type(other) and tuple.__eq__(self, other)
+
+
+def _is_different(self: Any, other: Any) -> bool:
+    return not _is_equal(self, other)
+
+
+def _hash(self: Any) -> int:
+    return hash((type(self), tuple.__hash__(self)))
 
 
 def intrinsic(definition: Callable[..., Any]) -> Any:

@@ -10,16 +10,35 @@ from rarefy.config import is_text, number_or_none
 from rarefy.errors import ConfigError
 from rarefy.hashing import hash_text
 
+LARGEST_LABEL = 2.0**53  # from here on, different whole numbers are the same float
+
 
 def checked_classes(classes: Sequence[Any]) -> tuple[str, ...]:
-    """The names of all classes, two at least, and all different; numbers may be given as such."""
+    """The names of all classes that a file may have; numbers may be given as such."""
+    names = checked_names(classes)
+    numbers = [number_or_none(name) for name in names]
+    if None in numbers:
+        return names
+    of_number: dict[Any, str] = {}
+    for name, number in zip(names, numbers, strict=True):
+        other = of_number.setdefault(number, name)
+        why = f"{other} and {name} are the same" if other != name else f"{name} is too large"
+        if other != name or abs(float(name)) >= LARGEST_LABEL:
+            raise ConfigError(
+                f"classes={','.join(names)}: labels that are numbers are read as numbers, and "
+                f"{why}. Use words, such as class{name}."
+            )
+    return names
+
+
+def checked_names(classes: Sequence[Any]) -> tuple[str, ...]:
+    """The names of classes, two at least, and all different."""
     if isinstance(classes, str):
         raise ConfigError(f"classes={classes!r}: a list of labels is expected.")
     names = tuple(map(str, classes))
     if not all(is_text(name) for name in names):
         raise ConfigError(f"classes={names}: labels, as text, are expected.")
-    numbers = [number_or_none(name) for name in names]
-    if len(names) == 1 or len(set(names if None in numbers else numbers)) < len(names):
+    if len(names) == 1 or len(set(names)) < len(names):
         raise ConfigError(f"classes={','.join(names)}: two or more different labels are expected.")
     return names
 

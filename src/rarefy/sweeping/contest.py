@@ -40,10 +40,7 @@ def lanes_of(models: Sequence[Any], n_folds: int | None) -> tuple[list[Lane], in
 
 
 def alike(models: Sequence[Any]) -> list[list[int]]:
-    """The numbers of models that learn the same: all that differs is what a refit leaves.
-
-    Rules are tuples, and those of different classes may be equal; what is written of them is not.
-    """
+    """The numbers of models that learn the same: all that differs is what a refit leaves."""
     by_learning: dict[Any, list[int]] = {}
     names = models[0].get_params(deep=False).keys() - {"refit_features"}
     for number, model in enumerate(models):

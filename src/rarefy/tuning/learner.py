@@ -1,6 +1,6 @@
 """A learner that finds its parameters while it learns."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any
 
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from rarefy.engine import Floats, Rows
 from rarefy.errors import DivergenceError
 from rarefy.learner import Learner
+from rarefy.rows import part_of, portions
+from rarefy.sweeping.lane_jit import WIDTH
 from rarefy.tuning.challenge import Challenge
 from rarefy.tuning.limit import limited
 from rarefy.tuning.race import Race
@@ -58,14 +60,28 @@ class TuningLearner:
         """The models that learn side by side."""
         return self._races if self._challenge is None else [self._challenge]
 
-    def learn(self, rows: Rows, n_features: int = 0, *, restorable: bool = True) -> None:
-        """Learn the rows; only the model that learns alone can go back, if weights diverge."""
+    def learn(
+        self,
+        rows: Rows,
+        n_features: int = 0,
+        *,
+        restorable: bool = True,
+        between: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Learn the rows; only the model that learns alone can go back, if weights diverge.
+
+        `between` is called several times a second, when all models have learned the same rows.
+        """
         self.grow(n_features)
-        begin, n_rows = 0, len(rows.y)
-        if n_rows and self._best is None and not self._packs:
+        if len(rows.y) and self._best is None and not self._packs:
             self._begin(_size(rows))
-        while begin < n_rows:
-            end = min(n_rows, begin + self._next_stock - self.t)
+        for begin, end in portions(rows, self.n_outputs * WIDTH):
+            between()
+            self._learn_portion(rows, begin, end, restorable)
+
+    def _learn_portion(self, rows: Rows, begin: int, behind: int, restorable: bool) -> None:
+        while begin < behind:
+            end = min(behind, begin + self._next_stock - self.t)
             for pack in self._packs:
                 pack.learn(rows, begin, end)
             if self._best is not None:
@@ -80,7 +96,7 @@ class TuningLearner:
         self, model: Learner, rows: Rows, begin: int, end: int, restorable: bool
     ) -> None:
         try:
-            model.learn(_part(rows, begin, end), restorable=restorable)
+            model.learn(part_of(rows, begin, end), restorable=restorable)
         except DivergenceError as error:
             part = f"The first {begin} rows" if begin else "Nothing"
             kept = f" {part} of this call {'were' if begin else 'was'} kept." if restorable else ""
@@ -208,14 +224,6 @@ class TuningLearner:
             self._best.move(old, new, n_features)
         self._settled = None
         self.n_features = n_features
-
-
-def _part(rows: Rows, begin: int, end: int) -> Rows:
-    return rows._replace(
-        indptr=rows.indptr[begin : end + 1],
-        y=rows.y[begin:end],
-        importance=rows.importance[begin:end],
-    )
 
 
 def _size(rows: Rows) -> float:
