@@ -124,6 +124,8 @@ def carried_out(plan: Plan, *, until: int | None = None) -> bytes:
     for _ in plan.run.steps(lambda: 1 << 40 if until is None else until - model.t):
         if until is not None and model.t >= until:
             break
+    if plan.run.is_over:
+        plan.run.model = model.settled()
     plan.save(slim=plan.slim and plan.run.is_over)
     return Path(plan.path).read_bytes()
 

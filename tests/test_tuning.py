@@ -325,7 +325,8 @@ class TestFiles:
         model.save("a.model")
         again = rarefy.load("a.model")
         np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
-        assert (again.l1, again.eta0) == (model.found_["l1"], model.found_["eta0"])
+        assert again.found_ == model.found_
+        assert again.get_params() == model.get_params()
 
     @pytest.mark.parametrize("store", ["array", "table", "hashed"])
     def test_stores_agree_with_matrices(self, store):
@@ -393,6 +394,12 @@ class TestFiles:
             result = CliRunner().invoke(main, ["train", "data.svm", "--resume", "a.model"])
             assert result.exit_code == 0, result.output
             assert 1 <= len(rarefy.load("a.model").weights_) <= 7
+
+    def test_rows_may_be_held_out_before_the_first_is_learned(self):
+        command = ["train", "data.svm", "-o", "a.model", "--rule", "ftrl", "--l1", "auto"]
+        held_out = ["--holdout", "0.9", "--save-every", "1"]
+        result = CliRunner().invoke(main, [*command, *held_out])
+        assert result.exit_code == 0, result.output
 
     def test_several_passes_are_refused(self):
         command = ["train", "data.svm", "-o", "a.model", "--l1", "auto", "--passes", "3"]

@@ -126,7 +126,7 @@ class TestPortions:
             learner.scores(ROWS[KINDS[name][0]])
             learner.usefulness(np.ones(N_FEATURES, np.uint64))
             assert "max_features" in learner.found
-            assert "max_features" not in learner._in_use().found
+            assert "max_features" not in learner.in_use().found
 
         learner = self.by_portions(name, range(100, N_ROWS, 97), look)
         assert_same_search(learner, wholes[name])
@@ -224,7 +224,7 @@ class TestPhases:
             begin = end
             if bit_by_bit:
                 assert_same(learner, by_itself)
-            in_use = learner._in_use()
+            in_use = learner.in_use()
             assert_same(in_use, by_itself)
             np.testing.assert_allclose(in_use.progress, by_itself.progress, rtol=1e-12)
             np.testing.assert_allclose(learner.progress, by_itself.progress, rtol=1e-12)
@@ -276,7 +276,7 @@ class TestOrdinary:
     @pytest.mark.parametrize("name", STEADY)
     def test_at_any_moment(self, name, n_examples):
         learner, rows, _ = learned(name, n_examples)
-        in_use, found = deepcopy(learner._in_use()), learner.found
+        in_use, found = deepcopy(learner.in_use()), learner.found
         assert_close_points(found, found_by_hand(name, in_use))
         task, left = KINDS[name]
         own = {name: found[name] for name in ("rule", "q", "l1", "eta0")}
@@ -384,7 +384,7 @@ class TestFeatures:
         useful = learner.usefulness(counts)
         assert useful[3] == -np.inf
         assert (np.delete(useful, 3) >= -1.0).all()
-        own = learner._in_use().usefulness(counts)
+        own = learner.in_use().usefulness(counts)
         seen = (own >= -1.0) & (counts > 0)
         np.testing.assert_array_equal(useful[seen], own[seen])
 
@@ -398,7 +398,7 @@ class TestLimit:
     @pytest.mark.parametrize("n_examples", [100, 300, 1000, 2000, 4700])
     def test_the_largest_weights_stay(self, n_examples):
         learner, _, _ = learned("limited", n_examples)
-        weights, own = weights_of(learner), weights_of(learner._in_use())
+        weights, own = weights_of(learner), weights_of(learner.in_use())
         kept = np.flatnonzero(weights)
         assert 1 <= len(kept) <= 5
         np.testing.assert_array_equal(weights[:, kept], own[:, kept])

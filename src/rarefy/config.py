@@ -24,6 +24,10 @@ from rarefy.weighting import (
     Weighting,
 )
 
+RULE_PARAMETERS = (
+    *("rule", "loss", "l1", "l2", "q", "basis", "cap", "eta0", "beta", "schedule"),
+    *("truncate_every", "threshold", "cumulative"),
+)
 DEFAULT_RULE, DEFAULT_REGRESSION_RULE = "scale-free", "adagrad-fobos"
 DEFAULT_STEP = 1.0  # the papers' c
 # Losses whose slope grows with the error need shorter steps.

@@ -1,13 +1,15 @@
 """Models on disk: a line that says what it is, a JSON header, and arrays; no pickle.
 
-rarefy model 1\\n
+rarefy model 1\\n (2 in the middle of a search for parameters, or of a run with a limit to features)
 length of the header, 8 bytes, little-endian
 header: JSON with what was learned, from what, and how, and which arrays follow
 the arrays, little-endian, one after the other
 CRC-32 of all that, 4 bytes
 
 A slim model has the weights that are not zero. Any other has the state of every feature instead,
-from which weights follow, and with which learning goes on as if it had never stopped.
+from which weights follow, and with which learning goes on as if it had never stopped. Where
+parameters are still to be found, the state is that of the model in use, and the models that learn
+beside it are there, too.
 """
 
 import json
@@ -24,6 +26,7 @@ from numpy.typing import NDArray
 
 from rarefy import __version__
 from rarefy.clock import Clock
+from rarefy.config import check_whole
 from rarefy.descriptions import built, described, is_known, name_of_rule
 from rarefy.errors import ConfigError, InputError
 from rarefy.losses import LOSSES, REGRESSION_LOSSES
@@ -34,13 +37,17 @@ from rarefy.readers.labels import checked_classes, checked_names
 from rarefy.replacing import replacing
 from rarefy.rules.ogd import Ogd
 from rarefy.schedules import SCHEDULES, Constant
-from rarefy.stores import STATE_ARRAYS, Arrays, Kept, check_store, make_store
+from rarefy.snapshots import Arrays
+from rarefy.stores import STATE_ARRAYS, Kept, check_store, make_store
 from rarefy.stores.array import MOST_FEATURES
 from rarefy.stream import Reading, StreamModel, Task
-from rarefy.weighting import Weighting
+from rarefy.tuning.search import SEARCH_ARRAYS, Search, begun_with, resumed, snapshot_of
+from rarefy.tuning.space import LARGEST_MODEL
+from rarefy.weighting import PLAIN, Weighting
 
-VERSION = 1
-MAGIC = b"rarefy model %d\n" % VERSION
+VERSION = 2  # the newest that is read
+MAGIC = b"rarefy model 1\n"  # of all models that older versions read
+UNSETTLED_MAGIC = b"rarefy model 2\n"
 KEPT_ARRAYS = {
     "keys": "<u8",
     "outputs": "<i8",
@@ -50,7 +57,7 @@ KEPT_ARRAYS = {
     "name_lengths": "<i8",
     "name_text": "|u1",
 }
-ARRAYS = {**KEPT_ARRAYS, **STATE_ARRAYS, "intercept_state": "<f8"}
+ARRAYS = {**KEPT_ARRAYS, **STATE_ARRAYS, "intercept_state": "<f8", **SEARCH_ARRAYS}
 LABEL_TYPES = ("int64", "uint64", "float64", "bool", "str", "object")  # of matrices' labels
 PACKED = ("<f8", *(f"{'|' if n == 1 else '<'}{kind}{n}" for kind in "iu" for n in (1, 2, 4, 8)))
 CLOCK_FIELDS = Clock._fields[1:]  # without the schedule
@@ -73,6 +80,18 @@ class Model(NamedTuple):
     state: Arrays | None = None  # None: slim, it cannot go on learning
     clock: tuple[float, ...] = ()
     matrix: dict[str, Any] | None = None  # labels and columns of the matrices it was learned from
+    search: Search | None = None  # where parameters are still to be found
+    limit: int | None = None  # of features that have a weight, once the run is over
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The parameters that the user gave, without what was found so far."""
+        asked: dict[str, Any] = (self.search or {}).get("parameters", self.parameters)
+        return asked
+
+    @property
+    def is_settled(self) -> bool:
+        return self.search is None and self.limit is None
 
     @property
     def loss(self) -> str:
@@ -109,15 +128,24 @@ class Model(NamedTuple):
                 "the model is slim, or refitted: it can predict, but what it would need to go on "
                 "learning was not saved."
             )
-        model = StreamModel(self.task, make_store(**self.store), self.classes)
+        task = self.task
+        if self.search is not None:
+            space, point = begun_with(self.search)
+            rule, schedule = space.rule_at(point)
+            task = task._replace(rule=rule, schedule=schedule, weighting=PLAIN)
+        model = StreamModel(task, make_store(**self.store), self.classes)
         model.reading = self.reading
+        model.max_features = self.limit
         learner = model.learner
         model.store.restore(learner, self.state)
         learner.intercept_state[:] = self.state["intercept_state"].reshape(
             learner.intercept_state.shape
         )
-        learner.clock = Clock(self.task.schedule, *self.clock)
+        learner.clock = Clock(task.schedule, *self.clock)
         learner.progress[:] = self.progress
+        if self.search is not None:
+            model.adopt(resumed(self.search, self.state, learner))
+            model.task = task._replace(rule=space, schedule=None)
         return model
 
 
@@ -130,14 +158,10 @@ def model_of(
     slim: bool = False,
 ) -> Model:
     """What is to be kept of a model that has learned."""
-    model = model.settled()
-    learner = model.learner
-    state = None
-    if not slim:
-        state = model.store.snapshot(learner)
-        state["intercept_state"] = learner.intercept_state
-    return Model(
-        model.task,
+    settled = model.settled()
+    learner = settled.learner
+    saved = Model(
+        settled.task,
         model.classes,
         model.store.settings(),
         model.reading,
@@ -145,11 +169,17 @@ def model_of(
         {**parameters, **learner.found},
         learner.t,
         tuple(learner.progress.tolist()),
-        model.kept() if slim else NOTHING_KEPT,  # it follows from the state
+        settled.kept() if slim else NOTHING_KEPT,  # it follows from the state
         run,
-        state,
-        () if slim else learner.clock[1:],
-        matrix,
+        matrix=matrix,
+    )
+    if slim:
+        return saved
+    in_use, search, arrays = snapshot_of(model.learner, parameters)
+    arrays |= model.store.snapshot(in_use)
+    arrays["intercept_state"] = in_use.intercept_state
+    return saved._replace(
+        state=arrays, clock=in_use.clock[1:], search=search, limit=model.max_features
     )
 
 
@@ -169,6 +199,7 @@ def save_model(path: str | Path, model: Model) -> None:
     check_place(path)
     arrays = _arrays_of(model.kept) if model.state is None else model.state
     packed = {name: _packed(array.astype(ARRAYS[name])) for name, array in arrays.items()}
+    unsettled = {"search": described(model.search), "limit": model.limit}
     text = json.dumps(
         {
             "rarefy": __version__,
@@ -186,11 +217,13 @@ def save_model(path: str | Path, model: Model) -> None:
             "run": model.run,
             "matrix": model.matrix,
             "clock": dict(zip(CLOCK_FIELDS, model.clock, strict=False)),
+            **({} if model.is_settled else unsettled),
             "arrays": {name: [array.dtype.str, array.size] for name, array in packed.items()},
         },
         allow_nan=False,
     ).encode()
-    parts = [MAGIC, len(text).to_bytes(8, "little"), text]
+    magic = MAGIC if model.is_settled else UNSETTLED_MAGIC
+    parts = [magic, len(text).to_bytes(8, "little"), text]
     parts += [array.tobytes() for array in packed.values()]
     checksum = 0
     for part in parts:
@@ -266,6 +299,7 @@ def _parsed(data: bytes) -> Model:
             "progress": tuple(header["progress"]),
             "parameters": _parameters(header["parameters"], is_slim),
             "reading": Reading(columns, checked_crosses(reading["cross"])),
+            "search": built(header.get("search")),
         },
         kept=_kept_of(arrays) if is_slim else NOTHING_KEPT,
         state=None if is_slim else arrays,
@@ -273,7 +307,7 @@ def _parsed(data: bytes) -> Model:
     )
     _check(model)
     if not is_slim:
-        model = model._replace(kept=model.learner().kept())
+        model = model._replace(kept=model.learner().settled().kept())
     _check_kept(model)
     return model
 
@@ -359,6 +393,8 @@ def _kept_of(arrays: Arrays) -> Kept:
 def _check(model: Model) -> None:
     """Refuse what no training can have written."""
     check_store(**model.store)
+    if model.limit is not None:
+        check_whole("limit", model.limit, 1, LARGEST_MODEL)
     n_classes = len(model.classes)
     numbers = (*model.intercepts, *model.progress, *model.clock)
     right = (
@@ -372,6 +408,7 @@ def _check(model: Model) -> None:
         and isinstance(model.parameters, dict)
         and (model.run is None or isinstance(model.run, dict))
         and (model.matrix is None or _is_matrix(**model.matrix))
+        and (model.is_settled or model.state is not None)
     )
     if not right:
         raise ValueError("the parts of the model contradict each other")

@@ -99,12 +99,14 @@ class StreamModel:
 
     def settled(self) -> "StreamModel":
         """The model with the parameters that learning has found so far, for good."""
-        if not isinstance(self.task.rule, Space) and self.max_features is None:
-            return self
-        model = copy(self)
         learner = self.learner.settled()
+        is_settled = learner is self.learner and not isinstance(self.task.rule, Space)
+        if is_settled and self.max_features is None:
+            return self
         if self.max_features is not None:
             learner = limited(learner, self.max_features)
+        model = copy(self)
+        model.max_features = None
         model.adopt(learner)
         model.task = self.task._replace(rule=learner.rule, schedule=learner.clock.schedule)
         return model

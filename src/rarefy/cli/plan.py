@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import click
 
 from rarefy.cli.options import READING
-from rarefy.config import check_whole, default_rule, make_loss, number_or_none
+from rarefy.config import RULE_PARAMETERS, check_whole, default_rule, make_loss, number_or_none
 from rarefy.errors import InputError
 from rarefy.holdout import HeldOutFiles, HeldOutShare
 from rarefy.losses import LOSSES
@@ -27,10 +27,7 @@ from rarefy.tuning.space import rule_or_space
 
 # How a run is carried out; the others say what is learned.
 OF_RUN = ("passes", "cache", "holdout", "save_every")
-OF_RULE = (
-    *("l1", "l2", "q", "basis", "cap", "eta0", "beta", "schedule", "truncate_every", "threshold"),
-    "cumulative",
-)
+OF_RULE = tuple(name for name in RULE_PARAMETERS if name not in ("rule", "loss"))
 LATER_SETTINGS = {"target_features": None}  # that files of before do not have
 OF_WEIGHTING = ("importance", "endowment", "endowment_by")
 # What may be given to go on with a run, and with a finished model; all else is in the file.
@@ -168,17 +165,25 @@ def resumed_plan(
     except InputError as error:
         raise InputError(f"{resume}: {error}") from error
     target = None if about is None else about["target_features"]
-    model.max_features = target
+    if saved.search is None:
+        model.max_features = target
+    else:
+        target = saved.asked.get("max_features")
     path = model_path or resume
     if about is None or is_over:
         if not data:
             raise click.UsageError(f"{resume} is finished; name new DATA to learn.")
+        if saved.search is not None and others["passes"] != 1:
+            raise click.UsageError(
+                f"--passes {others['passes']}: {resume} is still to find its parameters, by "
+                f"predictions for examples that are new, and so in one pass."
+            )
         reader = _reader_like(saved, data, others)
         settings = {name: others[name] for name in OF_RUN} | {"target_features": target}
-        return _plan(model, reader, path, saved.parameters, settings, slim)
+        return _plan(model, reader, path, saved.asked, settings, slim)
     reader = _same_reader(about["reader"], data, resume)
     settings = {name: about[name] for name in OF_RUN} | {"target_features": target}
-    return _plan(model, reader, path, saved.parameters, settings, slim, about["place"])
+    return _plan(model, reader, path, saved.asked, settings, slim, about["place"])
 
 
 def _checked_run(saved: Model, resume: str) -> dict[str, Any] | None:

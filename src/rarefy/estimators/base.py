@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from rarefy.checks import as_csr, check_structure
-from rarefy.config import check_flag
+from rarefy.config import RULE_PARAMETERS, check_flag
 from rarefy.deferral import Deferral
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.saving import Saving
@@ -29,10 +29,6 @@ from rarefy.tuning.space import rule_or_space
 from rarefy.weighting import Weighting
 
 WEIGHTING_PARAMETERS = ("importance", "endowment", "endowment_by")
-RULE_PARAMETERS = (
-    *("rule", "loss", "l1", "l2", "q", "basis", "cap", "eta0", "beta", "schedule"),
-    *("truncate_every", "threshold", "cumulative"),
-)
 
 
 class LearnedBy(NamedTuple):

@@ -78,7 +78,7 @@ def load(path: str | Path) -> Any:
     is_regressor = saved.loss in REGRESSION_LOSSES
     cls: Any = SparseOnlineRegressor if is_regressor else SparseOnlineClassifier
     known = inspect.signature(cls).parameters
-    estimator = cls(**{name: saved.parameters[name] for name in known if name in saved.parameters})
+    estimator = cls(**{name: saved.asked[name] for name in known if name in saved.asked})
     try:
         _fill(estimator, saved)
     except (ValueError, OverflowError) as error:
@@ -89,10 +89,12 @@ def load(path: str | Path) -> Any:
 def _fill(estimator: Any, saved: Model) -> None:
     """Make an estimator what it was when it was saved."""
     model = saved.scorer() if saved.state is None else saved.learner()
+    if saved.search is None:
+        model = model.settled()
     if saved.matrix is not None:
         model.learner.grow(saved.matrix["n_features"])
-    estimator._learned(saved.task)
     estimator.is_slim_ = saved.state is None
+    estimator._learned(saved.task if estimator.is_slim_ else model.task)
     estimator.learner_ = model.learner
     estimator.n_features_in_ = model.learner.n_features
     if saved.matrix is None:

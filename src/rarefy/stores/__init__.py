@@ -8,7 +8,7 @@
 from rarefy.config import check_flag, check_whole, choose
 from rarefy.errors import ConfigError
 from rarefy.stores.array import ArrayStore
-from rarefy.stores.base import STATE_ARRAYS, Arrays, Kept, Prepared, Store
+from rarefy.stores.base import STATE_ARRAYS, Kept, Prepared, Store
 from rarefy.stores.hashed import MOST_BITS, HashedStore
 from rarefy.stores.table import MOST_FEATURES, TableStore
 
@@ -20,7 +20,6 @@ __all__ = [
     "MOST_BITS",
     "STATE_ARRAYS",
     "STORES",
-    "Arrays",
     "Kept",
     "Prepared",
     "Store",

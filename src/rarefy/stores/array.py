@@ -10,14 +10,8 @@ from rarefy.errors import InputError
 from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
 from rarefy.rows import without
-from rarefy.stores.base import (
-    Arrays,
-    Kept,
-    Prepared,
-    merged,
-    restore_slots,
-    slots_snapshot,
-)
+from rarefy.snapshots import Arrays
+from rarefy.stores.base import Kept, Prepared, merged, restore_slots, slots_snapshot
 
 MOST_FEATURES = 1 << 30
 EVERY_BIT = (1 << 64) - 1

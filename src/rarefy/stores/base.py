@@ -11,10 +11,10 @@ from rarefy.errors import InputError
 from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
 from rarefy.rows import longest, read_only
+from rarefy.snapshots import Arrays
 from rarefy.stores.merge import are_within, new_seen, unique_in_rows
 
 Floats = NDArray[np.float64]
-Arrays = dict[str, NDArray[Any]]
 
 # What the arrays of a snapshot are made of.
 STATE_ARRAYS = {

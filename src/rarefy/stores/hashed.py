@@ -17,14 +17,8 @@ from rarefy.jit import compiled
 from rarefy.jit.intrinsics import prefetch_byte
 from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
-from rarefy.stores.base import (
-    Arrays,
-    Kept,
-    Prepared,
-    merged,
-    restore_slots,
-    slots_snapshot,
-)
+from rarefy.snapshots import Arrays
+from rarefy.stores.base import Kept, Prepared, merged, restore_slots, slots_snapshot
 
 MOST_BITS = 31
 SHARED = 0x80

@@ -21,7 +21,8 @@ from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
 from rarefy.readers.names import ABSENT, Names, begin_of, find_name
 from rarefy.rows import read_only, without
-from rarefy.stores.base import Arrays, Kept, Prepared, check_slots, merged
+from rarefy.snapshots import Arrays
+from rarefy.stores.base import Kept, Prepared, check_slots, merged
 
 FEWEST_PLACES = 1 << 12
 LENGTH_BYTES = 4  # of a name, before its text

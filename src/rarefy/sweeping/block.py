@@ -14,6 +14,7 @@ from rarefy.errors import ConfigError
 from rarefy.jit import CompileError
 from rarefy.learner import CACHE_BYTES, Learner
 from rarefy.rules import unpenalised
+from rarefy.snapshots import Arrays, put_back
 from rarefy.state import aligned_zeros
 from rarefy.sweeping import copies, loops
 from rarefy.sweeping.lane_jit import WIDTH
@@ -226,11 +227,34 @@ class Block:
 
     def _clock_before(self, lane: int, schedule: Any) -> Clock:
         """The clock of the last round that a lane has played, if its steps are the schedule's."""
-        numbers = self._seats.clocks[len(_floats(schedule)) :, lane].tolist()
-        coming = Clock(schedule, *numbers)
+        coming = Clock(schedule, *self._own_clocks()[:, lane].tolist())
         t = coming.t - 1.0
         before = (schedule.eta(max(t, 1.0)), coming.total_before, coming.decay_before)
         return Clock(schedule, t, *before, *before, 0.0, 0.0)
+
+    def _own_clocks(self) -> Floats:
+        """The clocks of the round to come without the numbers of their schedules."""
+        n_of_schedule = len(_floats(self.lanes[0].schedule))
+        return self._seats.clocks[n_of_schedule:, : len(self.lanes)]
+
+    def snapshot(self) -> Arrays:
+        """All that the lanes have learned, as it is: not copied. Their rules are not part of it."""
+        seats, lanes = self._seats, slice(len(self.lanes))
+        return {
+            "state": seats.state[: self.n_features * self.n_outputs, :, lanes],
+            "intercepts": seats.intercepts[..., lanes],
+            "clocks": self._own_clocks(),
+            "tallies": self._tallied(),
+            "alive": seats.work[ALIVE, lanes],
+        }
+
+    def restore(self, arrays: Arrays, t: int) -> None:
+        """Go back to a snapshot, after t rounds; rules and the number of features are the same."""
+        for name, own in self.snapshot().items():
+            put_back(own, arrays[name])
+        alive, rounds = self._seats.work[ALIVE], self._own_clocks()[0]
+        if not np.isin(alive, (0.0, 1.0)).all() or (rounds[self.alive] != t + 1.0).any():
+            raise ValueError("no lanes are like that")
 
     def take_over(self, learner: Learner) -> None:
         """Let all lanes go on from where a model is that was learned by itself.

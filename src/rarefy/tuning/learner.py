@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.engine import Floats, Rows
+from rarefy.engine import LARGEST_VALUE, Floats, Rows
 from rarefy.errors import DivergenceError
 from rarefy.learner import Learner
 from rarefy.rows import part_of, portions
+from rarefy.snapshots import Arrays, checked_whole, put_back
 from rarefy.sweeping.lane_jit import WIDTH
 from rarefy.tuning.challenge import Challenge
 from rarefy.tuning.limit import limited
 from rarefy.tuning.race import Race
+from rarefy.tuning.search import with_prefixes, without_prefix
 from rarefy.tuning.space import Point, Space
 from rarefy.tuning.steady import ordinary
 
@@ -41,15 +43,15 @@ class TuningLearner:
         self, space: Space, loss: Any, *, n_features: int, n_outputs: int, fit_intercept: bool
     ) -> None:
         self.space = space
-        self._shape = {"n_outputs": n_outputs, "fit_intercept": fit_intercept}
+        self._shape: dict[str, Any] = {"n_outputs": n_outputs, "fit_intercept": fit_intercept}
         self._races: list[Race] = []  # at the beginning
         self._challenge: Challenge | None = None
         self._best: Learner | None = None  # by itself; None while it is one of several
         self._settled: Learner | None = None  # what it would be if learning ended here
         self._next_stock = FIRST_STOCK
-        self._stretch: float = STRETCH
         self._last_stock = FIRST_RACE  # from which on one model learns alone
         self._progress = np.zeros(3)  # up to the last stock
+        self._size = 1.0  # of the first values
         self.loss = loss
         self.n_outputs = n_outputs
         self.n_features = n_features
@@ -74,7 +76,8 @@ class TuningLearner:
         """
         self.grow(n_features)
         if len(rows.y) and self._best is None and not self._packs:
-            self._begin(_size(rows))
+            self._size = _size(rows)
+            self._begin()
         for begin, end in portions(rows, self.n_outputs * WIDTH):
             between()
             self._learn_portion(rows, begin, end, restorable)
@@ -113,10 +116,10 @@ class TuningLearner:
                 f"large for these features. Leave eta0 to be found, or scale the features."
             )
 
-    def _begin(self, size: float) -> None:
+    def _begin(self) -> None:
         shape = {"n_features": self.n_features, **self._shape}
         for kinds in self.space.kinds:
-            usual = {kind["q"]: self.space.usual(kind, size, FIRST_STOCK) for kind in kinds}
+            usual = {kind["q"]: self.space.usual(kind, self._size, FIRST_STOCK) for kind in kinds}
             points = self.space.first_points(kinds, usual)
             self._races.append(Race(self.space, points, self.loss, usual, **shape))
 
@@ -132,6 +135,13 @@ class TuningLearner:
             race.refine()
         self._next_stock = int(self.t * self._stretch)
 
+    @property
+    def _stretch(self) -> float:
+        """The next time that there is something to do, there are so many times as many examples."""
+        if self._best is not None:
+            return ALONE if self.space.free else NEVER
+        return STRETCH if self._challenge is None else LATER_STRETCH
+
     def _take_stock(self) -> None:
         self._progress = self.progress
         for pack in self._packs:
@@ -142,30 +152,39 @@ class TuningLearner:
         best = self._leading.winner()
         best.progress[:] = self.progress
         self._best, self._races, self._challenge = best, [], None
-        self._stretch = ALONE if self.space.free else NEVER
 
     def _be_challenged(self, model: Learner) -> None:
         self._progress = model.progress
         self._best, self._challenge = None, Challenge(self.space, model, **self._shape)
         self._last_stock = int(self.t * CHALLENGE)
-        self._stretch = LATER_STRETCH
 
     @property
     def _leading(self) -> Race | Challenge:
         self._check_alive()
         return next(pack for pack in self._packs if pack.is_alive)
 
-    def _in_use(self) -> Learner:
+    def in_use(self) -> Learner:
         """The model to predict with."""
         if self._best is not None:
             return self._best
+        if not self._packs:
+            return self._untaught()
         learner = self._leading.in_use()
         learner.progress[:] = self.progress
         return learner
 
+    def _untaught(self) -> Learner:
+        """A model for the time before the first row."""
+        kind = self.space.kinds[0][0]
+        learner = Learner(
+            *self.space.rule_at(kind), self.loss, n_features=self.n_features, **self._shape
+        )
+        learner.found = kind
+        return learner
+
     def usefulness(self, counts: NDArray[Any]) -> Floats:
         """As a learner's; what the best model has forgotten may matter to the others."""
-        useful = self._in_use().usefulness(counts)
+        useful = self.in_use().usefulness(counts)
         if self._packs:
             return np.where(counts > 0, np.maximum(useful, -1.0), -np.inf)
         return useful
@@ -173,7 +192,7 @@ class TuningLearner:
     def settled(self) -> Learner:
         """The model to predict with, by itself."""
         if self._settled is None:
-            best = copy(self._in_use())
+            best = copy(self.in_use())
             best.set_rule(*ordinary(best.rule, best.clock.schedule, best.clock.t))
             best.found = {**best.found, **self._numbers(best), "max_features": None}
             if self.space.max_features is not None:
@@ -186,6 +205,45 @@ class TuningLearner:
         steps = model.rule if "eta0" in model.rule._fields else model.clock.schedule
         numbers = {"l1": model.rule.l1, "eta0": steps.eta0}
         return {name: numbers[name] for name in self.space.free}
+
+    def snapshot(self) -> tuple[dict[str, Any], Arrays]:
+        """What it takes to go on, beside the space and the model in use; arrays are not copied."""
+        packs = [pack.snapshot() for pack in self._packs]
+        numbers = {
+            "point": self.in_use().found,
+            "size": self._size,
+            "next_stock": self._next_stock,
+            "last_stock": self._last_stock,
+            "progress": self._progress.tolist(),
+            "is_challenged": self._challenge is not None,
+            "packs": [of_pack for of_pack, _ in packs],
+        }
+        return numbers, with_prefixes([arrays for _, arrays in packs])
+
+    def restore(self, model: Learner, numbers: dict[str, Any], arrays: Arrays) -> None:
+        """Go back to a snapshot; the model was in use then. This one has not learned."""
+        self.t = model.t
+        packs, size, progress = (numbers[name] for name in ("packs", "size", "progress"))
+        if not (isinstance(size, float) and SMALLEST_SIZE < size <= 2.0 * LARGEST_VALUE):
+            raise ValueError("no values are of that size")
+        self._size = size
+        if numbers["is_challenged"]:
+            self._be_challenged(model)
+        elif packs:
+            self._begin()
+            order = [pack["points"][0]["rule"] for pack in packs]
+            self._races.sort(key=lambda race: order.index(race.points[0]["rule"]))
+        elif self.t:
+            self._best = model
+        for number, (pack, of_pack) in enumerate(zip(self._packs, packs, strict=True)):
+            pack.restore(of_pack, without_prefix(arrays, number), self.t)
+        self._progress = np.empty(3)
+        put_back(self._progress, np.array(progress, dtype=np.float64))
+        is_last = self._best is not None and not self.space.free
+        self._next_stock = checked_whole(numbers["next_stock"], NEVER if is_last else self.t + 1)
+        self._last_stock = checked_whole(numbers["last_stock"], 0)
+        if self._packs and not any(pack.is_alive for pack in self._packs):
+            raise ValueError("no model lives")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

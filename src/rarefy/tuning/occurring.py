@@ -39,6 +39,16 @@ class Occurring:
         self.number(moved[staying])
         return staying
 
+    def restore(self, features: NDArray[np.int64]) -> None:
+        """Number these features, as they were numbered before."""
+        n_features = len(self._features)
+        if len(features) and not 0 <= features.min() <= features.max() < n_features:
+            raise ValueError("there are no such features")
+        self._begin(n_features)
+        self.number(features)
+        if self.n != len(features):
+            raise ValueError("a feature is there twice")
+
     def grow(self, n_features: int) -> None:
         """Make room for more features."""
         if n_features > len(self._features):

@@ -10,6 +10,7 @@ from rarefy.engine import Floats, Rows
 from rarefy.learner import Learner
 from rarefy.losses import REGRESSION_LOSSES
 from rarefy.rows import read_only
+from rarefy.snapshots import Arrays
 from rarefy.sweeping.block import NO_FOLD, Block, Lane
 from rarefy.tuning.occurring import Occurring
 from rarefy.tuning.record import SCALES, Record
@@ -99,6 +100,22 @@ class Pack(ABC):
         )
         learner.found = point
         return learner
+
+    def snapshot(self) -> tuple[dict[str, Any], Arrays]:
+        """All that the models know which are side by side; arrays are not copied."""
+        features = {"features": self._occurring.features}
+        return {"points": self.points}, features | self.block.snapshot() | self.record.snapshot()
+
+    def restore(self, numbers: dict[str, Any], arrays: Arrays, t: int) -> None:
+        """Go back to a snapshot, after t examples, of a pack of the same kind."""
+        kinds = [{"rule": point["rule"], "q": point["q"]} for point in self.points]
+        for lane, point in zip(range(len(kinds)), numbers["points"], strict=True):
+            self.points[lane] = self.space.checked_point(point, kinds)
+            self.block.set_rule(lane, *self.rule_at(self.points[lane]))
+        self._occurring.restore(arrays["features"])
+        self.block.n_features = self._occurring.n
+        self.block.restore(arrays, t)
+        self.record.restore(arrays)
 
     def grow(self, n_features: int) -> None:
         """Make room for more features."""

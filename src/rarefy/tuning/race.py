@@ -11,6 +11,7 @@ import numpy as np
 
 from rarefy.engine import Floats
 from rarefy.learner import Learner
+from rarefy.snapshots import Arrays, checked_whole, put_back
 from rarefy.tuning.pack import Pack
 from rarefy.tuning.space import FARTHEST, Point, Space
 
@@ -37,6 +38,21 @@ class Race(Pack):
         self._own_stretches = np.full(len(points), APPRENTICESHIP)
         self._turn = 0
         self._compare()
+
+    def snapshot(self) -> tuple[dict[str, Any], Arrays]:
+        numbers, arrays = super().snapshot()
+        own = {"turn": self._turn, "chosen": self._chosen}
+        return numbers | own, arrays | self._own_arrays()
+
+    def restore(self, numbers: dict[str, Any], arrays: Arrays, t: int) -> None:
+        super().restore(numbers, arrays, t)
+        self._turn = checked_whole(numbers["turn"], 0)
+        self._chosen = checked_whole(numbers["chosen"], 0, len(self.points))
+        for name, own in self._own_arrays().items():
+            put_back(own, arrays[name], may_be_infinite=name == "means")
+
+    def _own_arrays(self) -> Arrays:
+        return {"means": self._means, "own_stretches": self._own_stretches}
 
     def take_stock(self) -> None:
         """Compare how the models fared."""

@@ -10,6 +10,7 @@ themselves, too.
 import numpy as np
 
 from rarefy.engine import Floats
+from rarefy.snapshots import Arrays, put_back
 from rarefy.sweeping.block import Block
 
 SCALES = (0.5, 2.0)  # of scores, one of which may suit a model that classifies
@@ -84,6 +85,24 @@ class Record:
     def _shares(self) -> Floats:
         """What each stretch counts, of 1."""
         return self._counts / self._counts.sum() if self.n_stretches else self._counts
+
+    def snapshot(self) -> Arrays:
+        """All that is on record, as it is: not copied. Features are counted when a stretch ends."""
+        return {
+            "progress_before": self._progress_before,
+            "losses_before": self._losses_before,
+            "losses": self._losses,
+            "counts": self._counts,
+        }
+
+    def restore(self, arrays: Arrays) -> None:
+        """Go back to a snapshot of a record of as many models."""
+        self._counts = np.empty(len(arrays["counts"]))
+        self._losses = np.empty((len(self._counts), *self._losses_before.shape))
+        for name, own in self.snapshot().items():
+            put_back(own, arrays[name], may_be_infinite=name == "losses")
+        if (self._counts <= 0.0).any():
+            raise ValueError("no stretch counts nothing")
 
     def copy(self, source: int, target: int) -> None:
         """Say of one model what is said of another."""

@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from rarefy.config import check_whole, has_meaning, make_rule, make_weighting, resolve
+from rarefy.config import (
+    RULE_PARAMETERS,
+    check_number,
+    check_whole,
+    has_meaning,
+    make_rule,
+    make_weighting,
+    resolve,
+)
 from rarefy.errors import ConfigError
 from rarefy.intensity import MeanIntensity, growth_of
 from rarefy.losses import REGRESSION_LOSSES
@@ -137,6 +145,14 @@ class Space:
         """A point, first, and others near it."""
         return [point, *({**point, **_times(point, shares)} for shares in NEAR[self.free])]
 
+    def checked_point(self, point: Point, kinds: Sequence[Point]) -> Point:
+        """A point that was read from a file, if it is one of these kinds."""
+        kind = {name: point[name] for name in ("rule", "q")}
+        numbers = {name: check_number(name, point[name]) for name in self.free}
+        if kind not in kinds or len(point) != len(kind | numbers) or 0.0 in numbers.values():
+            raise ValueError("the space has no such point")
+        return kind | numbers
+
 
 def _times(point: Point, shares: dict[str, float]) -> dict[str, float]:
     return {name: float(point[name] * share) for name, share in shares.items()}
@@ -177,6 +193,21 @@ def rule_or_space(
                 f"{_named(left)} cannot be found with an endowment or importance='aware'."
             )
     return space, None, PLAIN
+
+
+def space_of(parameters: Mapping[str, Any]) -> Space:
+    """The space that a user's parameters leave open, if they do; some may be missing."""
+    given = {"cumulative": False, **dict.fromkeys(RULE_PARAMETERS), **parameters}
+    given["cumulative"] = bool(given["cumulative"])
+    space, _, _ = rule_or_space(
+        {name: given[name] for name in RULE_PARAMETERS},
+        {},
+        max_features=given.get("max_features"),
+        passes=1,
+    )
+    if not isinstance(space, Space):
+        raise ValueError("nothing is left to be found")
+    return space
 
 
 def is_auto(value: Any) -> bool:
