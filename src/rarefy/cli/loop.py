@@ -50,16 +50,16 @@ class Loop:
         self._next_line = self._line_after(self.model.t)
         self._next_save = self._save_after(self.model.t)
 
-    def learn(self) -> bool:
+    def learn(self, interrupts: Interrupts) -> bool:
         """Whether the run came to its end; if not, it was interrupted."""
-        with Interrupts(self.run) as interrupts:
-            try:
-                for _ in self.run.steps(self._pause):
-                    self._look()
-                    if interrupts.asked:
-                        return False
-            except Stopped:
-                return False
+        try:
+            for _ in self.run.steps(self._pause):
+                if interrupts.number is None:
+                    self._look(interrupts)
+                if interrupts.number is not None:
+                    return False
+        except Stopped:
+            return False
         return True
 
     def summary(self) -> dict[str, Any]:
@@ -82,12 +82,13 @@ class Loop:
     def _pause(self) -> int:
         return min(self._next_line, self._next_save) - self.model.t
 
-    def _look(self) -> None:
+    def _look(self, interrupts: Interrupts) -> None:
         """After a step: show, and save, what is due."""
         examples, share = self.model.t, self.run.share
         self.display.advance(None if math.isnan(share) else share, examples)
         if examples >= self._next_line:
-            self._show_line()
+            with interrupts.at_once():
+                self._show_line()
             self._next_line = self._line_after(examples)
         if examples >= self._next_save:
             self.save()
