@@ -34,6 +34,7 @@ UPDATE_BASED = ("sgft", "hf-fobos")
 INTENSITY_PARAMETERS = ("q", "basis", "cap")
 
 MOST_PASSES = 1 << 31
+LARGEST_SEED = (1 << 32) - 1
 
 # name -> (least value, whether it may be equal to it, whether infinity is allowed)
 RANGES = {

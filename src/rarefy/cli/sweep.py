@@ -32,7 +32,7 @@ from rarefy.cli.sweep_view import MODEL, REPORT, TABLE, choices_as_json, facts_o
 from rarefy.cli.tables import visible
 from rarefy.cli.texts import count, size
 from rarefy.cli.train import carry_out, train
-from rarefy.config import MOST_PASSES, default_rule
+from rarefy.config import LARGEST_SEED, MOST_PASSES, default_rule
 from rarefy.errors import InputError
 from rarefy.intensity import Basis
 from rarefy.losses import LOSSES
@@ -128,7 +128,13 @@ grid_options = options(
     metavar="INTEGER,...",
     help="With --refit, leave so many features, the strongest.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the folds.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, LARGEST_SEED),
+    default=0,
+    show_default=True,
+    help="Of the folds.",
+)
 @click.option(
     "--memory",
     type=Size(),
