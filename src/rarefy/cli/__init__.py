@@ -29,8 +29,8 @@ def run() -> None:
     It seldom looks for garbage, of which imports make none, and ends at once: tidying up would take
     an eighth of a second.
     """
+    open_standard_streams()  # first, or the next files that are opened would take their places
     watch()
-    open_standard_streams()
     gc.set_threshold(100_000)
     os._exit(_exit_code())
 

@@ -96,6 +96,7 @@ class JsonLines(Quiet):
             click.echo(text)
         except OSError:
             self.wants_lines = False
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115 for what is in the buffer still
 
 
 def finite(value: Any) -> Any:
