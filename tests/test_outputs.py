@@ -270,9 +270,8 @@ class TestFullDisk:
 
     def test_what_cannot_be_written_is_named(self, start):
         Path("rows.svm").write_text(Path("rows.svm").read_text() * 50)
-        done = process(
-            "predict", "some.model", "rows.svm", "--scores", "-o", "disk/new", start=start
-        )
+        command = ("predict", "some.model", "rows.svm", "--scores", "-o", "disk/new")
+        done = process(*command, start=start)
         assert done.returncode == 1
         assert done.stderr == b"Error: disk/new: No space left on device.\n"
 

@@ -1,12 +1,8 @@
 """The command line: a module a command, imported when it is used."""
 
-import gc
-import os
-import sys
-from typing import Any
-
-from rarefy.cli.signals import watch
-from rarefy.cli.streams import open_standard_streams
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 PROGRAM = "rarefy"
 COMMANDS = (
@@ -15,7 +11,7 @@ COMMANDS = (
 )
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name != "main":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from rarefy.cli.group import main  # what takes time is imported when signals are watched
@@ -26,19 +22,32 @@ def __getattr__(name: str) -> Any:
 def run() -> None:
     """The command as a process.
 
-    It seldom looks for garbage, of which imports make none, and ends at once: tidying up would take
-    an eighth of a second.
+    It listens to signals from the first moment on, before anything is imported that takes time. It
+    seldom looks for garbage, of which imports make none, and ends at once: tidying up would take an
+    eighth of a second.
     """
+    import os
+    import signal
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # of Python, with a traceback
+        signal.signal(signal.SIGINT, lambda number, frame: os._exit(128 + number))
+    import gc
+
+    from rarefy.cli.streams import open_standard_streams
+
     open_standard_streams()  # first, or the next files that are opened would take their places
+    from rarefy.cli.signals import watch
+
     watch()
     gc.set_threshold(100_000)
     os._exit(_exit_code())
 
 
 def _exit_code() -> int:
+    import sys
+
     from rarefy.cli.group import main
 
-    code = 0
     try:
         main(prog_name=PROGRAM)
     except SystemExit as end:
@@ -47,14 +56,15 @@ def _exit_code() -> int:
         return _say(error)
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        pass
     except OSError as error:
-        return _say(error)
+        if code == 0 and not isinstance(error, BrokenPipeError):
+            return _say(error)
     return code
 
 
 def _say(error: OSError) -> int:
+    import sys
+
     from rarefy.cli.group import sentence
 
     print(f"Error: {sentence(error)}", file=sys.stderr)

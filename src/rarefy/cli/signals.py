@@ -13,8 +13,6 @@ from contextlib import suppress
 from types import FrameType
 from typing import Protocol
 
-from rarefy.replacing import leave_nothing_unfinished
-
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 STDERR = 2
 CLEAR_BAR = b"\r\x1b[2K\x1b[?25h"  # and show the cursor again
@@ -76,6 +74,8 @@ def _obey(number: int) -> None:
 
 def end(number: int, message: str = "Interrupted.") -> None:
     """End the process; what it has not finished writing goes away."""
+    from rarefy.replacing import leave_nothing_unfinished  # seldom needed, and never at the start
+
     leave_nothing_unfinished()
     with suppress(OSError, ValueError):
         if select.select([], [STDERR], [], 0.0)[1]:
