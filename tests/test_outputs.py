@@ -366,7 +366,8 @@ class TestOverwriting:
         may_go_on.set()
         ending.join(10)
         assert path.read_bytes() == b"new"
-        rarefy.replacing._overwriting.release()
+        assert os.listdir(tmp_path) == ["file"]
+        rarefy.replacing._moving.release()
         writer.join(10)
 
 

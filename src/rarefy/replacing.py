@@ -23,7 +23,7 @@ LONGEST_NAME = 255  # bytes, where the file system does not say
 PATIENCE = 10.0  # seconds that a file which is being overwritten is given to be complete
 
 _parts: set[Path] = set()  # that are being written
-_overwriting = threading.Lock()
+_moving = threading.Lock()  # whoever makes, moves or removes files has it
 
 
 class Output:
@@ -67,14 +67,13 @@ class Output:
                 yield file
                 file.flush()
                 os.fsync(descriptor)
-            self._put(part)
+            with _moving:
+                self._put(part)
         except OSError as error:
             error.filename = error.filename or self.path
             raise
         finally:
-            if part in _parts:
-                _parts.discard(part)
-                part.unlink(missing_ok=True)
+            _remove(part)
 
     def _opened_stream(self) -> int | None:
         """The descriptor of what is no file."""
@@ -98,22 +97,22 @@ class Output:
             os.close(os.open(self._target, os.O_WRONLY))
         part, descriptor = self._new_part()
         os.close(descriptor)
-        part.unlink()
-        _parts.discard(part)
+        _remove(part)
 
     def _new_part(self) -> tuple[Path, int]:
         """A new file, beside the place if possible, and its descriptor."""
         part = self._target.with_name(_name_of_part(self._target))
         existing = self._target.stat() if self._target.exists() else None
         mode = 0o666 if existing is None else stat.S_IMODE(existing.st_mode)
-        try:
-            part.unlink(missing_ok=True)  # of a process of that number that was killed
-            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        except OSError as error:
-            if error.errno not in NOT_ALLOWED or existing is None:
-                raise
-            descriptor, part = _in_temporary_folder()
-        _parts.add(part)
+        with _moving:
+            try:
+                part.unlink(missing_ok=True)  # of a process of that number that was killed
+                descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            except OSError as error:
+                if error.errno not in NOT_ALLOWED or existing is None:
+                    raise
+                descriptor, part = _in_temporary_folder()
+            _parts.add(part)
         return part, descriptor
 
     def _file(self, descriptor: int, mode: str, options: dict[str, Any]) -> IO[Any]:
@@ -132,8 +131,7 @@ class Output:
             except OSError as error:
                 if error.errno not in NOT_ALLOWED or not self._target.exists():
                     raise
-        with _overwriting:
-            self._overwrite(part)
+        self._overwrite(part)
 
     def _overwrite(self, part: Path) -> None:
         with part.open("rb") as new, self._target.open("r+b") as old:
@@ -167,11 +165,33 @@ def replacing(path: str | Path, mode: str = "wb", **options: Any) -> Iterator[IO
 
 
 def leave_nothing_unfinished() -> None:
-    """To be called before the process is ended: all that is not complete goes away."""
-    if _overwriting.acquire(timeout=PATIENCE):
-        for part in list(_parts):
+    """To be called before the process is ended: all that is not complete goes away.
+
+    No file is made or moved any more; who tries to waits for the end.
+    """
+    if _moving.acquire(timeout=PATIENCE):
+        for part in _parts:
             with suppress(OSError):
                 part.unlink(missing_ok=True)
+
+
+def _remove(part: Path) -> None:
+    """Remove a file that has not taken its place."""
+    with _moving:
+        if part in _parts:
+            _parts.discard(part)
+            part.unlink(missing_ok=True)
+
+
+def _begin_anew() -> None:
+    """In a fork: other threads, which may have had the lock, are not there."""
+    global _moving  # noqa: PLW0603
+    _moving = threading.Lock()
+    _parts.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 class _Named(io.FileIO):
