@@ -313,10 +313,32 @@ def test_an_error_does_not_replace_another_model():
 
 def test_an_error_replaces_what_the_run_has_written():
     shutil.copy("some.model", "new")
-    said = late_error("-o", "new", "--save-every", "1000")
+    said = late_error("-o", "new", "--save-every", "40000")
     assert said.endswith("go on: rarefy train --resume new\n")
     assert load_model("new").examples > load_model("some.model").examples
     assert not os.path.exists("new.unfinished")
+
+
+def test_a_row_that_is_too_long_for_the_table():
+    """The rows before it in the same step are learned when it is gone on with."""
+    row = "1 " + " ".join(f"{n}:1" for n in range(500)) + "\n"
+    said = late_error("-o", "new", "--max-features", "400", line=row)
+    assert "more than max_features=400" in said
+    text = Path("long.svm").read_text()
+    Path("bad.svm").write_text(text)
+    trained("--resume", "new")
+    trained("bad.svm", "--max-features", "400", "-o", "whole")
+    assert Path("new").read_bytes() == Path("whole").read_bytes()
+
+
+def test_held_out_rows_that_cannot_be_read_do_not_cost_the_model():
+    Path("bad.svm").write_text("1 1:x\n")
+    for data in ("rows.svm", "few.svm"):
+        Path("few.svm").write_text("".join(Path("rows.svm").read_text().splitlines(True)[:500]))
+        done = ended("train", data, "--holdout", "bad.svm", "-o", "new")
+        assert done.returncode == 1
+        assert b"Error: bad.svm:1:" in done.stderr
+        assert load_model("new").examples > 0
 
 
 @pytest.mark.parametrize("old", [False, True])
@@ -377,9 +399,9 @@ def test_errors_in_the_middle_of_learning(error):
     said = failed("TableStore", "learn", error)
     assert said.count("\n") == 1
     assert os.listdir().count("new") == 0
-    said = failed("TableStore", "learn", error, "--save-every", "1000")
-    assert "(examples: 2,000)" in said
-    assert load_model("new").examples == 2000
+    said = failed("TableStore", "learn", error, "--save-every", "40000")
+    assert "(examples: 80,000)" in said
+    assert load_model("new").examples == 80_000
     trained("--resume", "new")
-    trained("long.svm", "--save-every", "1000", "-o", "whole")
+    trained("long.svm", "--save-every", "40000", "-o", "whole")
     assert Path("new").read_bytes() == Path("whole").read_bytes()

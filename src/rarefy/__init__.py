@@ -1,6 +1,12 @@
 """Sparse online learning that keeps the rare features that matter."""
 
-from rarefy.errors import ConfigError, DivergenceError, InputError, RarefyError
+from rarefy.errors import (
+    ConfigError,
+    DivergenceError,
+    InputError,
+    RarefyError,
+    RarefyWarning,
+)
 
 TYPE_CHECKING = False  # importing typing would be most of the time that this takes
 if TYPE_CHECKING:
@@ -23,6 +29,7 @@ __all__ = [
     "DivergenceError",
     "InputError",
     "RarefyError",
+    "RarefyWarning",
     "SparseOnlineClassifier",
     "SparseOnlineClassifierCV",
     "SparseOnlineRegressor",

@@ -132,13 +132,22 @@ class Run:
             part, rest = rest.cut(to_skip if to_skip > 0 else max(pause(), 1))
             self._read = self._read.behind(part)
             if to_skip <= 0:
-                self.is_whole = False  # unless this ends well
-                self._learn(part)
-                self.place, self.is_whole = self._read, True
+                self._learn_whole(part)
+                self.place = self._read
             elif self._read.rows == self.place.rows and self._read != self.place:
                 raise _other_data(self.place)
             self.share = (self.place.pass_number - 1 + prepared.batch.share) / self.passes
             yield
+
+    def _learn_whole(self, part: Prepared) -> None:
+        """Learn all rows, or none of them, or be no more of use."""
+        before, self.is_whole = self.model.t, False
+        try:
+            self._learn(part)
+        except InputError:
+            self.is_whole = self.model.t == before  # of rows that were refused
+            raise
+        self.is_whole = True
 
     def _learn(self, part: Prepared) -> None:
         if self.held_out is None:

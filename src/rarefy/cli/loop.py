@@ -62,8 +62,10 @@ class Loop:
             return False
         return True
 
-    def summary(self) -> dict[str, Any]:
-        """What there is to say at the end."""
+    def summary(self, *, is_over: bool) -> dict[str, Any]:
+        """What there is to say at the end; who interrupts does not wait for files to be read."""
+        if not is_over and isinstance(self.holdout, HeldOutFiles):
+            self.holdout = None
         is_new = self.model.t > self._last.examples or self.holdout is not None
         if is_new and self.display.wants_lines:
             self._show_line()

@@ -38,7 +38,13 @@ ENOUGH_TO_DOUBT = 100  # examples
 @click.command()
 @click.argument("data", nargs=-1, type=FILE)
 @format_options
-@click.option("-o", "--output", "model_path", type=FILE, help="Where to write the model.")
+@click.option(
+    "-o",
+    "--output",
+    "model_path",
+    type=FILE,
+    help="Where to write the model; - is standard output.",
+)
 @column_options
 @click.option("--loss", type=click.Choice(list(LOSSES)), default="logistic", show_default=True)
 @click.option("--epsilon", type=float, help="Of huber and epsilon_insensitive.")
@@ -154,8 +160,8 @@ def carry_out(plan: Plan, saving: Saving, display: Display) -> None:
             is_over = _learned(plan, saving, display, loop, interrupts)
         except EXPECTED as error:
             raise click.ClickException(saving.after(error)) from error
-        summary = loop.summary()
         n_bytes = saving.save(slim=(plan.slim or plan.refits) and is_over)
+    summary = loop.summary(is_over=is_over)
     model = plan.run.model
     for remark in (_found(model), model.store.report(), doubt(model)):
         if remark:
