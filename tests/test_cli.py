@@ -591,7 +591,7 @@ class TestErrors:
             f"Error: bad.svm:3: the label is {float(label):g}; one of the classes -1, 1 "
             "(give all of them if there are more) is expected.\n"
         )
-        assert not Path("some.model").exists()
+        assert load_model("some.model").examples == 2
 
     def test_a_word_where_a_number_is_to_be_predicted(self, sms):
         message = error_of("train", "sms.csv", "--label", "kind", "--loss", "squared", "-o", "m")
@@ -1042,3 +1042,12 @@ def test_probabilities_of_modified_huber_are_those_of_the_classifier(folder, bin
     estimator = SparseOnlineClassifier(loss="modified_huber").fit(binary.csr, binary.y)
     expected = estimator.predict_proba(binary.csr)[:, 1]
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("option", ["--passes", "--save-every", "--target-features"])
+def test_whole_numbers_have_limits(folder, option):
+    """What is saved can be loaded."""
+    run("train", "binary.svm", "-o", "m", option, str(1 << 63), code=2)
+    assert not Path("m").exists()
+    run("sweep", "binary.svm", "-o", "found", "--seed", str(1 << 32), code=2)
+    run("sweep", "binary.svm", "-o", "found", "--memory", "9" * 400 + "GB", code=2)

@@ -80,7 +80,7 @@ ENOUGH_TO_DOUBT = 100  # examples
 )
 @click.option(
     "--max-features",
-    type=click.IntRange(1, MOST_FEATURES),
+    type=click.IntRange(1),
     help="Never hold more; the least useful ones are dropped (store table).",
 )
 @click.option("--names/--no-names", default=True, help="Keep the names of features (store table).")
