@@ -406,7 +406,7 @@ NAMES = {
     "basis": ("gradient, update, feature", ("x", 7)),
     "schedule": ("inv_sqrt, constant, inv_t", ("x", 7)),
     "n_features": ("None or 'grow'", (7, "x")),
-    "passes": ("whole number >= 1", (0, -1, 2.5, nan, "2", True, None)),
+    "passes": ("whole number between 1", (0, -1, 2.5, nan, "2", True, None, 1 << 63)),
 }
 FLAGS = ("cumulative", "fit_intercept", "shuffle")
 

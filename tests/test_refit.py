@@ -20,6 +20,7 @@ from sklearn.svm import LinearSVC
 import rarefy
 from rarefy import ConfigError, InputError, SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.cli import main
+from rarefy.cli.interrupts import Stopped
 from rarefy.holdout import HeldOutShare
 from rarefy.losses import Hinge, Huber, Logistic, ModifiedHuber, Squared, SquaredHinge
 from rarefy.model_file import load_model
@@ -527,7 +528,7 @@ def test_held_out_rows_are_predicted_by_the_refitted_model_and_not_refitted(fold
 
 def test_an_interrupted_refit_is_gone_on_with(folder, monkeypatch):
     def interrupted(*arguments):
-        raise KeyboardInterrupt
+        raise Stopped
 
     with monkeypatch.context() as patch:
         patch.setattr("rarefy.cli.plan.refit_run", interrupted)

@@ -300,15 +300,6 @@ def test_memory_for_rows_and_models():
     error_of("binary.svm", "-o", "found", *QUICK, "--memory", f"{float(enough) - 0.02}kB")
 
 
-def test_interrupted_before_there_is_a_result(monkeypatch):
-    def interrupted(*arguments, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("rarefy.sweeping.run.sweep", interrupted)
-    assert "Interrupted before there was a result" in sweep("binary.svm", code=130).stderr
-    assert list(Path("found").iterdir()) == []
-
-
 # --- progress ------------------------------------------------------------------------------------
 
 

@@ -1,11 +1,17 @@
 """Sparse online learning that keeps the rare features that matter."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from rarefy.errors import (
+    ConfigError,
+    DivergenceError,
+    InputError,
+    RarefyError,
+    RarefyWarning,
+)
 
-from rarefy.errors import ConfigError, DivergenceError, InputError, RarefyError
-
+TYPE_CHECKING = False  # importing typing would be most of the time that this takes
 if TYPE_CHECKING:
+    from typing import Any
+
     from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
     from rarefy.estimators.cv import SparseOnlineClassifierCV, SparseOnlineRegressorCV
     from rarefy.estimators.saving import load
@@ -23,6 +29,7 @@ __all__ = [
     "DivergenceError",
     "InputError",
     "RarefyError",
+    "RarefyWarning",
     "SparseOnlineClassifier",
     "SparseOnlineClassifierCV",
     "SparseOnlineRegressor",
@@ -52,7 +59,9 @@ _LATE = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
+    from importlib import import_module
+
     if name not in _LATE:
         raise AttributeError(f"module 'rarefy' has no attribute {name!r}")
     return getattr(import_module(_LATE[name]), name)

@@ -37,6 +37,9 @@ DEFAULT_CAP = 1e6  # the thesis's V
 UPDATE_BASED = ("sgft", "hf-fobos")
 INTENSITY_PARAMETERS = ("q", "basis", "cap")
 
+MOST_PASSES = 1 << 31
+LARGEST_SEED = (1 << 32) - 1
+
 # name -> (least value, whether it may be equal to it, whether infinity is allowed)
 RANGES = {
     "l1": (0.0, True, False),

@@ -15,3 +15,7 @@ class InputError(RarefyError):
 
 class DivergenceError(RarefyError):
     """The weights grew without bound; nothing that was learned in the failed call is kept."""
+
+
+class RarefyWarning(UserWarning):
+    """Something is not as it should be, and was dealt with."""

@@ -91,6 +91,10 @@ class HeldOutFiles:
         self._reader = reader
         self._flips = RunningFlips() if with_flips else None
 
+    @property
+    def files(self) -> list[str]:
+        return self._reader.files
+
     def summary(self, model: StreamModel) -> dict[str, Any]:
         metrics, n_rows = Metrics(model), 0
         for scored in model.scored(self._reader):

@@ -14,7 +14,6 @@ beside it are there, too.
 
 import json
 import math
-import os
 import re
 import zlib
 from itertools import pairwise
@@ -34,7 +33,7 @@ from rarefy.multiclass import MULTICLASS
 from rarefy.readers.columns import Columns, checked_columns
 from rarefy.readers.crosses import checked_crosses
 from rarefy.readers.labels import checked_classes, checked_names
-from rarefy.replacing import replacing
+from rarefy.replacing import Output
 from rarefy.rules.ogd import Ogd
 from rarefy.schedules import SCHEDULES, Constant
 from rarefy.snapshots import Arrays
@@ -183,20 +182,9 @@ def model_of(
     )
 
 
-def check_place(path: str | Path) -> None:
-    """Refuse a path at which no file can be written, before any work is done."""
-    target = Path(path)
-    if target.is_dir() or not target.name:
-        raise InputError(f"{path!s} is a folder; name a file.")
-    if not target.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {target.parent}.")
-    if not os.access(target if target.exists() else target.parent, os.W_OK):
-        raise InputError(f"{path} cannot be written: permission is missing.")
-
-
-def save_model(path: str | Path, model: Model) -> None:
-    """Write the file, so that it is never half there."""
-    check_place(path)
+def save_model(place: str | Path | Output, model: Model) -> int:
+    """Write the file, so that it is never half there; how many bytes it has."""
+    output = place if isinstance(place, Output) else Output(place)
     arrays = _arrays_of(model.kept) if model.state is None else model.state
     packed = {name: _packed(array.astype(ARRAYS[name])) for name, array in arrays.items()}
     unsettled = {"search": described(model.search), "limit": model.limit}
@@ -228,12 +216,15 @@ def save_model(path: str | Path, model: Model) -> None:
     checksum = 0
     for part in parts:
         checksum = zlib.crc32(part, checksum)
+    parts.append(checksum.to_bytes(4, "little"))
     try:
-        with replacing(path) as file:
-            for part in (*parts, checksum.to_bytes(4, "little")):
+        with output.writing() as file:
+            for part in parts:
                 file.write(part)
     except OSError as error:
-        raise InputError(f"{path}: the model cannot be written: {error.strerror}.") from error
+        message = f"{output.path}: the model cannot be written: {error.strerror}."
+        raise InputError(message) from error
+    return sum(map(len, parts))
 
 
 def load_model(path: str | Path) -> Model:

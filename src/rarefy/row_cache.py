@@ -17,10 +17,9 @@ beside its place and moved there when it is complete, so that an interruption le
 import json
 import mmap
 import os
-import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,6 +37,7 @@ from rarefy.readers.batch import Batch
 from rarefy.readers.columns import Columns, checked_columns
 from rarefy.readers.names import names_of, new_names, texts_of
 from rarefy.readers.source import STDIN
+from rarefy.replacing import Output
 from rarefy.stores import Prepared, Store
 from rarefy.stores.merge import are_within
 
@@ -97,6 +97,8 @@ class RowCache:
         """Whether there is a cache of the same rows; what is no cache at all is not overwritten."""
         if not self.path.exists():
             return False
+        if not self.path.is_file():
+            raise InputError(f"{self.path} is no file, which a cache of rows has to be.")
         damages = _damages()
         try:
             with self.path.open("rb") as raw:
@@ -113,34 +115,29 @@ class RowCache:
     def _recorded(self, batches: Iterable[Prepared]) -> Iterator[Prepared]:
         """The same batches, written to the cache on their way."""
         pa = _pyarrow()
-        if not self.path.parent.is_dir():
-            raise InputError(f"{self.path}: there is no folder {self.path.parent}.")
-        own = f"{os.getpid()}-{threading.get_native_id()}"
-        part = self.path.with_name(f"{self.path.name}.{own}.part")
-        writer = None
+        output, writer = Output(self.path), None
         try:
-            for prepared in batches:
-                table = self._to_arrow(prepared)
-                if writer is None:
-                    writer = pa.ipc.new_file(str(part), table.schema)
-                batch = prepared.batch
-                _write(writer, table, {"path": batch.path, "label_names": batch.label_names})
-                yield prepared
-            if writer is not None:
-                end = {
-                    "columns": self._reader.columns,
-                    "findings": self._store.findings(),
-                    "n_bad_lines": self._reader.n_bad_lines,
-                    "bad_lines": self._reader.bad_lines,
-                }
-                _write(writer, pa.RecordBatch.from_pylist([], schema=table.schema), end)
-                writer.close()
-                os.replace(part, self.path)
+            with ExitStack() as opened:
+                for prepared in batches:
+                    table = self._to_arrow(prepared)
+                    if writer is None:
+                        file = opened.enter_context(output.writing())
+                        writer = pa.ipc.new_file(file, table.schema)
+                    batch = prepared.batch
+                    _write(writer, table, {"path": batch.path, "label_names": batch.label_names})
+                    yield prepared
+                if writer is not None:
+                    end = {
+                        "columns": self._reader.columns,
+                        "findings": self._store.findings(),
+                        "n_bad_lines": self._reader.n_bad_lines,
+                        "bad_lines": self._reader.bad_lines,
+                    }
+                    _write(writer, pa.RecordBatch.from_pylist([], schema=table.schema), end)
+                    writer.close()
         except OSError as error:
             reason = error.strerror or str(error)
             raise InputError(f"{self.path}: the cache cannot be written: {reason}.") from error
-        finally:
-            part.unlink(missing_ok=True)
 
     def _to_arrow(self, prepared: Prepared) -> Any:
         pa = _pyarrow()

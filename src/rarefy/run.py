@@ -75,6 +75,7 @@ class Run:
         self.held_out = held_out
         self.share = math.nan  # of the work that is done, where that is known
         self.is_waiting = False  # for the next batch, and so not in the middle of learning
+        self.is_whole = True  # the model has learned the rows up to the place, and no others
         reader.names_wanted = model.store.names_wanted
         self._cache = None if cache is None else RowCache(cache, reader, model.store)
 
@@ -131,12 +132,22 @@ class Run:
             part, rest = rest.cut(to_skip if to_skip > 0 else max(pause(), 1))
             self._read = self._read.behind(part)
             if to_skip <= 0:
-                self._learn(part)
+                self._learn_whole(part)
                 self.place = self._read
             elif self._read.rows == self.place.rows and self._read != self.place:
                 raise _other_data(self.place)
             self.share = (self.place.pass_number - 1 + prepared.batch.share) / self.passes
             yield
+
+    def _learn_whole(self, part: Prepared) -> None:
+        """Learn all rows, or none of them, or be no more of use."""
+        before, self.is_whole = self.model.t, False
+        try:
+            self._learn(part)
+        except InputError:
+            self.is_whole = self.model.t == before  # of rows that were refused
+            raise
+        self.is_whole = True
 
     def _learn(self, part: Prepared) -> None:
         if self.held_out is None:

@@ -1,74 +1,71 @@
 """The command line: a module a command, imported when it is used."""
 
-import gc
-import os
-import sys
-from contextlib import suppress
-from importlib import import_module
-from typing import Any
-
-import click
-
-from rarefy.errors import RarefyError
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 PROGRAM = "rarefy"
 COMMANDS = (
     *("train", "sweep", "predict", "evaluate", "inspect", "diff", "flips"),
     *("export", "completion"),
 )
-# BLAS starts threads that wait busily, beside those that learn; no command has use for them.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-NO_MEMORY = "there is not enough memory; try fewer --bits, or a smaller --max-features."
 
 
-class Commands(click.Group):
-    """Turns the library's errors into one line and exit code 1."""
+def __getattr__(name: str) -> "Any":
+    if name != "main":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from rarefy.cli.group import main  # what takes time is imported when signals are watched
 
-    def list_commands(self, context: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
-            return None
-        command: click.Command = getattr(import_module(f"rarefy.cli.{name}"), name)
-        return command
-
-    def invoke(self, context: click.Context) -> Any:
-        try:
-            return super().invoke(context)
-        except RarefyError as error:
-            raise click.ClickException(str(error)) from error
-        except BrokenPipeError:
-            raise  # who reads the output has seen enough; click ends without a word
-        except OSError as error:
-            raise click.ClickException(f"{error.filename}: {error.strerror}.") from error
-        except MemoryError as error:
-            raise click.ClickException(NO_MEMORY) from error
-
-
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="rarefy")
-def main() -> None:
-    """Sparse online learning that keeps the rare features that matter.
-
-    Exit codes: 0 done; 1 the data or the parameters are wrong; 2 the command is wrong; 3 more
-    answers were lost than allowed (flips --max-negative); 130 interrupted, what was learned is
-    saved.
-    """
+    return main
 
 
 def run() -> None:
     """The command as a process.
 
-    It seldom looks for garbage, of which imports make none, and ends at once: tidying up would take
-    an eighth of a second.
+    It listens to signals from the first moment on, before anything is imported that takes time. It
+    seldom looks for garbage, of which imports make none, and ends at once: tidying up would take an
+    eighth of a second.
     """
+    import os
+    import signal
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # of Python, with a traceback
+        signal.signal(signal.SIGINT, lambda number, frame: os._exit(128 + number))
+    import gc
+
+    from rarefy.cli.streams import open_standard_streams
+
+    open_standard_streams()  # first, or the next files that are opened would take their places
+    from rarefy.cli.signals import watch
+
+    watch()
     gc.set_threshold(100_000)
+    os._exit(_exit_code())
+
+
+def _exit_code() -> int:
+    import sys
+
+    from rarefy.cli.group import main
+
     try:
         main(prog_name=PROGRAM)
     except SystemExit as end:
-        with suppress(OSError):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os._exit(int(end.code or 0))
+        code = int(end.code or 0)
+    except OSError as error:  # of what click itself writes
+        return _say(error)
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        if code == 0 and not isinstance(error, BrokenPipeError):
+            return _say(error)
+    return code
+
+
+def _say(error: OSError) -> int:
+    import sys
+
+    from rarefy.cli.group import sentence
+
+    print(f"Error: {sentence(error)}", file=sys.stderr)
+    return 1

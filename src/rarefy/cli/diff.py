@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 from rarefy.cli.description import description, feature_title, in_words
+from rarefy.cli.files import STREAM, check_outputs
 from rarefy.cli.options import FILE, top_option
 from rarefy.cli.tables import Column, Page, bars, signed, visible
 from rarefy.comparison import Comparison, compare, names_by_key
@@ -28,6 +29,7 @@ def diff(old_path: str, new_path: str, top: int, as_json: bool) -> None:
     Example:
       rarefy diff old.model new.model --top 10
     """
+    check_outputs([STREAM], [old_path, new_path])
     old, new = load_model(old_path), load_model(new_path)
     comparison = compare(old, new)
     if as_json:

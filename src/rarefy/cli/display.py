@@ -77,7 +77,8 @@ class Quiet:
 class JsonLines(Quiet):
     """An object a line on standard output; remarks go to standard error."""
 
-    wants_lines = True
+    def __init__(self) -> None:
+        self.wants_lines = True
 
     def line(self, line: Line) -> None:
         self._write("line", line._asdict())
@@ -89,7 +90,13 @@ class JsonLines(Quiet):
         self._write("end", summary)
 
     def _write(self, event: str, values: dict[str, Any]) -> None:
-        click.echo(json_text.dumps({"event": event, **finite(values)}, allow_nan=False))
+        """Learning does not end when nobody reads any more."""
+        text = json_text.dumps({"event": event, **finite(values)}, allow_nan=False)
+        try:
+            click.echo(text)
+        except OSError:
+            self.wants_lines = False
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115 for what is in the buffer still
 
 
 def finite(value: Any) -> Any:

@@ -7,11 +7,13 @@ from typing import Any
 
 import click
 
+from rarefy.cli.files import STREAM, check_outputs
 from rarefy.cli.options import data_options, report_bad_lines
 from rarefy.errors import InputError
 from rarefy.metrics import MEASURES, Metrics, confusions
 from rarefy.model_file import load_model
 from rarefy.readers import read
+from rarefy.readers.source import expand
 
 
 @click.command()
@@ -27,6 +29,7 @@ def evaluate(
     Example:
       rarefy evaluate reviews.model new.svm
     """
+    check_outputs([STREAM], [model_path, *expand(data)])
     saved = load_model(model_path)
     reader = read(*data, format=format, bad_lines=bad_lines, classes=saved.classes)
     model = saved.scorer()

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import click
 
-from rarefy.cli.output import STDOUT, output_file
+from rarefy.cli.output import STDOUT, Place
 from rarefy.errors import InputError
 from rarefy.export import TEXT_EXPORTS
-from rarefy.model_file import Model, check_place, load_model
-from rarefy.replacing import replacing
+from rarefy.model_file import Model, load_model
 
 ENDINGS = {
     ".json": "json",
@@ -43,21 +42,20 @@ def export(model_path: str, format: str | None, output: str) -> None:
         raise click.UsageError("say in which format, with --to.")
     if format == "onnx" and output == STDOUT:
         raise click.UsageError("an ONNX file is not text; say where to write it, with -o.")
-    if output != STDOUT:
-        check_place(output)
+    place = Place(output, [model_path])
     model = load_model(model_path)
     if format == "onnx":
-        write_onnx(model, output)
+        write_onnx(model, place)
     else:
-        with output_file(output) as file:
+        with place.writing() as file:
             file.writelines(TEXT_EXPORTS[format](model))
 
 
-def write_onnx(model: Model, path: str) -> None:
+def write_onnx(model: Model, place: Place) -> None:
     try:
         from rarefy.onnx_export import onnx_bytes
     except ImportError as error:
         raise InputError("writing ONNX files needs `pip install rarefy[onnx]`.") from error
     data = onnx_bytes(model)
-    with replacing(path) as file:
+    with place.writing("wb") as file:
         file.write(data)

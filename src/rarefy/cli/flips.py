@@ -8,12 +8,14 @@ from typing import Any
 import click
 
 from rarefy.blame import Side
+from rarefy.cli.files import STREAM, check_outputs
 from rarefy.cli.options import FILE, data_options, report_bad_lines
 from rarefy.cli.tables import Column, Page, bars, signed, visible
 from rarefy.cli.texts import percent
 from rarefy.flipped import Example, Flips
 from rarefy.model_file import Model, load_model
 from rarefy.readers import read
+from rarefy.readers.source import expand
 from rarefy.side_by_side import stream_flips
 
 EXIT_CODE = 3  # more answers were lost than allowed
@@ -59,6 +61,7 @@ def flips(
     """
     if max_negative is not None and math.isnan(max_negative):
         raise click.UsageError("--max-negative nan: a share from 0 to 1 is expected.")
+    check_outputs([STREAM], [old_path, new_path, *expand(data)])
     old, new = load_model(old_path), load_model(new_path)
     reader = read(*data, format=format, bad_lines=bad_lines, classes=old.classes)
     found = stream_flips(_side(old), _side(new), reader, top)

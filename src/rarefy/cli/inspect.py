@@ -10,12 +10,14 @@ from click.core import ParameterSource
 from numpy.typing import NDArray
 
 from rarefy.cli.description import description, feature_title, in_words
+from rarefy.cli.files import STREAM, check_outputs
 from rarefy.cli.options import FILE, format_options, report_bad_lines, top_option
 from rarefy.cli.tables import Column, Page, bars, signed, visible, written
 from rarefy.cli.why import explanation_as_json, show_explanation
 from rarefy.explanation import explain
 from rarefy.model_file import Model, load_model
 from rarefy.readers import read
+from rarefy.readers.source import expand
 from rarefy.stores import Kept
 
 ONLY_WITH_WHY = ("row", "format", "bad_lines")
@@ -68,6 +70,7 @@ def inspect(
       rarefy inspect sms.model --why sms.tsv --row 2
     """
     _check_options(context, why is not None)
+    check_outputs([STREAM], [model_path, *([] if why is None else expand([why]))])
     model = load_model(model_path)
     output = None if class_name is None else _class_number(model, class_name)
     if why is not None:

@@ -1,40 +1,64 @@
-"""Ctrl-C as a request to stop at the next good moment."""
+"""Signals to end as a request to stop at the next good moment."""
 
-import signal
-from types import FrameType
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Self
 
+from rarefy.cli import signals
 from rarefy.run import Run
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
-EXIT_CODE = 130  # as shells report a command that was interrupted
+SAME_WISH = 1.0  # seconds in which further signals say the same: they come in twos and threes
+NOTHING_LEARNED = "Interrupted before anything was learned."
 
 
 class Stopped(BaseException):
-    """A run was to stop while it waited for data, and has learned all that came before."""
+    """A run was to stop at once, and is as it was after the last examples that it learned."""
 
 
 class Interrupts:
-    """Notes signals to end while it is open, for whoever looks at `asked` between two steps.
+    """Notes signals to end while it is open, for whoever looks at `number` between two steps.
 
-    While the run waits for data, `Stopped` is raised at once; a second signal ends everything.
+    While the run waits for data, or inside `at_once`, `Stopped` is raised, but only once. A signal
+    before anything was learned, and one that comes later than the first, end the command.
     """
 
     def __init__(self, run: Run) -> None:
-        self.asked = False
+        self.number: int | None = None
+        self._since = 0.0
         self._run = run
+        self._may_stop = False
+        self._has_raised = False
 
     def __enter__(self) -> Self:
-        self._before = [signal.signal(number, self._note) for number in SIGNALS]
+        signals.listen(self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        for number, handler in zip(SIGNALS, self._before, strict=True):
-            signal.signal(number, handler)
+        signals.listen(None)
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
-            raise KeyboardInterrupt
-        self.asked = True
-        if self._run.is_waiting:
+    def note(self, number: int) -> bool:
+        if self.number is None:
+            self._since, self.number = time.monotonic(), number
+        elif time.monotonic() - self._since > SAME_WISH:
+            return False
+        if self._run.model.t == 0:
+            signals.end(self.number, NOTHING_LEARNED)
+        return True
+
+    def wake(self, number: int) -> None:
+        self.note(number)
+        if (self._may_stop or self._run.is_waiting) and not self._has_raised:
+            self._has_raised = True
             raise Stopped
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Inside, nothing is done that cannot be left off."""
+        self._may_stop = True
+        try:
+            if self.number is not None:
+                self.wake(self.number)
+            yield
+        finally:
+            self._may_stop = False

@@ -50,20 +50,22 @@ class Loop:
         self._next_line = self._line_after(self.model.t)
         self._next_save = self._save_after(self.model.t)
 
-    def learn(self) -> bool:
+    def learn(self, interrupts: Interrupts) -> bool:
         """Whether the run came to its end; if not, it was interrupted."""
-        with Interrupts(self.run) as interrupts:
-            try:
-                for _ in self.run.steps(self._pause):
-                    self._look()
-                    if interrupts.asked:
-                        return False
-            except Stopped:
-                return False
+        try:
+            for _ in self.run.steps(self._pause):
+                if interrupts.number is None:
+                    self._look(interrupts)
+                if interrupts.number is not None:
+                    return False
+        except Stopped:
+            return False
         return True
 
-    def summary(self) -> dict[str, Any]:
-        """What there is to say at the end."""
+    def summary(self, *, is_over: bool) -> dict[str, Any]:
+        """What there is to say at the end; who interrupts does not wait for files to be read."""
+        if not is_over and isinstance(self.holdout, HeldOutFiles):
+            self.holdout = None
         is_new = self.model.t > self._last.examples or self.holdout is not None
         if is_new and self.display.wants_lines:
             self._show_line()
@@ -82,12 +84,13 @@ class Loop:
     def _pause(self) -> int:
         return min(self._next_line, self._next_save) - self.model.t
 
-    def _look(self) -> None:
+    def _look(self, interrupts: Interrupts) -> None:
         """After a step: show, and save, what is due."""
         examples, share = self.model.t, self.run.share
         self.display.advance(None if math.isnan(share) else share, examples)
         if examples >= self._next_line:
-            self._show_line()
+            with interrupts.at_once():
+                self._show_line()
             self._next_line = self._line_after(examples)
         if examples >= self._next_save:
             self.save()

@@ -12,7 +12,7 @@ from rarefy.readers import BAD_LINES, Reader
 from rarefy.readers.formats import FORMATS
 from rarefy.rules import ALIASES, RULES
 from rarefy.schedules import SCHEDULES
-from rarefy.tuning.space import AUTO
+from rarefy.tuning.space import AUTO, LARGEST_MODEL
 from rarefy.weighting import ENDOWMENTS, UPDATES
 
 
@@ -57,7 +57,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: Any, context: Any) -> int:
         if isinstance(value, int):
             return value
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMGT]?)B?", value)
+        found = re.fullmatch(r"(\d{1,18}(?:\.\d{1,18})?)\s*([kMGT]?)B?", value)
         if found is None:
             self.fail(f"{value!r}: a size such as 500MB or 4GB is expected.", param, context)
         return int(float(found[1]) * 1000 ** UNITS.index(found[2]))
@@ -131,7 +131,7 @@ rule_options = options(
     click.option("--l1", type=NumberOrAuto(), help="More of it, fewer weights."),
     click.option(
         "--target-features",
-        type=click.IntRange(1),
+        type=click.IntRange(1, LARGEST_MODEL),
         metavar="N",
         help="Find the l1 with which the model keeps no more features.",
     ),

@@ -1,15 +1,31 @@
 """Where commands write what they were asked for."""
 
-from contextlib import AbstractContextManager
-from typing import IO
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any
 
 import click
 
-from rarefy.replacing import replacing
+from rarefy.cli.files import STREAM, check_outputs
+from rarefy.replacing import Output
 
-STDOUT = "-"
+STDOUT = STREAM
 
 
-def output_file(path: str) -> AbstractContextManager[IO[str]]:
-    """A text file, or standard output; an older file stays as it is until all is written."""
-    return click.open_file(path, "w") if path == STDOUT else replacing(path, "w", encoding="utf-8")
+class Place:
+    """A file, or standard output, that is not among the inputs, and can be written."""
+
+    def __init__(self, path: str, inputs: Iterable[str]) -> None:
+        check_outputs([path], inputs)
+        self._output = None if path == STDOUT else Output(path)
+
+    @contextmanager
+    def writing(self, mode: str = "w") -> Iterator[IO[Any]]:
+        """What is written; an older file stays as it is until that is all."""
+        if self._output is None:
+            with click.open_file(STDOUT, mode) as file:
+                yield file
+                file.flush()
+        else:
+            with self._output.writing(mode) as file:
+                yield file

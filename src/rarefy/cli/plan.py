@@ -20,6 +20,7 @@ from rarefy.readers.labels import checked_classes
 from rarefy.readers.source import STDIN, expand
 from rarefy.refit import check_refit
 from rarefy.refit_run import check_readable_again, refit_run
+from rarefy.replacing import Output
 from rarefy.run import BEGINNING, NEVER, Place, Run
 from rarefy.stores import make_store
 from rarefy.stream import StreamModel, Task
@@ -42,6 +43,13 @@ class Plan(NamedTuple):
     settings: dict[str, Any]  # how: OF_RUN, and the reader as it was before it had read anything
     holdout: HeldOutShare | HeldOutFiles | None
     slim: bool
+    resumed: str | None = None  # the model with which it goes on
+
+    @property
+    def inputs(self) -> list[str]:
+        """The files with data."""
+        held_out = self.holdout.files if isinstance(self.holdout, HeldOutFiles) else []
+        return [*self.run.reader.files, *held_out]
 
     @property
     def refits(self) -> bool:
@@ -51,15 +59,17 @@ class Plan(NamedTuple):
         """Learn the weights that were kept again, now that the run is over."""
         refit_run(self.run, self.parameters["refit_l2"], self.parameters.get("refit_features"))
 
-    def save(self, *, slim: bool = False) -> None:
-        """Write the model as it is now."""
+    def save(self, output: Output | None = None, *, slim: bool = False) -> int:
+        """Write the model as it is now; how many bytes that were."""
         about = {**self.settings, "place": self.run.place._asdict()}
-        save_model(self.path, model_of(self.run.model, self.parameters, run=about, slim=slim))
+        model = model_of(self.run.model, self.parameters, run=about, slim=slim)
+        return save_model(output or self.path, model)
 
-    def command_to_go_on(self) -> str:
-        """What to type after an interruption."""
+    def command_to_go_on(self, saved: str) -> str:
+        """What to type to go on with what was saved there."""
         files = self.run.reader.files
-        again = ["rarefy", "train", "--resume", self.path, *(["--slim"] if self.slim else [])]
+        to = [] if saved == self.path else ["-o", self.path]
+        again = ["rarefy", "train", "--resume", saved, *to, *(["--slim"] if self.slim else [])]
         if STDIN in files:
             return f"... | {shlex.join([*again, *files])}"
         return shlex.join(again)
@@ -180,10 +190,12 @@ def resumed_plan(
             )
         reader = _reader_like(saved, data, others)
         settings = {name: others[name] for name in OF_RUN} | {"target_features": target}
-        return _plan(model, reader, path, saved.asked, settings, slim)
+        plan = _plan(model, reader, path, saved.asked, settings, slim)
+        return plan._replace(resumed=resume)
     reader = _same_reader(about["reader"], data, resume)
     settings = {name: about[name] for name in OF_RUN} | {"target_features": target}
-    return _plan(model, reader, path, saved.asked, settings, slim, about["place"])
+    plan = _plan(model, reader, path, saved.asked, settings, slim, about["place"])
+    return plan._replace(resumed=resume)
 
 
 def _checked_run(saved: Model, resume: str) -> dict[str, Any] | None:

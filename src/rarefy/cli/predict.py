@@ -5,11 +5,12 @@ from typing import Any
 import click
 
 from rarefy.cli.options import FILE, data_options, report_bad_lines
-from rarefy.cli.output import STDOUT, output_file
-from rarefy.model_file import check_place, load_model
+from rarefy.cli.output import STDOUT, Place
+from rarefy.model_file import load_model
 from rarefy.probabilities import LOSSES_WITH_PROBABILITIES
 from rarefy.probabilities import probabilities as probabilities_of
 from rarefy.readers import read
+from rarefy.readers.source import expand
 from rarefy.stream import predicted_labels
 
 
@@ -41,14 +42,13 @@ def predict(
     """
     if scores and probabilities:
         raise click.UsageError("choose between --scores and --probabilities.")
-    if output != STDOUT:
-        check_place(output)
+    place = Place(output, [model_path, *expand(data)])
     saved = load_model(model_path)
     if probabilities and saved.loss not in LOSSES_WITH_PROBABILITIES:
         raise click.UsageError(f"the model has the {saved.loss} loss, which has no probabilities.")
     reader = read(*data, format=format, bad_lines=bad_lines, classes=saved.classes)
     model = saved.scorer()
-    with output_file(output) as file:
+    with place.writing() as file:
         for batch in model.scores(reader):
             if probabilities:
                 lines = table_lines(probabilities_of(saved.loss, model.learner.loss, batch))

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import click
 
+from rarefy.cli import signals
 from rarefy.cli.display import can_draw
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -65,11 +66,13 @@ class Bar(Silent):
         self._task: Any = None
 
     def __enter__(self) -> Self:
+        signals.on_terminal = signals.CLEAR_BAR
         self._progress.start()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._progress.stop()
+        signals.on_terminal = b""
 
     def stage(self, title: str) -> None:
         if self._task is not None:

@@ -5,14 +5,15 @@ import json
 import math
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 
 from rarefy.cli.display import Quiet
+from rarefy.cli.files import check_outputs
 from rarefy.cli.inspect import feature_as_json, order_of
-from rarefy.cli.interrupts import EXIT_CODE
 from rarefy.cli.options import (
     FILE,
     READING,
@@ -25,21 +26,25 @@ from rarefy.cli.options import (
 )
 from rarefy.cli.plan import OF_RULE, new_plan
 from rarefy.cli.progress import Silent, make_progress
+from rarefy.cli.saving import Saving
 from rarefy.cli.sweep_rows import RowsInMemory, TooManyRowsError, read_rows
 from rarefy.cli.sweep_view import MODEL, REPORT, TABLE, choices_as_json, facts_of, show
 from rarefy.cli.tables import visible
 from rarefy.cli.texts import count, size
 from rarefy.cli.train import carry_out, train
-from rarefy.config import default_rule
+from rarefy.config import LARGEST_SEED, MOST_PASSES, default_rule
 from rarefy.errors import InputError
 from rarefy.intensity import Basis
 from rarefy.losses import LOSSES
-from rarefy.model_file import check_place, load_model
+from rarefy.model_file import model_of
 from rarefy.multiclass import MULTICLASS
 from rarefy.readers import Reader
-from rarefy.replacing import replacing
+from rarefy.readers.source import expand
+from rarefy.replacing import Output
 from rarefy.rules import ALIASES, RULES
 from rarefy.schedules import SCHEDULES
+from rarefy.stores import MOST_FEATURES
+from rarefy.stream import StreamModel
 
 FEATURES_IN_REPORT = 100
 NUMBERS = Several(click.FLOAT)
@@ -97,7 +102,9 @@ grid_options = options(
     is_flag=True,
     help="No folds: judge what is predicted for each row before it is learned, in one pass.",
 )
-@click.option("--passes", type=click.IntRange(1), help="[default: 20, or 1 with --progressive]")
+@click.option(
+    "--passes", type=click.IntRange(1, MOST_PASSES), help="[default: 20, or 1 with --progressive]"
+)
 @click.option(
     "--choose",
     type=click.Choice(["best", "one-standard-error"]),
@@ -106,7 +113,9 @@ grid_options = options(
     help="The best score, or the fewest weights within a standard error of it.",
 )
 @click.option(
-    "--max-features", type=click.IntRange(1), help="Choose a model that keeps no more features."
+    "--max-features",
+    type=click.IntRange(1, MOST_FEATURES),
+    help="Choose a model that keeps no more features.",
 )
 @click.option(
     "--refit",
@@ -119,7 +128,13 @@ grid_options = options(
     metavar="INTEGER,...",
     help="With --refit, leave so many features, the strongest.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the folds.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, LARGEST_SEED),
+    default=0,
+    show_default=True,
+    help="Of the folds.",
+)
 @click.option(
     "--memory",
     type=Size(),
@@ -150,28 +165,30 @@ def sweep(folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any) ->
     if asked["rule"] is None:
         asked["rule"] = [default_rule(asked["loss"])]
     Path(folder).mkdir(parents=True, exist_ok=True)
-    for name in (TABLE, MODEL, REPORT):
-        check_place(os.path.join(folder, name))
+    outputs = _outputs(folder, asked["data"])
     start = time.perf_counter()
     with make_progress(silent=as_json or quiet) as progress:
-        try:
-            found = _swept(asked, memory, progress)
-        except KeyboardInterrupt:
-            progress.say("Interrupted before there was a result.")
-            raise click.exceptions.Exit(EXIT_CODE) from None
-        _write_table(os.path.join(folder, TABLE), found.table)
+        found = _swept(asked, memory, progress)
+        _write_table(outputs[TABLE], found.table)
         choices = _choices(found, asked["max_features"])
         chosen = _label(asked["choose"], asked["max_features"])
-        _learn_best(asked, choices[chosen], os.path.join(folder, MODEL), progress)
+        model = _learned_best(asked, choices[chosen], outputs[MODEL], progress)
         facts = facts_of(asked, found, time.perf_counter() - start)
         progress.stage("Writing the report")
-        _write_report(folder, found, facts, choices, chosen)
-    if as_json:
-        click.echo(
-            json.dumps(choices_as_json(folder, found, choices, chosen), allow_nan=False, indent=2)
-        )
-    elif not quiet:
-        show(folder, found, facts, choices, chosen)
+        _write_report(outputs[REPORT], model, found, facts, choices, chosen)
+    with suppress(BrokenPipeError):  # what matters is in the files
+        if as_json:
+            about = choices_as_json(folder, found, choices, chosen)
+            click.echo(json.dumps(about, allow_nan=False, indent=2))
+        elif not quiet:
+            show(folder, found, facts, choices, chosen)
+
+
+def _outputs(folder: str, data: tuple[str, ...]) -> dict[str, Output]:
+    """The files to write, by their names."""
+    paths = {name: os.path.join(folder, name) for name in (TABLE, MODEL, REPORT)}
+    check_outputs(paths.values(), expand(data))
+    return {name: Output(path) for name, path in paths.items()}
 
 
 def _settle_validation(asked: dict[str, Any]) -> None:
@@ -322,29 +339,37 @@ class _Training(Quiet):
         self._progress.say(message)
 
 
-def _learn_best(asked: dict[str, Any], choice: Any, path: str, progress: Silent) -> None:
-    progress.stage(f"Learning {visible(path)}")
-    plan = new_plan(**_for_training(asked, choice.parameters, path))
-    carry_out(plan, _Training(progress))
+def _learned_best(
+    asked: dict[str, Any], choice: Any, output: Output, progress: Silent
+) -> StreamModel:
+    progress.stage(f"Learning {visible(output.path)}")
+    plan = new_plan(**_for_training(asked, choice.parameters, output.path))
+    carry_out(plan, Saving(plan, output), _Training(progress))
+    return plan.run.model
 
 
-def _write_table(path: str, table: dict[str, list[Any]]) -> None:
-    with replacing(path, "w", encoding="utf-8", newline="") as file:
+def _write_table(output: Output, table: dict[str, list[Any]]) -> None:
+    with output.writing("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(table)
         writer.writerows(zip(*table.values(), strict=True))
 
 
 def _write_report(
-    folder: str, found: Any, facts: dict[str, str], choices: dict[str, Any], chosen: str
+    output: Output,
+    learned: StreamModel,
+    found: Any,
+    facts: dict[str, str],
+    choices: dict[str, Any],
+    chosen: str,
 ) -> None:
     from rarefy.sweeping.report import report
 
-    model = load_model(os.path.join(folder, MODEL))
+    model = model_of(learned, {}, slim=True)
     strongest = order_of(model.kept, "weight", None)[:FEATURES_IN_REPORT]
     features = [feature_as_json(model, at) for at in strongest.tolist()]
     for feature in features:
         del feature["key"]
     facts = {**facts, "weights of best.model": f"{len(model.kept.weights):,}"}
-    with replacing(os.path.join(folder, REPORT), "w", encoding="utf-8") as file:
+    with output.writing("w") as file:
         file.write(report(found, facts, choices, chosen, features))

@@ -9,6 +9,7 @@ from rich.console import Console, ConsoleOptions
 from rich.live import Live
 from rich.text import Text
 
+from rarefy.cli import signals
 from rarefy.cli.plain import GAP, Plain
 from rarefy.cli.texts import clock, count
 
@@ -35,11 +36,13 @@ class Terminal(Plain):
         )
 
     def __enter__(self) -> Self:
+        signals.on_terminal = signals.CLEAR_BAR
         self.live.start(refresh=True)
         return self
 
     def __exit__(self, *error: object) -> None:
         self.live.stop()
+        signals.on_terminal = b""
 
     @property
     def width(self) -> int:

@@ -1,13 +1,16 @@
 """`rarefy train`."""
 
-import os
+import signal
+from functools import partial
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from rarefy.cli.display import Display, make_display
-from rarefy.cli.interrupts import EXIT_CODE
+from rarefy.cli.files import STREAM, check_outputs
+from rarefy.cli.group import EXPECTED
+from rarefy.cli.interrupts import NOTHING_LEARNED, Interrupts, Stopped
 from rarefy.cli.loop import Loop
 from rarefy.cli.options import (
     FILE,
@@ -18,20 +21,30 @@ from rarefy.cli.options import (
     weight_options,
 )
 from rarefy.cli.plan import Plan, new_plan, resumed_plan
+from rarefy.cli.saving import Saving
+from rarefy.cli.signals import exit_code
+from rarefy.config import MOST_PASSES
 from rarefy.errors import InputError
 from rarefy.losses import LOSSES
-from rarefy.model_file import check_place
 from rarefy.multiclass import MULTICLASS
-from rarefy.stores import DEFAULT_BITS, MOST_BITS, STORES
+from rarefy.run import NEVER
+from rarefy.stores import DEFAULT_BITS, MOST_BITS, MOST_FEATURES, STORES
 from rarefy.stream import StreamModel
 
+STANDARD_OUTPUT = "/dev/stdout"
 ENOUGH_TO_DOUBT = 100  # examples
 
 
 @click.command()
 @click.argument("data", nargs=-1, type=FILE)
 @format_options
-@click.option("-o", "--output", "model_path", type=FILE, help="Where to write the model.")
+@click.option(
+    "-o",
+    "--output",
+    "model_path",
+    type=FILE,
+    help="Where to write the model; - is standard output.",
+)
 @column_options
 @click.option("--loss", type=click.Choice(list(LOSSES)), default="logistic", show_default=True)
 @click.option("--epsilon", type=float, help="Of huber and epsilon_insensitive.")
@@ -40,7 +53,7 @@ ENOUGH_TO_DOUBT = 100  # examples
 @rule_options
 @weight_options
 @click.option("--no-intercept", is_flag=True)
-@click.option("--passes", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--passes", type=click.IntRange(1, MOST_PASSES), default=1, show_default=True)
 @click.option(
     "--refit",
     is_flag=True,
@@ -50,7 +63,9 @@ ENOUGH_TO_DOUBT = 100  # examples
     "--refit-l2", type=float, help="Its penalty. Default: what does best on a quarter of the rows."
 )
 @click.option(
-    "--refit-features", type=click.IntRange(1), help="Leave so many features, the strongest."
+    "--refit-features",
+    type=click.IntRange(1, MOST_FEATURES),
+    help="Leave so many features, the strongest.",
 )
 @click.option(
     "--store",
@@ -81,7 +96,7 @@ ENOUGH_TO_DOUBT = 100  # examples
 )
 @click.option(
     "--save-every",
-    type=click.IntRange(1),
+    type=click.IntRange(1, NEVER),
     metavar="N",
     help="Write the model whenever N more examples have been learned.",
 )
@@ -111,11 +126,17 @@ def train(context: click.Context, /, **options: Any) -> None:
     """
     if options["json"] and options["quiet"]:
         raise click.UsageError("choose between --json and --quiet.")
+    if options["model_path"] == STREAM:
+        options["model_path"] = STANDARD_OUTPUT
     if options["resume"] is None:
         plan = new_plan(**options)
     else:
         plan = resumed_plan(given=given_options(context), **options)
-    check_place(plan.path)
+    check_outputs(
+        [plan.path, plan.settings["cache"], STREAM if options["json"] else None], plan.inputs
+    )
+    check_outputs([plan.settings["cache"]], [plan.resumed])
+    saving = Saving(plan)
     display = make_display(
         json=options["json"],
         quiet=options["quiet"],
@@ -125,35 +146,53 @@ def train(context: click.Context, /, **options: Any) -> None:
     )
     try:
         with display:
-            carry_out(plan, display)
+            carry_out(plan, saving, display)
     finally:
         report_bad_lines(plan.run.reader)
 
 
-def carry_out(plan: Plan, display: Display) -> None:
+def carry_out(plan: Plan, saving: Saving, display: Display) -> None:
     """Learn, save, and say what came of it."""
-    run, model = plan.run, plan.run.model
-    save_every = plan.settings["save_every"]
-    loop = Loop(run, display, plan.save, save_every=save_every, holdout=plan.holdout)
-    is_over = loop.learn()
-    if model.t == 0:
-        if not is_over:
-            display.say("Interrupted before anything was learned.")
-            raise click.exceptions.Exit(EXIT_CODE)
-        raise InputError(f"{' '.join(run.reader.files)}: there are no examples to learn from.")
-    if is_over:
-        run.model = loop.model = model = model.settled()
-    if is_over and plan.refits:
-        is_over = refit(plan, display)
-    summary = loop.summary()
-    plan.save(slim=(plan.slim or plan.refits) and is_over)
+    save_every, save = plan.settings["save_every"], partial(saving.save_meanwhile, display)
+    loop = Loop(plan.run, display, save, save_every=save_every, holdout=plan.holdout)
+    with Interrupts(plan.run) as interrupts:
+        try:
+            is_over = _learned(plan, saving, display, loop, interrupts)
+        except EXPECTED as error:
+            raise click.ClickException(saving.after(error)) from error
+        n_bytes = saving.save(slim=(plan.slim or plan.refits) and is_over)
+    summary = loop.summary(is_over=is_over)
+    model = plan.run.model
     for remark in (_found(model), model.store.report(), doubt(model)):
         if remark:
             display.say(remark)
-    display.end({**summary, "path": plan.path, "bytes": os.path.getsize(plan.path)})
+    display.end({**summary, "path": plan.path, "bytes": n_bytes})
     if not is_over:
-        display.say(f"Interrupted, and saved. To go on: {plan.command_to_go_on()}")
-        raise click.exceptions.Exit(EXIT_CODE)
+        display.say(saving.how_to_go_on())
+        raise _interrupted(interrupts)
+
+
+def _learned(
+    plan: Plan, saving: Saving, display: Display, loop: Loop, interrupts: Interrupts
+) -> bool:
+    """Whether learning came to its end, and a refit if one is wanted."""
+    run = plan.run
+    is_over = loop.learn(interrupts)
+    if run.model.t == 0:
+        if not is_over:
+            display.say(NOTHING_LEARNED)
+            raise _interrupted(interrupts)
+        raise InputError(f"{' '.join(run.reader.files)}: there are no examples to learn from.")
+    if is_over:
+        run.model = loop.model = run.model.settled()
+    if is_over and plan.refits:
+        saving.save_meanwhile(display)
+        is_over = refit(plan, display, interrupts)
+    return is_over
+
+
+def _interrupted(interrupts: Interrupts) -> click.exceptions.Exit:
+    return click.exceptions.Exit(exit_code(interrupts.number or signal.SIGINT))
 
 
 def _found(model: StreamModel) -> str:
@@ -168,15 +207,21 @@ def _as_option(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def refit(plan: Plan, display: Display) -> bool:
-    """Whether the refit came to its end; what was learned before is saved, whatever happens."""
-    plan.save()
-    display.say(f"Refitting {plan.run.model.learner.n_nonzero():,} weights ...")
+def refit(plan: Plan, display: Display, interrupts: Interrupts) -> bool:
+    """Whether the refit came to its end; if not, the model is as it was before."""
+    model = plan.run.model
+    learner = model.learner
+    display.say(f"Refitting {learner.n_nonzero():,} weights ...")
     try:
-        plan.refit()
-    except KeyboardInterrupt:
+        with interrupts.at_once():
+            plan.refit()
+        return True
+    except Stopped:
+        model.adopt(learner)
         return False
-    return True
+    except EXPECTED:
+        model.adopt(learner)
+        raise
 
 
 def given_options(context: click.Context) -> dict[str, str]:

@@ -1,7 +1,6 @@
 """What classifier and regressor share: checking, learning, reading the weights."""
 
 import functools
-import numbers
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
@@ -14,7 +13,7 @@ from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from rarefy.checks import as_csr, check_structure
-from rarefy.config import RULE_PARAMETERS, check_flag
+from rarefy.config import MOST_PASSES, RULE_PARAMETERS, check_flag, check_whole
 from rarefy.deferral import Deferral
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.saving import Saving
@@ -64,8 +63,7 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
             check_flag(flag, getattr(self, flag))
         check_refit(self.refit, self.refit_l2, self.refit_features, self.loss)
         passes = self.passes
-        if not isinstance(passes, numbers.Integral) or isinstance(passes, bool) or passes < 1:
-            raise ConfigError(f"passes={passes!r}: a whole number >= 1 is expected.")
+        check_whole("passes", passes, 1, MOST_PASSES)
         _check_seed(self.random_state)
         parameters = {name: getattr(self, name) for name in RULE_PARAMETERS}
         weighting = {

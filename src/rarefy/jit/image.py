@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import binding as llvm
 
+from rarefy.errors import RarefyError
 from rarefy.replacing import replacing
 
 C_TYPES: dict[str, Any] = {
@@ -62,7 +63,7 @@ def write_image(image: Image, file: Path) -> None:
     """Write it, all or nothing; where that is impossible, it is compiled again next time."""
     *about, code = image
     content = json.dumps(about).encode() + b"\n" + code
-    with suppress(OSError), replacing(file) as part:
+    with suppress(OSError, RarefyError), replacing(file) as part:
         part.write(_checksum(content) + b"\n" + content)
 
 

@@ -18,6 +18,7 @@ DEFAULT_BITS = 22
 __all__ = [
     "DEFAULT_BITS",
     "MOST_BITS",
+    "MOST_FEATURES",
     "STATE_ARRAYS",
     "STORES",
     "Kept",

@@ -67,6 +67,7 @@ class TableStore:
     def learn(self, learner: Learner, prepared: Prepared) -> None:
         """Learn the rows; whenever the table is full, make room and go on."""
         batch = prepared.batch
+        self._check_lengths(batch)
         slots = np.empty(len(prepared.places), np.int32)
         self._reserve_text(batch.names)
         begin, n_rows = 0, len(batch.labels)
@@ -93,7 +94,7 @@ class TableStore:
                 )
                 learner.learn(part, restorable=False)
             if end < n_rows:
-                self._make_room(learner, int(batch.indptr[end + 1] - batch.indptr[end]), batch, end)
+                self._make_room(learner, int(batch.indptr[end + 1] - batch.indptr[end]))
             begin = end
 
     def scores(self, learner: Learner, prepared: Prepared) -> Floats:
@@ -204,13 +205,21 @@ class TableStore:
         most = len(self._entries) * 3 // 4
         return most if self.max_features is None else min(most, self.max_features)
 
-    def _make_room(self, learner: Learner, n_needed: int, batch: Batch, row: int) -> None:
-        """Erase and drop, and make a new table with room for so many new features at least."""
-        if self.max_features is not None and n_needed > self.max_features:
+    def _check_lengths(self, batch: Batch) -> None:
+        """Refuse rows that the table cannot hold, before anything is learned."""
+        if self.max_features is None:
+            return
+        lengths = np.diff(batch.indptr)
+        too_long = np.flatnonzero(lengths > self.max_features)
+        if len(too_long):
+            row = int(too_long[0])
             raise InputError(
-                f"{batch.place(row)}: the row has {n_needed:,} features, more than "
+                f"{batch.place(row)}: the row has {lengths[row]:,} features, more than "
                 f"max_features={self.max_features}."
             )
+
+    def _make_room(self, learner: Learner, n_needed: int) -> None:
+        """Erase and drop, and make a new table with room for so many new features at least."""
         usefulness = learner.usefulness(self._entries[:, 1])
         staying = np.flatnonzero(usefulness > -np.inf)
         self.n_erased += self.n_features - len(staying)

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from rarefy.config import check_flag, check_whole, default_rule
+from rarefy.config import LARGEST_SEED, MOST_PASSES, check_flag, check_whole, default_rule
 from rarefy.errors import ConfigError, InputError
 from rarefy.readers import Reader
 from rarefy.rows import as_rows
@@ -17,8 +17,6 @@ from rarefy.sweeping.streams import sweep_stream
 DEFAULT_PASSES = 20
 DEFAULT_MEMORY = 1 << 30
 LARGEST_MEMORY = 1 << 62
-LARGEST_SEED = (1 << 32) - 1
-MOST_PASSES = 1 << 31
 MOST_THREADS = 1 << 10
 MOST_FOLDS = 1 << 10
 

@@ -1,0 +1,47 @@
+"""No command writes to a file that it reads."""
+
+import os
+import stat
+from collections.abc import Iterable
+from typing import Any
+
+from rarefy.errors import InputError
+
+STREAM = "-"  # standard input as an input, standard output as an output
+
+
+def check_outputs(outputs: Iterable[str | None], inputs: Iterable[str | None]) -> None:
+    """Refuse to write to what is read, or to one place twice, by whatever names it goes."""
+    taken: dict[Any, tuple[str, str]] = {}
+    for path in inputs:
+        if path is not None:
+            taken[_identity(path, 0)] = "read", _name(path, 0)
+    for path in outputs:
+        if path is None:
+            continue
+        identity, name = _identity(path, 1), _name(path, 1)
+        if identity is not None and identity in taken:
+            what, other = taken[identity]
+            known = "" if other == name else f", as {other}"
+            raise InputError(f"{name} is also {what}{known}: write to another file.")
+        taken[identity] = "written", name
+
+
+def _name(path: str, stream: int) -> str:
+    return ("standard input", "standard output")[stream] if path == STREAM else path
+
+
+def _identity(path: str, stream: int) -> Any:
+    """The same for all names of a file; None for what is not used up, such as a terminal."""
+    try:
+        status = os.fstat(stream) if path == STREAM else os.stat(path)
+    except OSError:
+        folder, name = os.path.split(os.path.realpath(path))
+        try:
+            status = os.stat(folder)
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino, name
+    if stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode):
+        return status.st_dev, status.st_ino
+    return None

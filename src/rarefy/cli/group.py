@@ -1,0 +1,75 @@
+"""The group of all commands."""
+
+import os
+import warnings
+from importlib import import_module
+from typing import Any
+
+import click
+
+from rarefy.cli import COMMANDS
+from rarefy.errors import RarefyError, RarefyWarning
+
+# BLAS starts threads that wait busily, beside those that learn; no command has use for them.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+NO_MEMORY = "there is not enough memory; try fewer --bits, or a smaller --max-features."
+EXPECTED = (RarefyError, OSError, MemoryError)  # whatever goes wrong without a fault of ours
+
+
+class Commands(click.Group):
+    """Turns the library's errors into one line and exit code 1."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"rarefy.cli.{name}"), name)
+        return command
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                return super().invoke(context)
+        except BrokenPipeError:
+            raise  # who reads the output has seen enough; click ends without a word
+        except EXPECTED as error:
+            raise click.ClickException(sentence(error)) from error
+
+
+def sentence(error: BaseException) -> str:
+    """What a person is told of an error."""
+    if isinstance(error, MemoryError):
+        return NO_MEMORY
+    if isinstance(error, OSError):
+        return f"{error.filename or 'standard output'}: {error.strerror}."
+    return str(error)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
+    """Ours as a sentence, others as usual."""
+    text = f"Warning: {message}\n"
+    if not issubclass(category, RarefyWarning):
+        text = warnings.formatwarning(message, category, filename, lineno, line)
+    click.echo(text, err=True, nl=False)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="rarefy")
+def main() -> None:
+    """Sparse online learning that keeps the rare features that matter.
+
+    Exit codes: 0 done; 1 the data or the parameters are wrong; 2 the command is wrong; 3 more
+    answers were lost than allowed (flips --max-negative); 130 interrupted (143, 129: by SIGTERM,
+    SIGHUP), what was learned is saved.
+    """

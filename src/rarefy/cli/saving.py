@@ -1,0 +1,77 @@
+"""Where `rarefy train` saves what it has learned, when all goes well and when it does not."""
+
+import os
+
+from rarefy.cli.display import Display
+from rarefy.cli.group import EXPECTED, sentence
+from rarefy.cli.plan import Plan
+from rarefy.errors import InputError
+from rarefy.replacing import Output
+
+UNFINISHED = ".unfinished"  # behind the name of a file that stays as it is
+
+
+class Saving:
+    """Writes the model of a plan to its place, found to be good before anything is learned.
+
+    A model that an error left unfinished does not replace a file that this run has not written.
+    """
+
+    def __init__(self, plan: Plan, output: Output | None = None) -> None:
+        self._plan = plan
+        self._is_own = not os.path.isfile(plan.path) or _is_same(plan.path, plan.resumed)
+        self._n_before = plan.run.model.t
+        self._n_saved = 0  # examples that the file has learned
+        self.output = output or Output(plan.path)
+        save_every = plan.settings["save_every"]
+        if save_every is not None and not self.output.can_be_written_again:
+            raise InputError(
+                f"{plan.path} is a pipe, which cannot be written twice: name a file, or leave out "
+                f"--save-every."
+            )
+
+    def save(self, *, slim: bool = False) -> int:
+        """Write the model as it is now; how many bytes that were."""
+        n_bytes = self._plan.save(self.output, slim=slim)
+        self._is_own, self._n_saved = True, self._plan.run.model.t
+        return n_bytes
+
+    def save_meanwhile(self, display: Display) -> None:
+        """Write the model, if possible; if not, learning goes on."""
+        if not self.output.can_be_written_again:
+            return
+        try:
+            self.save()
+        except EXPECTED as error:
+            display.say(f"Warning: {sentence(error)} Learning goes on.")
+
+    def after(self, error: BaseException) -> str:
+        """Save what was learned before an error; what there is to say of it, and of the error."""
+        run, path, said = self._plan.run, self._plan.path, sentence(error)
+        if run.is_whole and run.model.t > max(self._n_before, self._n_saved):
+            output = self.output if self._is_own else Output(path + UNFINISHED)
+            try:
+                self._plan.save(output)
+            except EXPECTED as another:
+                return f"{said}\nWhat was learned before cannot be saved: {sentence(another)}"
+            path, self._n_saved = output.path, run.model.t
+        if self._n_saved == 0:
+            return said
+        return (
+            f"{said}\nWhat was learned before is in {path} (examples: {self._n_saved:,}). Once the "
+            f"error is put right, go on: {self._plan.command_to_go_on(path)}"
+        )
+
+    def how_to_go_on(self) -> str:
+        """What to say of a run that was interrupted, and saved."""
+        path, command = self.output.path, self._plan.command_to_go_on
+        if self.output.can_be_written_again:
+            return f"Interrupted, and saved. To go on: {command(path)}"
+        return (
+            f"Interrupted; what was learned went to {path}. To go on, from a file with it: "
+            f"{command('MODEL')}"
+        )
+
+
+def _is_same(path: str, resumed: str | None) -> bool:
+    return resumed is not None and os.path.samefile(path, resumed)
