@@ -489,8 +489,7 @@ class TestWhatIsSaid:
     def test_columns_that_are_not_there(self, tmp_path):
         path = written(tmp_path, table_of(a=[{"b": 1}]), "parquet")
         assert message_of(path, text=["c"]) == (
-            f"{path}: there is no column 'c', which is to be text; "
-            "the columns are 'label', 'a', 'a.b'."
+            f"{path}: there is no column 'c' (text); the columns are label, a, a.b."
         )
         assert "no column 'y', which is to be the label" in message_of(path, label="y")
         assert "no column 'w', which is to be the weight" in message_of(path, weight="w")
