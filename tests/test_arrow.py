@@ -491,9 +491,9 @@ class TestWhatIsSaid:
         assert message_of(path, text=["c"]) == (
             f"{path}: there is no column 'c' (text); the columns are label, a, a.b."
         )
-        assert "no column 'y', which is to be the label" in message_of(path, label="y")
-        assert "no column 'w', which is to be the weight" in message_of(path, weight="w")
-        assert "no column 'c', which is to be ignored" in message_of(path, ignore=["c"])
+        assert "no column 'y' (label)" in message_of(path, label="y")
+        assert "no column 'w' (weight)" in message_of(path, weight="w")
+        assert "no column 'c' (ignore)" in message_of(path, ignore=["c"])
 
     @pytest.mark.parametrize(
         ("type", "value", "options", "expected"),

@@ -116,7 +116,7 @@ def may_be_absent(role: str, columns: Columns) -> bool:
     """Whether a table may be without the column of a role."""
     if role in ("label", "weight"):
         return not columns.label_needed
-    return role == "ignore" and columns.complete
+    return role == "ignore" and (columns.named or columns.complete)
 
 
 def missing_column(

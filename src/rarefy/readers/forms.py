@@ -84,17 +84,16 @@ def _shortest(value: float | np.floating[Any]) -> str:
 
 def _moment(value: datetime.date, form: str | None) -> str | None:
     """A date or a moment; with all its decimals where the form would lose some."""
+    has_form = form is not None and MOMENT.fullmatch(form) is not None
     if not isinstance(value, datetime.datetime):
-        if form is None or form == DATE_FORM:
+        if not has_form or form == DATE_FORM:
             return value.isoformat()
         value = datetime.datetime.combine(value, datetime.time())
     if value.tzinfo is not None:
         return None
     nanoseconds = 1000 * value.microsecond + getattr(value, "nanosecond", 0)
-    text = f"{value:%Y-%m-%d %H:%M:%S}.{nanoseconds:09d}"
+    text = f"{value.isoformat(' ')[:19]}.{nanoseconds:09d}"
     usual = text[: len(UNIT_FORMS["ns" if nanoseconds % 1000 else "us"])]
-    if form is None or not MOMENT.fullmatch(form):
-        return usual
-    if text[len(form) :].strip("0:. "):
+    if form is None or not has_form or text[len(form) :].strip("0:. "):
         return usual
     return text[: len(form)].replace(" ", form[10:11])

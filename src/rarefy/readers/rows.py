@@ -96,9 +96,11 @@ class _JsonLines:
             return {str(k): self._value(v, f"{path}.{k}", row) for k, v in value.items()}
         if isinstance(value, list | tuple | np.ndarray):
             return [self._value(element, path, row) for element in value]
-        plain = _plain(value)
-        if kind in ("categorical", "text"):
-            plain = written(value, self._forms.get(path))
+        try:
+            is_text = kind in ("categorical", "text")
+            plain = written(value, self._forms.get(path)) if is_text else _plain(value)
+        except UnicodeDecodeError:
+            plain = None
         if plain is None or (isinstance(plain, float) and not math.isfinite(plain)):
             expected = "a finite number or text (or nothing)"
             raise InputError(
