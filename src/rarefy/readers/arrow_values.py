@@ -134,8 +134,9 @@ def _text_form(array: Any, form: str | None = None) -> Any:
 
 def _float_form(array: Any) -> Any:
     """Numbers as Python writes floats."""
-    if types.is_integer(array.type):
-        array = array.cast(pa.float64(), safe=False)
+    to = pa.float32() if array.type == pa.float16() else pa.float64()
+    if array.type not in (pa.float32(), pa.float64()):
+        array = array.cast(to, safe=False)
     encoded = array.dictionary_encode()
     texts = [str(value) for value in encoded.dictionary.to_numpy(zero_copy_only=False)]
     return pa.array(texts, pa.string()).take(encoded.indices)

@@ -55,6 +55,7 @@ def written(value: Any, form: str | None = None) -> str | None:
     if isinstance(value, int | np.integer):
         return str(float(value)) if form == FLOATS else str(int(value))
     if isinstance(value, float | np.floating):
+        value = np.float32(value) if isinstance(value, np.float16) else value
         return str(value) if form == FLOATS else _shortest(value)
     if isinstance(value, Decimal):
         return format(value, "f")
@@ -67,8 +68,6 @@ def written(value: Any, form: str | None = None) -> str | None:
 
 def _shortest(value: float | np.floating[Any]) -> str:
     """A float as PyArrow writes it, but for whole numbers."""
-    if isinstance(value, np.float16):
-        value = np.float32(value)
     if not math.isfinite(value):
         return str(value)
     if float(value).is_integer() and abs(float(value)) <= LARGEST_WHOLE:
