@@ -466,8 +466,8 @@ class TestFromTheCommand:
         found = mail.predict_proba(MAIL_ROWS)
         np.testing.assert_allclose(found[:, 1], list(map(float, probabilities)), rtol=1e-12)
         np.testing.assert_allclose(found.sum(axis=1), 1.0)
-        with_more = [{**row, "kind": "ham", "more": 5} for row in MAIL_ROWS]
-        assert mail.predict_proba(with_more).tolist() == found.tolist()
+        with_labels = [{**row, "kind": "ham"} for row in MAIL_ROWS]
+        assert mail.predict_proba(with_labels).tolist() == found.tolist()
         assert mail.predict([]).tolist() == []
 
     def test_predicts_data_frames(self, mail):

@@ -167,10 +167,15 @@ class StreamModel:
     def reading_again(
         self, reader: Reader, *, label_needed: bool, names_wanted: bool = False
     ) -> Iterator[None]:
-        """Inside, the reader reads as the one did from which the model has learned."""
+        """Inside, the reader reads as the one did from which the model has learned.
+
+        What it is told to ignore, and the model has not learned from, is ignored still.
+        """
         own = reader.columns, reader.cross
+        known = self.reading.columns
+        more = [name for name in own[0].ignore if name not in known.kinds]
         reader.names_wanted = names_wanted
-        reader.columns = self.reading.columns._replace(label_needed=label_needed)
+        reader.columns = known._replace(label_needed=label_needed, ignore=(*known.ignore, *more))
         reader.cross = self.reading.cross
         try:
             yield

@@ -30,7 +30,8 @@ def in_words(model: Model) -> dict[str, str]:
 
 
 def _what_it_is(model: Model) -> dict[str, Any]:
-    columns, usual = model.reading.columns, Columns(complete=model.reading.columns.complete)
+    columns = model.reading.columns
+    usual = Columns(complete=columns.complete, named=columns.named, forms=columns.forms)
     return {
         "task": "classification" if model.classes else "regression",
         "classes": model.classes,

@@ -1,10 +1,6 @@
 """What estimators do with readers: learn from files larger than memory, and predict them."""
 
-import json
-import math
-from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +8,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rarefy.errors import ConfigError, InputError
-from rarefy.readers import Reader, read
+from rarefy.readers import Reader
+from rarefy.readers.rows import RowsReader, are_rows
 from rarefy.refit_run import check_readable_again, refit_run
 from rarefy.run import Run
 from rarefy.stores import make_store
@@ -20,22 +17,6 @@ from rarefy.stream import StreamModel
 
 if TYPE_CHECKING:
     from rarefy.estimators.base import SparseOnline
-
-
-def _json_row(row: Mapping[str, Any]) -> str:
-    """A row as a line; a field that is missing, or NaN as in data frames, is left out."""
-    present = {name: value for name, value in row.items() if not _is_missing(value)}
-    return json.dumps(present, default=_plain, allow_nan=False)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{value!r} is neither text nor a number")
 
 
 class FromStreams:
@@ -61,7 +42,8 @@ class FromStreams:
         data are read once more than `passes` says, and the rows, with the features that were kept
         only, have to fit memory.
 
-        Afterwards `predict` and its like take readers, and matrices too unless it is a table.
+        Afterwards `predict` and its like take readers; data frames, Arrow's tables and dicts, if
+        the data had named columns; and matrices, unless the store is a table.
         """
         estimator: SparseOnline = self
         if not isinstance(reader, Reader):
@@ -119,30 +101,21 @@ class FromStreams:
         return np.concatenate(batches) if batches else np.empty((0, self.learner_.n_outputs))
 
     def _takes_raw(self: Any, X: Any) -> bool:
-        """Whether these are rows with named fields, and the model has learned from such rows."""
-        if self.stream_ is None or not self.stream_.reading.columns.complete:
+        """Whether these are rows with named columns, and the model has learned from such rows."""
+        if self.stream_ is None:
             return False
-        return hasattr(X, "to_dict") or (
-            isinstance(X, list | tuple) and all(isinstance(row, Mapping) for row in X)
-        )
+        columns = self.stream_.reading.columns
+        return (columns.named or columns.complete) and are_rows(X)
 
     def _raw_scores(self: Any, X: Any) -> NDArray[np.float64]:
-        """Scores of rows as they are in JSON lines, or of a data frame."""
-        rows = X.to_dict("records") if hasattr(X, "to_dict") else X
-        with TemporaryDirectory() as folder:
-            path = Path(folder, "rows.json")
-            try:
-                path.write_text("".join(f"{_json_row(row)}\n" for row in rows), "utf-8")
-            except (TypeError, ValueError) as error:
-                raise InputError(f"the rows cannot be written as JSON: {error}.") from error
-            classes = self.stream_.classes
-            reader = read(path, format="json", classes=classes)
-            return self._stream_scores(reader)  # type: ignore[no-any-return]
+        """Scores of dicts, data frames and tables."""
+        return self._stream_scores(RowsReader(X, self.stream_.classes))  # type: ignore[no-any-return]
 
     def _refuse_matrix(self: Any) -> None:
         """A table has no columns; only a reader leads from features to keys."""
         if self.stream_ is not None and self.stream_.store.kind == "table":
             raise InputError(
                 "the features are in a table and have no columns: give a reader, as from "
-                "rarefy.read, or learn with store='array' or 'hashed'."
+                "rarefy.read, or learn with store='array' or 'hashed'. Data frames and dicts are "
+                "for models that learned from named columns, as in CSV, JSON lines or Parquet."
             )

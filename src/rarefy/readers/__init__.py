@@ -11,7 +11,7 @@ from rarefy.config import choose
 from rarefy.errors import InputError
 from rarefy.readers.bad_lines import SHOWN, BadLines
 from rarefy.readers.batch import EXPECTED, Batch, Parsed, Problem, RoomPlace, Rooms, filled
-from rarefy.readers.columns import Columns, checked_columns, checked_names
+from rarefy.readers.columns import Columns, checked_columns, checked_names, unknown_column
 from rarefy.readers.crosses import checked_crosses, with_crosses
 from rarefy.readers.faults import fault, line_end, without_invalid_lines
 from rarefy.readers.formats import (
@@ -178,7 +178,7 @@ class Reader:
     def _text_jobs(self, file: str, rooms: Rooms) -> Iterator[Job]:
         """Blocks whose lines can be counted beforehand are parsed later, others at once."""
         opened, line = None, 1
-        for block in blocks(file):
+        for block in self._blocks(file):
             opened = opened or self._open(file, block)
             if opened is None:
                 block.rest = block.begin
@@ -194,6 +194,9 @@ class Reader:
                 job = partial(with_crosses, batch, self.cross)
             yield job, block.file_position
 
+    def _blocks(self, file: str) -> Iterator[Block]:
+        return blocks(file)
+
     def _parse_with_crosses(self, parse: Callable[[], tuple[Batch, int]]) -> Batch:
         batch, _ = parse()
         return with_crosses(batch, self.cross)
@@ -205,15 +208,23 @@ class Reader:
             raise InputError(
                 f"{file}: reading Parquet and Arrow files needs `pip install rarefy[arrow]`."
             ) from error
-        for batch, position in arrow_batches(
-            file,
-            format,
+        for batch, position in arrow_batches(file, format, self.arrow_reading(rooms)):
+            yield partial(with_crosses, batch, self.cross), position
+
+    def arrow_reading(self, rooms: Rooms) -> Any:
+        """How to read a Parquet or Arrow file."""
+        from rarefy.readers.arrow import ArrowReading
+
+        return ArrowReading(
             self.columns,
+            self._settle_columns,
             self.labels,
             rooms,
             lambda message: self.faults.add(next(self._numbers), 1, [message]),
-        ):
-            yield partial(with_crosses, batch, self.cross), position
+        )
+
+    def _settle_columns(self, columns: Columns) -> None:
+        self.columns = columns
 
     def _check_pipe(self, file: str) -> None:
         if not is_pipe(file):
@@ -282,6 +293,8 @@ class Reader:
                 what = self._new_label(opened, valid, parsed.position)
                 if what is None:
                     continue
+            if parsed.problem == Problem.UNKNOWN_COLUMN:
+                what = self._unknown_column(valid, parsed.position)
             n_bad += 1
             if n_bad <= SHOWN:
                 expected = what or f"{EXPECTED[Problem(parsed.problem)]} is expected"
@@ -298,6 +311,11 @@ class Reader:
             self.faults.add(number, n_bad, messages)
         label_names = None if opened.label_at is None else self.labels.names
         return filled(file, room, parsed, label_names), parsed.line
+
+    def _unknown_column(self, block: Block, position: int) -> str:
+        from rarefy.readers.jsonl import name_at
+
+        return unknown_column(name_at(block, position), self.columns)
 
     def _new_label(self, opened: Opened, block: Block, position: int) -> str | None:
         """Take note of the label of the row at a position, or say why that cannot be."""

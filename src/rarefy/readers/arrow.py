@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pyarrow import types
 
 from rarefy.errors import InputError
-from rarefy.readers.arrow_schema import Layout, is_text, layout
+from rarefy.readers.arrow_schema import Layout, found_columns, is_text, layout
 from rarefy.readers.arrow_values import (
     COLUMNS,
     Column,
@@ -56,29 +56,40 @@ class Opened(NamedTuple):
     row_bytes: float = 0.0  # of the file; 0: not known
 
 
-def arrow_batches(
-    file: str,
-    format: str,
-    columns: Columns,
-    labels: Labels,
-    rooms: Rooms,
-    refuse: Callable[[str], None],
-) -> Iterator[tuple[Batch, int]]:
-    """All batches of a file, and about how many of its bytes they and those before took.
+class ArrowReading(NamedTuple):
+    """How to read a file, and who is told of what is found in it."""
 
-    `refuse` is told what is wrong with each bad row.
-    """
+    columns: Columns
+    settle: Callable[[Columns], None]  # what each column was found to be
+    labels: Labels
+    rooms: Rooms
+    refuse: Callable[[str], None]  # what is wrong with a bad row
+
+
+def arrow_batches(file: str, format: str, reading: ArrowReading) -> Iterator[tuple[Batch, int]]:
+    """All batches of a file, and about how many of its bytes they and those before took."""
     with _clear_errors(file):
         opened = _open_parquet(file) if format == "parquet" else _open_ipc(file)
-        plan = layout(file, opened.schema, columns)
-        if plan.label is not None:
-            labels.settle(words=is_text(plan.label.type))
-        row = 0
-        for piece in opened.pieces(plan):
-            lines = np.arange(row + 1, row + len(piece) + 1)
-            row += len(piece)
-            batch = _batch(file, piece, lines, plan, columns, labels, rooms, refuse)
-            yield batch, int(row * opened.row_bytes)
+        yield from _batches(file, opened, reading)
+
+
+def table_batches(name: str, table: Any, reading: ArrowReading) -> Iterator[Batch]:
+    """All batches of a table in memory."""
+    opened = Opened(table.schema, lambda plan: _ipc_pieces(table.to_batches(), plan))
+    for batch, _ in _batches(name, opened, reading):
+        yield batch
+
+
+def _batches(file: str, opened: Opened, reading: ArrowReading) -> Iterator[tuple[Batch, int]]:
+    plan = layout(file, opened.schema, reading.columns)
+    reading.settle(found_columns(plan, reading.columns))
+    if plan.label is not None:
+        reading.labels.settle(words=is_text(plan.label.type))
+    row = 0
+    for piece in opened.pieces(plan):
+        lines = np.arange(row + 1, row + len(piece) + 1)
+        row += len(piece)
+        yield _batch(file, piece, lines, plan, reading), int(row * opened.row_bytes)
 
 
 # --- files ---------------------------------------------------------------------------------
@@ -198,16 +209,14 @@ def _batch(
     piece: Any,
     lines: NDArray[np.int64],
     plan: Layout,
-    columns: Columns,
-    labels: Labels,
-    rooms: Rooms,
-    refuse: Callable[[str], None],
+    reading: ArrowReading,
 ) -> Batch:
     """The good rows of a piece."""
+    labels = reading.labels
     features = [COLUMNS[leaf.kind](leaf, leaf_array(piece, leaf)) for leaf in plan.features]
     label: WordLabels | NumberLabels | None = None
     weight = None
-    needed = columns.label_needed
+    needed = reading.columns.label_needed
     if plan.label is not None:
         array = leaf_array(piece, plan.label)
         if labels.are_words:
@@ -217,10 +226,10 @@ def _batch(
     if plan.weight is not None:
         weight = WeightColumn(plan.weight, leaf_array(piece, plan.weight))
     checked = [column for column in (label, weight, *features) if column is not None]
-    is_good = _good_rows(file, lines, checked, refuse)
+    is_good = _good_rows(file, lines, checked, reading.refuse)
 
     n_rows = int(is_good.sum())
-    place = rooms.next(max(n_rows, sum(column.most_entries for column in features)))
+    place = reading.rooms.next(max(n_rows, sum(column.most_entries for column in features)))
     room = place.room
     room.labels[:n_rows] = math.nan if label is None else label.numbers(is_good)
     room.importance[:n_rows] = 1.0 if weight is None else weight.numbers[is_good]

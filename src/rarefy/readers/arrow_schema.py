@@ -7,7 +7,15 @@ import pyarrow as pa
 from pyarrow import types
 
 from rarefy.errors import InputError
-from rarefy.readers.columns import Columns
+from rarefy.readers.columns import (
+    Columns,
+    complete_columns,
+    leave_out,
+    may_be_absent,
+    missing_column,
+    unknown_column,
+)
+from rarefy.readers.forms import UNIT_FORMS
 
 FEATURE_KINDS = ("text", "categorical", "numeric")
 LISTS = (
@@ -43,6 +51,7 @@ class Leaf(NamedTuple):
     fields: tuple[int, ...]  # the way through structs, from the column to the field
     type: Any  # of its values, or of those in its lists
     kind: str
+    form: str | None = None  # of values that are not text
 
 
 class Layout(NamedTuple):
@@ -62,12 +71,13 @@ def layout(file: str, schema: Any, columns: Columns) -> Layout:
 
     What is said of a struct holds for all its fields of which nothing else is said.
     """
-    said = {name: kind for kind in (*FEATURE_KINDS, "ignore") for name in getattr(columns, kind)}
+    said, forms = columns.kinds, dict(columns.forms)
     said[columns.label] = "label"
     if columns.weight is not None:
         said[columns.weight] = "weight"
     names: list[str] = []
     leaves: list[Leaf] = []
+    unknown: list[str] = []
 
     def walk(name: str, column: str, fields: tuple[int, ...], type: Any, kind: str | None) -> None:
         kind = said.get(name, kind)
@@ -82,19 +92,38 @@ def layout(file: str, schema: Any, columns: Columns) -> Layout:
             for i in range(type.num_fields):
                 field = type.field(i)
                 walk(f"{name}.{field.name}", column, (*fields, i), field.type, kind)
+        elif kind is None and columns.complete:
+            unknown.append(name)
         elif kind != "ignore":
-            leaf = _leaf(file, Leaf(name, column, fields, type, kind or ""), columns)
-            leaves.extend([leaf] if leaf is not None else [])
+            leaf = Leaf(name, column, fields, type, kind or "", forms.get(name))
+            found = _leaf(file, leaf, columns)
+            leaves.extend([found] if found is not None else [])
 
     for field in schema:
         walk(field.name, field.name, (), field.type, None)
     _check_names(file, names, said, leaves, columns)
+    if unknown:
+        what, remedy = unknown_column(unknown[0], columns), leave_out(unknown[0])
+        raise InputError(f"{file}: {what}. {remedy}")
     roles = {leaf.kind: leaf for leaf in leaves}
     return Layout(
         roles.get("label"),
         roles.get("weight"),
         [leaf for leaf in leaves if leaf.kind in FEATURE_KINDS],
     )
+
+
+def found_columns(plan: Layout, columns: Columns) -> Columns:
+    """The columns with what is found of them; one of which all is missing leaves that open."""
+    if any(types.is_null(leaf.type) for leaf in plan.features):
+        return columns._replace(named=True)
+    roles = {leaf.name: leaf.kind for leaf in plan.features}
+    forms = {
+        leaf.name: UNIT_FORMS[leaf.type.unit]
+        for leaf in plan.features
+        if leaf.kind == "categorical" and types.is_timestamp(leaf.type) and leaf.type.tz is None
+    }
+    return complete_columns(columns, {**roles, **dict.fromkeys(columns.ignore, "ignore")}, forms)
 
 
 def _leaf(file: str, leaf: Leaf, columns: Columns) -> Leaf | None:
@@ -161,24 +190,10 @@ def _check_names(
 ) -> None:
     """Refuse names that the file does not have, and columns that could not be told apart."""
     for name, kind in said.items():
-        missing_is_fine = kind in ("label", "weight") and not columns.label_needed
-        if name not in names and not missing_is_fine:
-            raise InputError(
-                f"{file}: there is no column {name!r}, which is to be {_ROLES[kind]}; "
-                f"the columns are {', '.join(map(repr, names)) or 'none'}."
-            )
+        if name not in names and not may_be_absent(kind, columns):
+            raise missing_column(file, name, kind, names, columns)
     times = Counter(names)
     for leaf in leaves:
         for name in (leaf.column, leaf.name):
             if times[name] > 1:
                 raise InputError(f"{file}: there are two columns of the name {name!r}.")
-
-
-_ROLES = {
-    "label": "the label",
-    "weight": "the weight",
-    "text": "text",
-    "categorical": "categorical",
-    "numeric": "numeric",
-    "ignore": "ignored",
-}

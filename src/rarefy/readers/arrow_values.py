@@ -1,9 +1,6 @@
 """Columns of a Parquet or Arrow file: from Arrow's arrays to keys and values, column by column.
 
-Values of a categorical column that are not text are taken by their text: whole numbers as digits,
-other floats in the shortest form that leads back to them (0.1, 1e-7), decimals with all their
-places, true and false, dates as 2024-01-31, times as 2024-01-31 23:59:59.000 with the decimals
-that their unit has.
+Values of a categorical column that are not text are taken by their text: forms.py says which.
 """
 
 import math
@@ -19,12 +16,12 @@ from rarefy.hashing import hash_text, xxh64
 from rarefy.jit import compiled
 from rarefy.readers.arrow_schema import LISTS, Leaf, is_text
 from rarefy.readers.batch import Room, room_for
+from rarefy.readers.forms import DATE_FORM, FLOATS, LARGEST_WHOLE, MOMENT, TRUTHS, UNIT_FORMS
 from rarefy.readers.labels import Labels
 from rarefy.readers.names import EQUALS, Names, note_name
 from rarefy.readers.numbers import NEWLINE, parse_number
 from rarefy.readers.words import NAMES_FULL, WordTables, add_words, new_scratch, word_tables
 
-LARGEST_WHOLE = float(1 << 53)
 MISSING = -1
 
 
@@ -98,9 +95,9 @@ def as_numbers(array: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     return numbers.to_numpy(zero_copy_only=False), _mask(numbers.is_valid())
 
 
-def as_texts(array: Any) -> tuple[Texts, NDArray[np.bool_]]:
+def as_texts(array: Any, form: str | None = None) -> tuple[Texts, NDArray[np.bool_]]:
     """The values as text, and which of them are not in UTF-8."""
-    array = _text_form(plain(array))
+    array = _text_form(plain(array), form)
     try:
         array.cast(pa.large_string())
         not_utf8 = np.zeros(len(array), np.bool_)
@@ -114,9 +111,16 @@ def as_texts(array: Any) -> tuple[Texts, NDArray[np.bool_]]:
     return Texts(_bytes(data), _read_only(bounds[:-1]), _read_only(ends)), not_utf8
 
 
-def _text_form(array: Any) -> Any:
+def _text_form(array: Any, form: str | None = None) -> Any:
     """The text of all values, as large_binary."""
-    if types.is_floating(array.type):
+    is_number = types.is_floating(array.type) or types.is_integer(array.type)
+    if form in TRUTHS and types.is_boolean(array.type):
+        array = pc.if_else(array, *TRUTHS[form])
+    elif form == FLOATS and is_number:
+        array = _float_form(array)
+    elif form is not None and MOMENT.fullmatch(form) and _is_moment(array.type):
+        array = _moment_form(array, form)
+    elif types.is_floating(array.type):
         array = array.cast(pa.float32() if array.type == pa.float16() else array.type)
         is_whole = pc.and_(
             pc.equal(array, pc.trunc(array)), pc.less_equal(pc.abs(array), LARGEST_WHOLE)
@@ -126,6 +130,31 @@ def _text_form(array: Any) -> Any:
     elif not is_text(array.type):
         array = array.cast(pa.string())
     return array.cast(pa.large_binary())
+
+
+def _float_form(array: Any) -> Any:
+    """Numbers as Python writes floats."""
+    to = pa.float32() if array.type == pa.float16() else pa.float64()
+    if array.type not in (pa.float32(), pa.float64()):
+        array = array.cast(to, safe=False)
+    encoded = array.dictionary_encode()
+    texts = [str(value) for value in encoded.dictionary.to_numpy(zero_copy_only=False)]
+    return pa.array(texts, pa.string()).take(encoded.indices)
+
+
+def _is_moment(type: Any) -> bool:
+    return types.is_date(type) or (types.is_timestamp(type) and type.tz is None)
+
+
+def _moment_form(array: Any, form: str) -> Any:
+    """Dates and moments in a form; with all their decimals where the form would lose some."""
+    if types.is_date(array.type) and form != DATE_FORM:
+        array = array.cast(pa.timestamp("ms"))
+    unit = next((unit for unit, of in UNIT_FORMS.items() if len(of) == len(form)), None)
+    cut = array.cast(pa.date32() if unit is None else pa.timestamp(unit), safe=False)
+    is_same = pc.equal(cut.cast(array.type, safe=False), array)
+    texts = pc.replace_substring(cut.cast(pa.string()), " ", form[10:11])
+    return pc.if_else(is_same, texts, array.cast(pa.string()))
 
 
 def _is_not_utf8(text: bytes | None) -> bool:
@@ -262,7 +291,7 @@ class CategoricalColumn(Column):
             self.codes = array.indices.cast(pa.int64()).fill_null(len(array.dictionary)).to_numpy()
             values = plain(array.dictionary)
             array = pa.concat_arrays([values, pa.nulls(1, values.type)])
-        self.texts, bad = as_texts(array)
+        self.texts, bad = as_texts(array, leaf.form)
         self.bad = bad if self.codes is None else bad[self.codes]
 
     def entries(self, names: Names) -> Entries | None:

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from rarefy.config import check_flag, is_text
 from rarefy.errors import ConfigError, InputError
 
-FLAGS = ("header", "quotes", "label_needed", "complete")
+FLAGS = ("header", "quotes", "label_needed", "complete", "named")
 KINDS = ("text", "categorical", "numeric", "ignore")
 SHOWN_COLUMNS = 50
 SHOWN_NAME = 30  # characters
@@ -28,6 +29,13 @@ class Columns(NamedTuple):
     quotes: bool = True  # whether fields of a CSV file may be quoted
     label_needed: bool = True  # whether a file without the column of the label is wrong
     complete: bool = False  # whether all columns are named, and any other is wrong
+    named: bool = False  # whether rows were found to have named columns at all
+    forms: tuple[tuple[str, str], ...] = ()  # of values that are not text: see forms.py
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """What each column is that something is said of, but for label and weight."""
+        return {name: kind for kind in KINDS for name in getattr(self, kind)}
 
 
 def checked_columns(columns: Columns) -> Columns:
@@ -58,7 +66,8 @@ def checked_columns(columns: Columns) -> Columns:
             f"delimiter={delimiter!r}: one character that is neither a quote nor part of a number "
             "or a word is expected."
         )
-    return columns._replace(**lists)
+    forms = tuple((str(name), str(form)) for name, form in columns.forms)
+    return columns._replace(forms=forms, **lists)
 
 
 def checked_names(kind: str, names: Iterable[str]) -> tuple[str, ...]:
@@ -85,15 +94,12 @@ def roles_in(file: str, names: Sequence[str], columns: Columns) -> dict[str, str
     name, n_times = Counter(names).most_common(1)[0]
     if n_times > 1:
         raise InputError(f"{file}: {n_times} columns are called {name!r}; {there_are}.{no_header}")
-    roles = {name: kind for kind in KINDS for name in getattr(columns, kind)}
+    roles = columns.kinds
     if columns.weight is not None:
         roles[columns.weight] = "weight"
-    may_be_absent = {"ignore"} if columns.complete else set()
-    if not columns.label_needed:
-        may_be_absent.add("weight")
     for name, role in roles.items():
-        if name not in names and role not in may_be_absent:
-            raise InputError(f"{file}: there is no column {name!r} ({role}); {there_are}.")
+        if name not in names and not may_be_absent(role, columns):
+            raise missing_column(file, name, role, names, columns)
     if columns.label_needed and columns.label not in names:
         raise InputError(
             f"{file}: there is no column {columns.label!r} for the label; {there_are}. "
@@ -102,24 +108,59 @@ def roles_in(file: str, names: Sequence[str], columns: Columns) -> dict[str, str
     roles[columns.label] = "label"
     for name in names:
         if columns.complete and name not in roles:
-            raise InputError(
-                f"{file}: the column {name!r} was not there before; {there_are}. "
-                "To leave it out, say so with ignore=... (--ignore) from the beginning."
-            )
+            raise InputError(f"{file}: {unknown_column(name, columns)}. {leave_out(name)}")
     return {name: roles[name] for name in names if name in roles}
 
 
-def complete_columns(columns: Columns, roles: Mapping[str, str]) -> Columns:
-    """The same, with what each column of a file was found to be."""
+def may_be_absent(role: str, columns: Columns) -> bool:
+    """Whether a table may be without the column of a role."""
+    if role in ("label", "weight"):
+        return not columns.label_needed
+    return role == "ignore" and (columns.named or columns.complete)
+
+
+def missing_column(
+    file: str, name: str, role: str, names: Sequence[str], columns: Columns
+) -> InputError:
+    others = [other for other in names if other not in columns.kinds]
+    return InputError(
+        f"{file}: there is no column {name!r} ({role}){_nearest(name, others)}; "
+        f"the columns are {_listed(names)}."
+    )
+
+
+def unknown_column(name: str, columns: Columns) -> str:
+    """What is wrong with a column that was not learned from."""
+    known = list(columns.kinds)
+    return (
+        f"the column {name!r} was not there before{_nearest(name, known)}; "
+        f"the columns were {_listed(known)}"
+    )
+
+
+def leave_out(name: str) -> str:
+    return f"Leave it out, or have rarefy.read pass over it with ignore=[{name!r}]."
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    """The name that may have been meant."""
+    found = get_close_matches(name, names, n=1)
+    return f" (is it {found[0]!r}?)" if found else ""
+
+
+def complete_columns(
+    columns: Columns, roles: Mapping[str, str], forms: Mapping[str, str]
+) -> Columns:
+    """The same, with what each column of a file was found to be, and how its values are written."""
     if columns.complete:
         return columns
     lists: dict[str, Any] = {
         kind: tuple(name for name in roles if roles[name] == kind) for kind in KINDS
     }
-    return columns._replace(complete=True, **lists)
+    return columns._replace(complete=True, named=True, forms=tuple(forms.items()), **lists)
 
 
 def _listed(names: Sequence[str]) -> str:
     shown = [n if len(n) <= SHOWN_NAME else f"{n[:SHOWN_NAME]}..." for n in names[:SHOWN_COLUMNS]]
-    listed = ", ".join(shown)
+    listed = ", ".join(shown) or "none"
     return listed if len(names) <= SHOWN_COLUMNS else f"{listed}, ... ({len(names)} in all)"

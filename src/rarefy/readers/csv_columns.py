@@ -30,6 +30,7 @@ from rarefy.readers.csv import (
     split_one_row,
 )
 from rarefy.readers.faults import fault, first_invalid, line_end
+from rarefy.readers.forms import form_of
 from rarefy.readers.labels import Labels
 from rarefy.readers.source import STDIN, Block
 from rarefy.readers.words import new_scratch, word_tables
@@ -122,7 +123,7 @@ def open_csv_file(file: str, block: Block, columns: Columns, labels: Labels) -> 
     roles = {name: roles[name] for name in names}
     table = _table(roles, columns, labels)
     if sample:  # a file without rows says nothing of the columns of others
-        columns = complete_columns(columns, roles)
+        columns = complete_columns(columns, roles, _forms(roles, values))
     return CsvFile(dialect, table, columns, labels, n_header_lines)
 
 
@@ -203,6 +204,12 @@ def _are_numbers(values: Sequence[bytes]) -> bool:
     """Whether all values that there are, and there are some, are finite numbers."""
     there = [value for value in values if value.strip(b" \t")]
     return bool(there) and all(NUMBER.fullmatch(v) and math.isfinite(float(v)) for v in there)
+
+
+def _forms(roles: Mapping[str, str], values: Mapping[str, list[bytes]]) -> dict[str, str]:
+    """How values that are not text are written in columns whose text counts."""
+    forms = {name: form_of(values[name]) for name in roles if roles[name] == "categorical"}
+    return {name: form for name, form in forms.items() if form is not None}
 
 
 def _table(roles: Mapping[str, str], columns: Columns, labels: Labels) -> Table:

@@ -45,7 +45,12 @@ def open_json(file: str, block: Block, columns: Columns, labels: Labels) -> Open
 
     labels.settle(words=begins_with_a_word(block, columns.label))
     find_label = partial(label_at, name=columns.label)
-    return Opened(json_parser(columns, labels), rows_are_lines=True, label_at=find_label)
+    return Opened(
+        json_parser(columns, labels),
+        rows_are_lines=True,
+        label_at=find_label,
+        columns=columns._replace(named=True),
+    )
 
 
 def open_csv(file: str, block: Block, columns: Columns, labels: Labels) -> Opened | None:

@@ -5,14 +5,16 @@ the column `user.age`. The label and the importance are members of the outermost
 value means:
 
 - a number, true or false (1 and 0): the value of the column's feature; if the column is said to be
-  categorical, the feature `path=number`, as it is written; if it is text, words;
+  categorical, the feature `path=number`, as it is written (or, if it is known from another format
+  which columns there are, as forms.py says); if it is text, words;
 - a string: the feature `path=string`; words, if the column is said to be text; the number in it, if
   the column is said to be numeric;
-- null or an empty string: nothing;
+- null or an empty string: nothing, whatever the column;
 - an array: all of its elements, with the path of the array. An element that is a number has its
   position as a name, `path=0`, `path=1` and so on, counted within the innermost array.
 
 Of members with the same name all count, but the last label or importance is the one that holds.
+Any member may be absent; one of another name is a fault, if it is known which columns there are.
 """
 
 import json
@@ -31,6 +33,7 @@ from rarefy.readers import faults
 from rarefy.readers.batch import Parsed, Problem, Room
 from rarefy.readers.columns import Columns
 from rarefy.readers.faults import INVALID
+from rarefy.readers.forms import FLOATS, TRUTHS
 from rarefy.readers.json_text import (
     DOUBLE_QUOTE,
     LOWER_F,
@@ -42,14 +45,17 @@ from rarefy.readers.json_text import (
 )
 from rarefy.readers.labels import Labels
 from rarefy.readers.names import EQUALS, note_name, wants_name
-from rarefy.readers.numbers import COLON, NEWLINE, POINT, parse_number, skip_blanks
+from rarefy.readers.numbers import COLON, MINUS, NEWLINE, POINT, parse_number, skip_blanks
 from rarefy.readers.source import Block
 from rarefy.readers.words import WordTables, add_words, new_scratch, word_tables
 
 DEEPEST = 64
 COMMA, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT = 44, 91, 93, 123, 125
 UNNAMED, LABEL, WEIGHT, TEXT, CATEGORICAL, NUMERIC, IGNORED = range(7)
+FORMS = (None, FLOATS, *TRUTHS)
+USUAL_FORM, FLOAT_FORM = 0, 1
 UNKNOWN_WORD = -1.0
+CAPITAL = 32  # what a letter is less, if it is one
 BEHIND = 32  # bytes behind a text that may be looked at or written to
 
 
@@ -58,7 +64,9 @@ class Plan(NamedTuple):
 
     columns: NDArray[np.uint64]  # hashes of their paths
     kinds: NDArray[np.uint8]
+    forms: NDArray[np.uint8]  # of values that are not text: a place in FORMS
     label_needed: bool
+    complete: bool  # a column that is not in it is a fault
     tables: WordTables
 
 
@@ -99,6 +107,7 @@ def new_buffers(n_bytes: int) -> Buffers:
 
 
 def plan_for(columns: Columns) -> Plan:
+    forms = dict(columns.forms)
     kinds = {columns.label: LABEL}
     if columns.weight is not None:
         kinds[columns.weight] = WEIGHT
@@ -112,9 +121,15 @@ def plan_for(columns: Columns) -> Plan:
     return Plan(
         np.array([hash_text(name) for name in kinds], dtype=np.uint64),
         np.array(list(kinds.values()), dtype=np.uint8),
+        np.array([_form_number(forms.get(name)) for name in kinds], dtype=np.uint8),
         columns.label_needed,
+        columns.complete,
         word_tables(),
     )
+
+
+def _form_number(form: str | None) -> int:
+    return FORMS.index(form) if form in FORMS else USUAL_FORM
 
 
 def json_parser(columns: Columns, labels: Labels) -> Callable[[Any, int, Parsed, Room], Parsed]:
@@ -147,6 +162,13 @@ def begins_with_a_word(block: Block, name: str) -> bool:
     return False
 
 
+def name_at(block: Block, position: int) -> str:
+    """The name of the member at a position."""
+    line = block.data[position : faults.line_end(block, position)].tobytes().decode()
+    name, _ = json.JSONDecoder().raw_decode(line)
+    return str(name)
+
+
 def _label(block: Block, position: int, name: str) -> Any:
     """The label of the row at a position, numbers as they are written; None without one."""
     line = block.data[position : faults.line_end(block, position)].tobytes()
@@ -158,13 +180,50 @@ def _label(block: Block, position: int, name: str) -> Any:
 
 
 @helper
-def kind_of(columns: Any, kinds: Any, column: Any, depth: int) -> Any:
+def kind_of(columns: Any, kinds: Any, column: Any, depth: int, complete: bool) -> Any:
     """What a column is; label and importance are such in the outermost object only."""
+    inner = IGNORED if complete else UNNAMED
     for n in range(len(columns)):
         if columns[n] == column:
             kind = np.int64(kinds[n])
-            return UNNAMED if depth > 0 and kind in (LABEL, WEIGHT) else kind
+            return inner if depth > 0 and kind in (LABEL, WEIGHT) else kind
     return UNNAMED
+
+
+@helper
+def in_form(text: Any, size: int, columns: Any, forms: Any, column: Any) -> int:
+    """Rewrite a number, true or false in text[:size] in the form of a column; the new size."""
+    form = 0
+    for n in range(len(columns)):
+        if columns[n] == column:
+            form = forms[n]
+    if text[0] in (LOWER_T, LOWER_F):
+        if form > FLOAT_FORM:
+            text[0] -= CAPITAL
+            for k in range(1, size if form > FLOAT_FORM + 1 else 0):
+                text[k] -= CAPITAL
+        return size
+    whole = digits_end(text, 1 if text[0] == MINUS else 0, size)
+    if whole == size and form == FLOAT_FORM:
+        text[size], text[size + 1] = POINT, ZERO
+        return size + 2
+    if whole < size and form != FLOAT_FORM and text[whole] == POINT:
+        after = whole + 1
+        while after < size and text[after] == ZERO:
+            after += 1
+        if after == size:
+            size = whole
+    if size == 2 and text[0] == MINUS and text[1] == ZERO:
+        text[0] = ZERO
+        return 1
+    return size
+
+
+@helper
+def digits_end(text: Any, i: int, size: int) -> int:
+    while i < size and ZERO <= text[i] <= ZERO + 9:
+        i += 1
+    return i
 
 
 @helper
@@ -215,10 +274,10 @@ def parse_object(
     """
     path, text, words, levels = buffers
     closings, path_ends, seeds, level_kinds, n_elements = levels
-    columns, kinds, label_needed, tables = plan
+    columns, kinds, forms, label_needed, complete, tables = plan
     keys, values, groups, names = room.keys, room.values, room.groups, room.names
     label, importance = math.nan, 1.0
-    depth, is_begun = 0, False
+    depth, is_begun, name_at = 0, False, i
     closings[0], path_ends[0], level_kinds[0] = CLOSE_OBJECT, 0, UNNAMED
     i += 1
     while True:
@@ -241,6 +300,7 @@ def parse_object(
         if is_member:
             if data[i] != DOUBLE_QUOTE:
                 return entry, i, label, importance, Problem.MEMBER
+            name_at = i
             if depth > 0:
                 path[path_end] = POINT
                 path_end += 1
@@ -253,7 +313,7 @@ def parse_object(
             i = skip_blanks(data, i + 1)
             if kind != IGNORED:
                 seed = xxh64(path, 0, path_end, np.uint64(0))
-                kind = kind_of(columns, kinds, seed, depth)
+                kind = kind_of(columns, kinds, seed, depth, complete)
         else:
             n_elements[depth] += 1
 
@@ -295,6 +355,8 @@ def parse_object(
             elif kind == WEIGHT:
                 importance = 1.0
             continue
+        if complete and kind == UNNAMED:
+            return entry, name_at, label, importance, Problem.UNKNOWN_COLUMN
         if kind == TEXT:
             entry = add_words(room, entry, tables, words, text, 0, size, seed, path, 0, path_end)
             if entry < 0:
@@ -324,6 +386,8 @@ def parse_object(
                 problem = Problem.NUMBER if is_string else Problem.VALUE
                 return entry, begin, label, importance, problem
             size = 0 if is_member else write_position(text, n_elements[depth] - 1)
+        elif complete and not is_string:
+            size = in_form(text, size, columns, forms, seed)
         key = xxh64(text, 0, size, seed)
         keys[entry] = key
         values[entry] = value

@@ -1,0 +1,98 @@
+"""How values that are not text are written where their text counts: in categorical columns.
+
+Usually that is as PyArrow writes them: whole numbers as digits, 1.0 too; other floats in the
+shortest form that leads back to them (0.1, 1e-7); true and false; 2024-01-31 for a date, and
+2024-01-31 23:59:59.000 for a moment, with the decimals that its unit has. A CSV file may have
+another form, for which an example stands: True, TRUE, 1.0 (a point in all numbers, as Python writes
+floats), or a moment with zeros for its digits.
+"""
+
+import datetime
+import math
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+LARGEST_WHOLE = float(1 << 53)
+FLOATS = "1.0"
+TRUTHS = {"True": ("True", "False"), "TRUE": ("TRUE", "FALSE")}
+MOMENT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.(\d{3}|\d{6}|\d{9}))?)?", re.ASCII)
+FLOAT = re.compile(r"-?\d+(\.\d+|(\.\d+)?e[-+]\d\d+)", re.ASCII)
+DATE_FORM = "0000-00-00"
+UNIT_FORMS = {
+    unit: f"{DATE_FORM} 00:00:00{decimals}"
+    for unit, decimals in {"s": "", "ms": ".000", "us": ".000000", "ns": ".000000000"}.items()
+}
+
+
+def form_of(values: Iterable[bytes]) -> str | None:
+    """The form of the values of a column that are there; None if it is the usual one."""
+    texts = {value.decode() for value in values if value}
+    for form, truths in TRUTHS.items():
+        if texts and texts <= set(truths):
+            return form
+    if any(text.endswith(".0") for text in texts) and all(map(FLOAT.fullmatch, texts)):
+        return FLOATS
+    if all(map(MOMENT.fullmatch, texts)):
+        shapes = {re.sub(r"\d", "0", text) for text in texts}
+        return shapes.pop() if len(shapes) == 1 else None
+    return None
+
+
+def written(value: Any, form: str | None = None) -> str | None:
+    """The text of a value; None if it is one of another kind."""
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").item()
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, bool | np.bool_):
+        return TRUTHS.get(form or "", ("true", "false"))[0 if value else 1]
+    if isinstance(value, int | np.integer):
+        return str(float(value)) if form == FLOATS else str(int(value))
+    if isinstance(value, float | np.floating):
+        value = np.float32(value) if isinstance(value, np.float16) else value
+        return str(value) if form == FLOATS else _shortest(value)
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, datetime.date):
+        return _moment(value, form)
+    if isinstance(value, datetime.time) and value.tzinfo is None:
+        return value.isoformat("microseconds")
+    return None
+
+
+def _shortest(value: float | np.floating[Any]) -> str:
+    """A float as PyArrow writes it, but for whole numbers."""
+    if not math.isfinite(value):
+        return str(value)
+    if float(value).is_integer() and abs(float(value)) <= LARGEST_WHOLE:
+        return str(int(value))
+    number = Decimal(str(value)).normalize()
+    if -7 < number.adjusted() < 10:
+        return format(number, "f")
+    digits = "".join(map(str, number.as_tuple().digits))
+    point = "." if len(digits) > 1 else ""
+    sign = "-" if value < 0 else ""
+    return f"{sign}{digits[0]}{point}{digits[1:]}e{number.adjusted():+d}"
+
+
+def _moment(value: datetime.date, form: str | None) -> str | None:
+    """A date or a moment; with all its decimals where the form would lose some."""
+    has_form = form is not None and MOMENT.fullmatch(form) is not None
+    if not isinstance(value, datetime.datetime):
+        if not has_form or form == DATE_FORM:
+            return value.isoformat()
+        value = datetime.datetime.combine(value, datetime.time())
+    if value.tzinfo is not None:
+        return None
+    nanoseconds = 1000 * value.microsecond + getattr(value, "nanosecond", 0)
+    text = f"{value.isoformat(' ')[:19]}.{nanoseconds:09d}"
+    usual = text[: len(UNIT_FORMS["ns" if nanoseconds % 1000 else "us"])]
+    if form is None or not has_form or text[len(form) :].strip("0:. "):
+        return usual
+    return text[: len(form)].replace(" ", form[10:11])

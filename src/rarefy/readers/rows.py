@@ -1,0 +1,182 @@
+"""Rows in memory: dicts, read as JSON lines are, and data frames and tables, read as Arrow is."""
+
+import datetime
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from functools import partial
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from rarefy.errors import InputError
+from rarefy.readers import Reader
+from rarefy.readers.bad_lines import BadLines
+from rarefy.readers.batch import Batch, Rooms
+from rarefy.readers.columns import Columns, may_be_absent, missing_column
+from rarefy.readers.crosses import with_crosses
+from rarefy.readers.forms import written
+from rarefy.readers.source import BLOCK_BYTES, Block, padded
+
+NAME = "rows"  # in the place of a file's name, in messages
+ARROW_INTERFACES = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
+UNUSED = ("ignore", "label")
+
+
+def are_rows(X: Any) -> bool:
+    """Whether these are rows with named columns: a dict, dicts, a data frame or a table."""
+    if isinstance(X, list | tuple):
+        return all(isinstance(row, Mapping) for row in X)
+    is_table = any(hasattr(X, interface) for interface in ARROW_INTERFACES)
+    return isinstance(X, Mapping) or is_table or _is_pandas(X)
+
+
+class RowsReader(Reader):
+    """Gives batches of rows that are in memory, for what has learned from files."""
+
+    def __init__(self, rows: Any, classes: Sequence[str]) -> None:
+        super().__init__(
+            [], "json", columns=Columns(), classes=classes, cross=(), skip_bad_lines=False
+        )
+        self._rows: Any = [rows] if isinstance(rows, Mapping) else rows
+
+    def jobs(self, n_rooms: int | None = None) -> Iterator[Callable[[], Batch]]:
+        self.faults, self._numbers = BadLines(skip=False), count()
+        rooms = Rooms(n_rooms, groups=bool(self.cross), names=self.names_wanted)
+        table = None if isinstance(self._rows, list | tuple) else _as_table(self._rows)
+        if table is None:
+            yield from (job for job, _ in self._text_jobs(NAME, rooms))
+            return
+        from rarefy.readers.arrow import table_batches
+
+        for batch in table_batches(NAME, table, self.arrow_reading(rooms)):
+            yield partial(with_crosses, batch, self.cross)
+
+    def _blocks(self, file: str) -> Iterator[Block]:
+        """The rows as JSON lines."""
+        rows: Iterable[Mapping[Any, Any]] = self._rows
+        if _is_pandas(self._rows):
+            _check_names(list(map(str, self._rows.columns)), self.columns)
+            rows = self._rows.to_dict("records")
+        lines = _JsonLines(self.columns)
+        text: list[bytes] = []
+        n_bytes = 0
+        for n, row in enumerate(rows, start=1):
+            text.append(lines.line(row, n))
+            n_bytes += len(text[-1])
+            if n_bytes > BLOCK_BYTES:
+                yield padded(b"".join(text), last=False)
+                text, n_bytes = [], 0
+        yield padded(b"".join(text), last=True)
+
+
+# --- dicts ---------------------------------------------------------------------------------
+
+
+class _JsonLines:
+    """Rows as lines that mean the same as the rows do in a data frame."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._kinds = {**columns.kinds, columns.label: "label"}
+        self._forms = dict(columns.forms)
+
+    def line(self, row: Mapping[Any, Any], number: int) -> bytes:
+        members = {str(name): self._value(value, str(name), number) for name, value in row.items()}
+        return json.dumps(members).encode() + b"\n"
+
+    def _value(self, value: Any, path: str, row: int) -> Any:
+        """A value as JSON has it; null for what is missing or not used."""
+        kind = self._kinds.get(path)
+        if kind in UNUSED or _is_missing(value):
+            return None
+        if isinstance(value, Mapping):
+            return {str(k): self._value(v, f"{path}.{k}", row) for k, v in value.items()}
+        if isinstance(value, list | tuple | np.ndarray):
+            return [self._value(element, path, row) for element in value]
+        try:
+            is_text = kind in ("categorical", "text")
+            plain = written(value, self._forms.get(path)) if is_text else _plain(value)
+        except UnicodeDecodeError:
+            plain = None
+        if plain is None or (isinstance(plain, float) and not math.isfinite(plain)):
+            expected = "a finite number or text (or nothing)"
+            raise InputError(
+                f"{NAME}:{row}: {expected} is expected in the column {path!r}, not {value!r}."
+            )
+        return plain
+
+
+def _is_missing(value: Any) -> bool:
+    """None, and what pandas has for it: NaN, NaT and NA."""
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    may_be = isinstance(value, float | np.generic | Decimal | datetime.date)
+    return may_be and bool(value != value)  # noqa: PLR0124
+
+
+def _plain(value: Any) -> Any:
+    """A number or text; None if it is neither."""
+    if isinstance(value, np.bool_ | np.integer | np.floating):
+        value = value.item()
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, bytes):
+        return value.decode()
+    return value if isinstance(value, str | bool | int | float) else None
+
+
+# --- data frames and tables ----------------------------------------------------------------
+
+
+def _is_pandas(X: Any) -> bool:
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(X, pandas.DataFrame)
+
+
+def _as_table(X: Any) -> Any:
+    """A table of Arrow; None for a frame of pandas that is none, or without PyArrow."""
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        if _is_pandas(X):
+            return None
+        raise InputError(
+            "reading data frames needs `pip install rarefy[arrow]`; or give the rows as dicts."
+        ) from error
+    try:
+        if _is_pandas(X):
+            return _from_pandas(pa, X)
+        if hasattr(X, "__arrow_c_stream__"):
+            return pa.table(X)
+        if hasattr(X, "__arrow_c_array__"):
+            return pa.Table.from_batches([pa.record_batch(X)])
+        from pyarrow.interchange import from_dataframe
+
+        return from_dataframe(X)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InputError(f"a {type(X).__name__} is no table with named columns: {error}") from error
+
+
+def _from_pandas(pa: Any, frame: Any) -> Any:
+    """None if a column holds values of several types."""
+    if not frame.columns.is_unique:
+        name = frame.columns[frame.columns.duplicated()][0]
+        raise InputError(f"{NAME}: there are two columns of the name {str(name)!r}.")
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, OverflowError):
+        return None
+
+
+def _check_names(names: list[str], columns: Columns) -> None:
+    """Refuse a frame without a column, or a dict that holds it."""
+    roles = columns.kinds
+    if columns.weight is not None:
+        roles[columns.weight] = "weight"
+    for name, role in roles.items():
+        is_there = any(name == known or name.startswith(f"{known}.") for known in names)
+        if not is_there and not may_be_absent(role, columns):
+            raise missing_column(NAME, name, role, names, columns)
