@@ -403,7 +403,7 @@ class TestTables:
         path = written(tmp_path, table_of(a=[f"v{i}" for i in range(100)]), "parquet")
         with pieces_of(7):
             fresh = [batch.keys.tolist() for batch in read(path)]
-            reused = [batch.keys.tolist() for batch in (make() for make in read(path).jobs(2))]
+            reused = [batch.keys.tolist() for batch in (job.make() for job in read(path).jobs(2))]
         assert fresh == reused
 
 

@@ -395,7 +395,7 @@ def test_a_batch_stands_until_so_many_more_have_come(tmp_path, n_rooms, n_files,
         written(tmp_path, b"".join(b"%d 1:1\n" % row for row in rows), f"{file:02}.svm")
     alive: list[tuple[Batch, list[float]]] = []
     with block_size(1):
-        for batch in (make() for make in read(tmp_path / "*.svm").jobs(n_rooms)):
+        for batch in (job.make() for job in read(tmp_path / "*.svm").jobs(n_rooms)):
             alive = [*alive, (batch, batch.labels.tolist())][-n_rooms:]
             for earlier, labels in alive:
                 assert earlier.labels.tolist() == labels

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+import time
 from collections import Counter, defaultdict
 from typing import NamedTuple
 
@@ -244,6 +245,20 @@ class TestMergedRows:
         for seed, lengths in enumerate(([2] * 300, [5000], [1], [0, 0], [40] * 50, [2] * 300)):
             rows = random_rows(lengths, n_keys=100, seed=seed, below=2**22)
             assert rows_from(store, rows) == [merged(row) for row in rows]
+
+    def test_many_rows_that_cancel(self):
+        rows = [[(k, 1.0), (row, 1.0), (k, -1.0)] for row in range(500) for k in (10**6, 10**7)]
+        rows += random_rows([60] * 20, n_keys=30, seed=1)
+        assert rows_from(make_store("table"), rows) == [merged(row) for row in rows]
+
+    @pytest.mark.parametrize("shift", [0, 8, 16, 24, 32, 40, 44])
+    def test_keys_that_differ_in_some_bits_only_take_no_longer(self, shift):
+        numbers = np.random.default_rng(0).permutation(80_000)
+        batch = batch_of(examples_of([[(n << shift, 1.0) for n in numbers.tolist()]]))
+        make_store("table").prepare(batch_of(examples_of([[(1, 1.0)]])))  # compiles
+        begin = time.process_time()
+        make_store("table").prepare(batch)
+        assert time.process_time() - begin < 0.5  # comparing each with each would take seconds
 
     @pytest.mark.parametrize(
         ("row", "expected"),

@@ -31,7 +31,7 @@ from rarefy.engine import LARGEST_VALUE
 from rarefy.errors import InputError
 from rarefy.hashing import hash_array
 from rarefy.readers import Reader
-from rarefy.readers.ahead import READY_ITEMS, ahead
+from rarefy.readers.ahead import READY_ITEMS, Job, ahead
 from rarefy.readers.bad_lines import BadLines
 from rarefy.readers.batch import Batch
 from rarefy.readers.columns import Columns, checked_columns
@@ -81,7 +81,7 @@ class RowCache:
             batch = prepared.batch._replace(share=(number + 1) / n_batches)
             return finish(prepared._replace(batch=batch))
 
-        for prepared in ahead(partial(job, number) for number in range(n_batches)):
+        for prepared in ahead(Job(partial(job, number)) for number in range(n_batches)):
             yield prepared
             _forget(mapped, prepared)
 
@@ -124,7 +124,10 @@ class RowCache:
                         file = opened.enter_context(output.writing())
                         writer = pa.ipc.new_file(file, table.schema)
                     batch = prepared.batch
-                    _write(writer, table, {"path": batch.path, "label_names": batch.label_names})
+                    about = {"path": batch.path, "label_names": batch.label_names}
+                    if batch.block_labels is not None:
+                        about["block_labels"] = batch.block_labels.tolist()
+                    _write(writer, table, about)
                     yield prepared
                 if writer is not None:
                     end = {
@@ -173,7 +176,7 @@ class RowCache:
         )
         if not right:
             raise ValueError("no reader gives such rows")
-        label_names = about["label_names"]
+        label_names, block_labels = about["label_names"], about.get("block_labels")
         batch = Batch(
             about["path"],
             indptr,
@@ -184,6 +187,7 @@ class RowCache:
             lines,
             names,
             None if label_names is None else tuple(label_names),
+            block_labels=None if block_labels is None else np.array(block_labels, np.float64),
         )
         return Prepared(batch, places)
 
@@ -278,7 +282,7 @@ def prepared_ahead(
 ) -> Iterator[Prepared]:
     """All batches of a reader, prepared for a store and finished, in threads of their own."""
 
-    def job(make: Callable[[], Batch]) -> Prepared:
-        return finish(store.prepare(make()))
+    def work(batch: Batch) -> Prepared:
+        return finish(store.prepare(batch))
 
-    return ahead(partial(job, make) for make in reader.jobs(READY_ITEMS))
+    return ahead(job.then(work) for job in reader.jobs(READY_ITEMS))

@@ -1,7 +1,6 @@
 """Two models that answer the same files, each of which reads them in its own way."""
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rarefy.blame import Blame, Entries, Side, comparable
@@ -91,15 +90,14 @@ def answered(side: Side, reader: Reader) -> Iterator[Part]:
     """All rows as the model reads them, with its answers."""
     model, names_wanted = side.model, side.kept.names is None
 
-    def job(make: Callable[[], Batch]) -> tuple[Prepared, Entries]:
-        batch = make()
+    def work(batch: Batch) -> tuple[Prepared, Entries]:
         # copied, because the store uses up the arrays of a batch
         indptr, keys, values = batch.indptr.copy(), batch.keys.copy(), batch.values.copy()
         entries = Entries(indptr, keys, values, batch.names if names_wanted else None)
         return model.with_targets(model.store.prepare(batch)), entries
 
     with model.reading_again(reader, label_needed=True, names_wanted=names_wanted):
-        for prepared, entries in ahead(partial(job, make) for make in reader.jobs(READY_ITEMS)):
+        for prepared, entries in ahead(job.then(work) for job in reader.jobs(READY_ITEMS)):
             batch, y = prepared.batch, prepared.y
             if y is not None and len(y):
                 scores = model.store.scores(model.learner, prepared)

@@ -20,7 +20,7 @@ from rarefy.multiclass import multiclass_loss
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
 from rarefy.readers.columns import Columns
-from rarefy.readers.labels import LARGEST_LABEL
+from rarefy.readers.labels import LARGEST_LABEL, listed
 from rarefy.row_cache import prepared_ahead
 from rarefy.run import Run
 from rarefy.stores import Kept, Prepared, Store
@@ -30,7 +30,6 @@ from rarefy.tuning.space import Space
 from rarefy.weighting import PLAIN, Weighting
 
 Floats = NDArray[np.float64]
-MOST_CLASSES = 1000  # more labels than this in the first batch are taken for numbers to predict
 
 
 class Reading(NamedTuple):
@@ -134,7 +133,7 @@ class StreamModel:
         """Take note of how data is read, and, from the first batch, which classes there are."""
         self.reading = Reading(reader.columns, reader.cross)
         if self._learner is None:
-            self.classes = classes_of(batch)
+            self.classes = classes_of(batch, reader.labels.most)
             self._new_learner()
 
     def learn(self, reader: Reader, *, passes: int = 1, cache: str | Path | None = None) -> None:
@@ -217,27 +216,36 @@ class StreamModel:
             if batch.label_names is not None:
                 return np.full(len(batch.labels), np.nan), "a number"
             return np.where(np.abs(batch.labels) <= LARGEST_VALUE, batch.labels, np.nan), "a number"
-        shown = ", ".join(self.classes[:20]) + (", ..." if len(self.classes) > 20 else "")
-        accepted = f"one of the classes {shown} (give all of them if there are more)"
+        accepted = f"one of the classes {listed(self.classes)} (give all of them if there are more)"
         numbers = label_numbers(batch, self.classes)
         if len(self.classes) > 2:
             return numbers, accepted
         return 2.0 * numbers - 1.0, accepted
 
 
-def classes_of(batch: Batch) -> tuple[str, ...]:
-    """The classes, sorted, told from the labels of the first batch."""
+def classes_of(batch: Batch, most: int) -> tuple[str, ...]:
+    """The classes, sorted, told from the labels of the first batch; numbers that are more are none.
+
+    Of words the reader sees to it that they are not more. A batch that was cut counts as a whole.
+    """
+    if batch.block_labels is not None:
+        batch = batch._replace(labels=batch.block_labels)
     if batch.label_names is not None:
         names = sorted({batch.label_names[int(n)] for n in set(batch.labels.tolist())})
         if len(names) < 2:
             raise _too_few_classes(batch, names)
         return tuple(names)
     values = np.array(sorted(set(batch.labels[~np.isnan(batch.labels)].tolist())))
-    if not (values % 1.0 == 0.0).all() or len(values) > MOST_CLASSES:
+    are_whole = bool((values % 1.0 == 0.0).all())
+    if not are_whole or len(values) > most:
         some = ", ".join(f"{value:g}" for value in values[:3])
+        allow = (
+            f" If these {len(values):,} numbers are classes, allow as many with max_classes=... "
+            f"(--max-classes)."
+        )
         raise InputError(
             f"{batch.path}: labels such as {some} look like numbers to predict; "
-            f"choose a loss for that, such as squared."
+            f"choose a loss for that, such as squared.{allow if are_whole else ''}"
         )
     if (np.abs(values) >= LARGEST_LABEL).any():
         raise InputError(

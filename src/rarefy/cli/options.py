@@ -10,6 +10,7 @@ import click
 from rarefy.intensity import Basis
 from rarefy.readers import BAD_LINES, Reader
 from rarefy.readers.formats import FORMATS
+from rarefy.readers.labels import MOST_CLASSES
 from rarefy.rules import ALIASES, RULES
 from rarefy.schedules import SCHEDULES
 from rarefy.tuning.space import AUTO, LARGEST_MODEL
@@ -121,6 +122,14 @@ column_options = options(
         help="Every feature of namespace or column A times every one of B; may be repeated.",
     ),
     names_option("--classes", help="All labels that may come; told from the first rows."),
+    click.option(
+        "--max-classes",
+        type=click.IntRange(2),
+        default=MOST_CLASSES,
+        show_default=True,
+        metavar="N",
+        help="More different labels are taken for ids, texts or numbers, and refused.",
+    ),
 )
 rule_options = options(
     click.option(
@@ -175,7 +184,17 @@ weight_options = options(
 
 # The parameters of `train` that say how to read.
 READING = (
-    *("format", "bad_lines", "cross", "classes", "label", "weight", "text", "categorical"),
+    *(
+        "format",
+        "bad_lines",
+        "cross",
+        "classes",
+        "max_classes",
+        "label",
+        "weight",
+        "text",
+        "categorical",
+    ),
     *("numeric", "ignore", "delimiter", "header", "quotes"),
 )
 

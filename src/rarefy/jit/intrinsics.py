@@ -266,12 +266,55 @@ def count_ones(typing_context: Any, word: Any) -> Any:
 
 
 @intrinsic
-def strtod(typing_context: Any, text: Any, end: Any) -> Any:
-    """The C library's; `text` and `end` are addresses."""
+def leading_zeros(typing_context: Any, word: Any) -> Any:
+    """How many of the highest bits of a uint64 are zero; 64 for zero."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        address = ir.IntType(64)
-        kind = ir.FunctionType(ir.DoubleType(), [address, address])
-        return builder.call(cgutils.get_or_insert_function(builder.module, kind, "strtod"), args)
+        return builder.ctlz(args[0], ir.IntType(1)(0))
 
-    return types.float64(types.uintp, types.uintp), codegen
+    return types.uint64(types.uint64), codegen
+
+
+@intrinsic
+def multiply_high(typing_context: Any, a: Any, b: Any) -> Any:
+    """The upper 64 of the 128 bits that the product of two uint64 has."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        wide = ir.IntType(128)
+        product = builder.mul(*(builder.zext(arg, wide) for arg in args))
+        return builder.trunc(builder.lshr(product, wide(64)), ir.IntType(64))
+
+    return types.uint64(types.uint64, types.uint64), codegen
+
+
+@intrinsic
+def float_of_bits(typing_context: Any, bits: Any) -> Any:
+    """The double that has these bits."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], ir.DoubleType())
+
+    return types.float64(types.uint64), codegen
+
+
+N_STACK_WORDS = 34
+
+
+@intrinsic
+def words_on_stack(typing_context: Any) -> Any:
+    """An array of 34 uint64 with anything in them, which is there until the function returns."""
+    array_type = types.Array(types.uint64, 1, "C")
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = arrayobj.make_array(array_type)(context, builder)
+        arrayobj.populate_array(
+            array,
+            data=cgutils.alloca_once(builder, ir.IntType(64), size=N_STACK_WORDS),
+            shape=[context.get_constant(types.intp, N_STACK_WORDS)],
+            strides=[context.get_constant(types.intp, 8)],
+            itemsize=context.get_constant(types.intp, 8),
+            meminfo=None,
+        )
+        return array._getvalue()
+
+    return array_type(), codegen

@@ -1,18 +1,21 @@
 """Readers: files in several formats to batches of rows; each text format has a compiled parser."""
 
+import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import count
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from rarefy.config import choose
 from rarefy.errors import InputError
+from rarefy.readers.ahead import Job
 from rarefy.readers.bad_lines import SHOWN, BadLines
 from rarefy.readers.batch import EXPECTED, Batch, Parsed, Problem, RoomPlace, Rooms, filled
 from rarefy.readers.columns import Columns, checked_columns, checked_names, unknown_column
-from rarefy.readers.crosses import checked_crosses, with_crosses
+from rarefy.readers.crosses import checked_crosses, crossings
 from rarefy.readers.faults import fault, line_end, without_invalid_lines
 from rarefy.readers.formats import (
     BINARY_FORMATS,
@@ -22,14 +25,20 @@ from rarefy.readers.formats import (
     recognise,
     recognise_binary,
 )
-from rarefy.readers.labels import Labels, checked_classes
+from rarefy.readers.labels import (
+    MOST_CLASSES,
+    Labels,
+    checked_classes,
+    listed,
+    too_many_labels_at,
+)
 from rarefy.readers.scan import n_lines
 from rarefy.readers.source import STDIN, Block, blocks, expand, is_pipe, n_bytes
 
 BAD_LINES = ("stop", "skip")
 NAMED_KINDS = ("text", "categorical", "numeric")
 
-Job = tuple[Callable[[], Batch], int]  # what makes a batch, and the position in the file behind it
+Placed = tuple[Job[Batch], int]  # what makes a batch, and the position in the file behind it
 
 __all__ = ["Batch", "Reader", "read"]
 
@@ -40,6 +49,7 @@ def read(
     bad_lines: str = "stop",
     cross: Sequence[tuple[str, str]] = (),
     classes: Sequence[Any] = (),
+    max_classes: int = MOST_CLASSES,
     label: str = "label",
     weight: str | None = None,
     text: Sequence[str] = (),
@@ -57,7 +67,8 @@ def read(
     counted in `n_bad_lines`.
 
     `cross` names pairs of namespaces or columns: all features of the one times all of the other
-    are features too. `classes` are all labels that may come. The others say which column of a CSV,
+    are features too. `classes` are all labels that may come; without them, more than `max_classes`
+    different ones are taken for something else and refused. The others say which column of a CSV,
     JSON, Parquet or Arrow file is what; columns that are not named are told from what they contain.
     """
     if not paths:
@@ -81,6 +92,7 @@ def read(
         format,
         columns=checked_columns(columns),
         classes=checked_classes(classes),
+        max_classes=max_classes,
         cross=checked_crosses(cross),
         skip_bad_lines=bad_lines == "skip",
     )
@@ -98,11 +110,12 @@ class Reader:
         classes: Sequence[str],
         cross: tuple[tuple[str, str], ...],
         skip_bad_lines: bool,
+        max_classes: int = MOST_CLASSES,
     ) -> None:
         self.files = files
         self.format = format
         self.columns = columns
-        self.labels = Labels(classes)
+        self.labels = Labels(classes, max_classes)
         self.cross = cross
         self.names_wanted = False
         self.skip_bad_lines = skip_bad_lines
@@ -119,6 +132,7 @@ class Reader:
             "classes": self.labels.classes,
             "cross": self.cross,
             "skip_bad_lines": self.skip_bad_lines,
+            "max_classes": self.labels.most,
         }
 
     def another(self) -> "Reader":
@@ -136,6 +150,7 @@ class Reader:
             classes=self.labels.classes,
             cross=self.cross,
             skip_bad_lines=self.skip_bad_lines,
+            max_classes=self.labels.most,
         )
 
     @property
@@ -153,10 +168,10 @@ class Reader:
         return not any(is_pipe(file) for file in self.files)
 
     def __iter__(self) -> Iterator[Batch]:
-        return (make() for make in self.jobs())
+        return (job.make() for job in self.jobs())
 
-    def jobs(self, n_rooms: int | None = None) -> Iterator[Callable[[], Batch]]:
-        """Functions that give the batches, in order; they may be called side by side.
+    def jobs(self, n_rooms: int | None = None) -> Iterator[Job[Batch]]:
+        """What makes the batches, in order; that may be done side by side.
 
         With `n_rooms`, a batch is overwritten when so many more have come. Fresh memory for every
         batch would cost a tenth of the time.
@@ -172,10 +187,11 @@ class Reader:
             if format in BINARY_FORMATS:
                 file_jobs = self._arrow_jobs(file, format, rooms)
             for job, position in file_jobs:
-                yield partial(_with_share, job, (before + position) / total) if total else job
+                share = (before + position) / total if total else math.nan
+                yield job.then(partial(_with_share, share))
             before += 0 if total is None else os.path.getsize(file)
 
-    def _text_jobs(self, file: str, rooms: Rooms) -> Iterator[Job]:
+    def _text_jobs(self, file: str, rooms: Rooms) -> Iterator[Placed]:
         """Blocks whose lines can be counted beforehand are parsed later, others at once."""
         opened, line = None, 1
         for block in self._blocks(file):
@@ -186,30 +202,39 @@ class Reader:
             line = max(line, 1 + opened.n_header_lines)
             place = rooms.next(block.end - block.begin)
             parse = partial(self._parse, opened, file, block, next(self._numbers), line, place)
-            if opened.rows_are_lines and not self.labels.are_words:
+            if opened.rows_are_lines and not self.labels.are_words and not self.cross:
                 line += n_lines(block.data, block.begin, block.end)
-                job = partial(self._parse_with_crosses, parse)
-            else:
-                batch, line = parse()
-                job = partial(with_crosses, batch, self.cross)
-            yield job, block.file_position
+                yield Job(parse).then(itemgetter(0)), block.file_position
+                continue
+            batch, line = parse()
+            for job in self._parts(batch):
+                yield job, block.file_position
 
     def _blocks(self, file: str) -> Iterator[Block]:
         return blocks(file)
 
-    def _parse_with_crosses(self, parse: Callable[[], tuple[Batch, int]]) -> Batch:
-        batch, _ = parse()
-        return with_crosses(batch, self.cross)
+    def _parts(self, batch: Batch) -> Iterator[Job[Batch]]:
+        """The batch, or several with crosses, of which each takes a limited amount of memory."""
+        if not self.cross:
+            yield Job(lambda: batch)
+            return
+        for part in crossings(batch, self.cross, self._refuse_row):
+            yield Job(part.batch_with_crosses, part.size)
 
-    def _arrow_jobs(self, file: str, format: str, rooms: Rooms) -> Iterator[Job]:
+    def _refuse_row(self, message: str) -> None:
+        self.faults.add(next(self._numbers), 1, [message])
+
+    def _arrow_jobs(self, file: str, format: str, rooms: Rooms) -> Iterator[Placed]:
         try:
             from rarefy.readers.arrow import arrow_batches
         except ImportError as error:
             raise InputError(
                 f"{file}: reading Parquet and Arrow files needs `pip install rarefy[arrow]`."
             ) from error
-        for batch, position in arrow_batches(file, format, self.arrow_reading(rooms)):
-            yield partial(with_crosses, batch, self.cross), position
+        with too_many_labels_at(file):
+            for batch, position in arrow_batches(file, format, self.arrow_reading(rooms)):
+                for job in self._parts(batch):
+                    yield job, position
 
     def arrow_reading(self, rooms: Rooms) -> Any:
         """How to read a Parquet or Arrow file."""
@@ -220,7 +245,7 @@ class Reader:
             self._settle_columns,
             self.labels,
             rooms,
-            lambda message: self.faults.add(next(self._numbers), 1, [message]),
+            self._refuse_row,
         )
 
     def _settle_columns(self, columns: Columns) -> None:
@@ -288,16 +313,13 @@ class Reader:
             if parsed.problem == Problem.NO_ROOM:
                 room = place.with_more_names()
                 continue
-            what = None
-            if parsed.problem == Problem.NEW_LABEL:
-                what = self._new_label(opened, valid, parsed.position)
-                if what is None:
-                    continue
-            if parsed.problem == Problem.UNKNOWN_COLUMN:
-                what = self._unknown_column(valid, parsed.position)
+            if parsed.problem == Problem.NEW_LABEL and not self.labels.classes:
+                with too_many_labels_at(f"{file}:{parsed.line}"):
+                    self.labels.make_room()
+                continue
             n_bad += 1
             if n_bad <= SHOWN:
-                expected = what or f"{EXPECTED[Problem(parsed.problem)]} is expected"
+                expected = self._expected(opened, valid, parsed)
                 what = not_utf8.get(parsed.line - first_line)
                 what = what or fault(valid, parsed.position, expected)
                 messages.append(f"{file}:{parsed.line}:{what}")
@@ -312,24 +334,25 @@ class Reader:
         label_names = None if opened.label_at is None else self.labels.names
         return filled(file, room, parsed, label_names), parsed.line
 
+    def _expected(self, opened: Opened, block: Block, parsed: Parsed) -> str:
+        """What is wrong where the parser stopped."""
+        if parsed.problem == Problem.UNKNOWN_COLUMN:
+            return self._unknown_column(block, parsed.position)
+        if parsed.problem != Problem.NEW_LABEL:
+            return f"{EXPECTED[Problem(parsed.problem)]} is expected"
+        assert opened.label_at is not None
+        label = opened.label_at(block, parsed.position)
+        return f"the label {label!r} is not one of {listed(self.labels.classes)}"
+
     def _unknown_column(self, block: Block, position: int) -> str:
         from rarefy.readers.jsonl import name_at
 
         return unknown_column(name_at(block, position), self.columns)
-
-    def _new_label(self, opened: Opened, block: Block, position: int) -> str | None:
-        """Take note of the label of the row at a position, or say why that cannot be."""
-        assert opened.label_at is not None
-        label = opened.label_at(block, position)
-        if self.labels.classes:
-            return f"the label {label!r} is not one of {', '.join(self.labels.classes)}"
-        self.labels.add(label)
-        return None
 
 
 def _what_is_read_once(file: str) -> str:
     return "standard input" if file == STDIN else "what is not a file"
 
 
-def _with_share(job: Callable[[], Batch], share: float) -> Batch:
-    return job()._replace(share=share)
+def _with_share(share: float, batch: Batch) -> Batch:
+    return batch._replace(share=share)

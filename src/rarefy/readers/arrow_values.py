@@ -17,7 +17,7 @@ from rarefy.jit import compiled
 from rarefy.readers.arrow_schema import LISTS, Leaf, is_text
 from rarefy.readers.batch import Room, room_for
 from rarefy.readers.forms import DATE_FORM, FLOATS, LARGEST_WHOLE, MOMENT, TRUTHS, UNIT_FORMS
-from rarefy.readers.labels import Labels
+from rarefy.readers.labels import Labels, listed
 from rarefy.readers.names import EQUALS, Names, note_name
 from rarefy.readers.numbers import NEWLINE, parse_number
 from rarefy.readers.words import NAMES_FULL, WordTables, add_words, new_scratch, word_tables
@@ -439,6 +439,7 @@ class WordLabels(Column):
     def __init__(self, leaf: Leaf, array: Any, labels: Labels, *, needed: bool) -> None:
         super().__init__(leaf, array)
         self.labels = labels
+        self._classes = frozenset(labels.classes)
         encoded = _text_form(plain(self.array)).dictionary_encode()
         self.codes = encoded.indices.fill_null(MISSING).to_numpy()
         words = [_word(text) for text in encoded.dictionary.to_pylist()]
@@ -447,24 +448,22 @@ class WordLabels(Column):
         self.bad = unknown[self.codes] & needed
         self.expected = "a label"
         if labels.classes:
-            self.expected = f"one of {', '.join(labels.classes)} as the label"
+            self.expected = f"one of {listed(labels.classes)} as the label"
 
     def _is_possible(self, word: str | None) -> bool:
-        return word is not None and (not self.labels.classes or word in self.labels.classes)
+        return word is not None and (not self._classes or word in self._classes)
 
     def numbers(self, is_good: NDArray[np.bool_]) -> NDArray[np.float64]:
         """The number of each good row's label; words get theirs in the order of the rows."""
         codes = self.codes[is_good]
+        first_seen, at = np.unique(codes, return_index=True)
+        in_order = {code: self.words[code] for code in first_seen[np.argsort(at)].tolist()}
+        used = {code: word for code, word in in_order.items() if self._is_possible(word)}
+        self.labels.add(word for word in used.values() if word is not None)
         known = {name: number for number, name in enumerate(self.labels.names or ())}
         numbers: NDArray[np.float64] = np.full(len(self.words), math.nan)
-        first_seen, at = np.unique(codes, return_index=True)
-        for code in first_seen[np.argsort(at)]:
-            word = self.words[code]
-            if word is not None and self._is_possible(word):
-                if word not in known:
-                    known[word] = len(known)
-                    self.labels.add(word)
-                numbers[code] = known[word]
+        for code, word in used.items():
+            numbers[code] = known[word]
         found: NDArray[np.float64] = numbers[codes]
         return found
 

@@ -30,6 +30,7 @@ class Batch(NamedTuple):
     label_names: tuple[str, ...] | None = None
     groups: NDArray[np.uint64] = np.empty(0, np.uint64)  # hash of each feature's namespace
     share: float = math.nan  # of the bytes of all files that have been read, where that is known
+    block_labels: NDArray[np.float64] | None = None  # of more rows, if it is the first part of them
 
     def place(self, row: int) -> str:
         """Where a row stands."""

@@ -4,8 +4,8 @@ The key of a cross is the hash of the two keys, 16 bytes, little-endian; its val
 the values, and its name is `first*second`. A namespace crossed with itself gives each pair once.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ from rarefy.readers.names import (
 )
 
 STAR = 42
+MOST_ENTRIES = 1 << 19  # of a batch with crosses, unless a single row has more
+MOST_IN_ROW = 1 << 24
 
 
 def checked_crosses(cross: Sequence[Any]) -> tuple[tuple[str, str], ...]:
@@ -39,20 +41,90 @@ def checked_crosses(cross: Sequence[Any]) -> tuple[tuple[str, str], ...]:
     return tuple((first, second) for first, second in pairs)
 
 
-def with_crosses(batch: Batch, cross: Sequence[tuple[str, str]]) -> Batch:
-    """The batch with the crosses behind each row's own features."""
-    if not cross or len(batch.labels) == 0:
-        return batch
+class Crossing(NamedTuple):
+    """Some rows of a batch that are to be crossed, and how many entries they will have."""
+
+    batch: Batch
+    pairs: NDArray[np.uint64]
+    lengths: NDArray[np.int64]
+
+    @property
+    def size(self) -> int:
+        """For `ahead`."""
+        return max(int(self.lengths.sum()) // MOST_ENTRIES, 1)
+
+    def batch_with_crosses(self) -> Batch:
+        """The rows with the crosses behind each row's own features."""
+        batch = self.batch
+        indptr = np.concatenate([[0], np.cumsum(self.lengths)])
+        keys, values = np.empty(indptr[-1], np.uint64), np.empty(indptr[-1])
+        names = batch.names
+        while not _cross(
+            batch.indptr,
+            batch.keys,
+            batch.values,
+            batch.groups,
+            self.pairs,
+            indptr,
+            keys,
+            values,
+            names,
+        ):
+            names = with_more_room(names)
+        return batch._replace(indptr=indptr, keys=keys, values=values, names=names)
+
+
+def crossings(
+    batch: Batch, cross: Sequence[tuple[str, str]], refuse: Callable[[str], None]
+) -> Iterator[Crossing]:
+    """The batch in parts whose crosses take a limited amount of memory.
+
+    A row that would have too many is refused and, if that is all right, left out.
+    """
     pairs = np.array([[hash_text(name) for name in pair] for pair in cross], dtype=np.uint64)
-    indptr = np.empty_like(batch.indptr)
-    n_entries = _count(batch.indptr, batch.groups, pairs, indptr)
-    keys, values = np.empty(n_entries, np.uint64), np.empty(n_entries)
-    names = batch.names
-    while not _cross(
-        batch.indptr, batch.keys, batch.values, batch.groups, pairs, indptr, keys, values, names
-    ):
-        names = with_more_room(names)
-    return batch._replace(indptr=indptr, keys=keys, values=values, names=names)
+    lengths = np.empty(len(batch.labels), np.int64)
+    _count(batch.indptr, batch.groups, pairs, lengths)
+    if lengths.sum() <= MOST_ENTRIES:
+        yield Crossing(batch, pairs, lengths)
+        return
+    block_labels: NDArray[np.float64] | None = batch.labels
+    for begin, end in _cuts(lengths):
+        if lengths[begin] > MOST_IN_ROW:
+            refuse(_too_many(batch, begin, int(lengths[begin])))
+            continue
+        part = _rows(batch, begin, end)._replace(block_labels=block_labels)
+        yield Crossing(part, pairs, lengths[begin:end])
+        block_labels = None
+
+
+def _cuts(lengths: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """The first row of each part, and the one behind its last."""
+    ends = np.cumsum(lengths)
+    begin = 0
+    while begin < len(lengths):
+        most = ends[begin] - lengths[begin] + MOST_ENTRIES
+        end = max(int(np.searchsorted(ends, most, side="right")), begin + 1)
+        yield begin, end
+        begin = end
+
+
+def _rows(batch: Batch, begin: int, end: int) -> Batch:
+    """Some rows of a batch, which may be crossed side by side with the others."""
+    return batch._replace(
+        indptr=batch.indptr[begin : end + 1],
+        labels=batch.labels[begin:end],
+        importance=batch.importance[begin:end],
+        lines=batch.lines[begin:end],
+        names=Names._make(part.copy() for part in batch.names),
+    )
+
+
+def _too_many(batch: Batch, row: int, n_entries: int) -> str:
+    return (
+        f"{batch.place(row)}: with its crosses the row has {n_entries:,} features; up to "
+        f"{MOST_IN_ROW:,} are possible. Cross columns that have fewer features: a text of n words "
+        f"has 2n - 1."
+    )
 
 
 @helper
@@ -64,20 +136,20 @@ def is_pair(groups: Any, pairs: Any, pair: int, a: int, b: int) -> bool:
 
 
 @compiled
-def _count(indptr: Any, groups: Any, pairs: Any, new_indptr: NDArray[np.int64]) -> int:
-    """Write where the rows with crosses begin; the number of all entries."""
-    total = 0
-    new_indptr[0] = 0
+def _count(indptr: Any, groups: Any, pairs: Any, lengths: NDArray[np.int64]) -> None:
+    """Write how many entries the rows have with their crosses."""
     for row in range(len(indptr) - 1):
         begin, end = indptr[row], indptr[row + 1]
-        total += end - begin
+        lengths[row] = end - begin
         for pair in range(len(pairs)):
-            for a in range(begin, end):
-                if groups[a] == pairs[pair, 0]:
-                    for b in range(begin, end):
-                        total += is_pair(groups, pairs, pair, a, b)
-        new_indptr[row + 1] = total
-    return total
+            n_first, n_second = 0, 0
+            for j in range(begin, end):
+                n_first += groups[j] == pairs[pair, 0]
+                n_second += groups[j] == pairs[pair, 1]
+            if pairs[pair, 0] == pairs[pair, 1]:
+                lengths[row] += n_first * (n_first - 1) // 2
+            else:
+                lengths[row] += n_first * n_second
 
 
 @compiled

@@ -16,7 +16,8 @@ from rarefy.jit import compiled, helper
 from rarefy.jit.intrinsics import load_word, trailing_zeros
 from rarefy.readers.batch import Parsed, Problem, Room
 from rarefy.readers.faults import INVALID
-from rarefy.readers.names import EQUALS, note_name, wants_name
+from rarefy.readers.labels import number_of_label
+from rarefy.readers.names import ABSENT, EQUALS, Names, note_name, wants_name
 from rarefy.readers.numbers import NEWLINE, RETURN, SPACE, TAB, parse_number
 from rarefy.readers.words import NAMES_FULL, WordTables, add_words
 
@@ -171,15 +172,6 @@ def trimmed(text: Any, begin: int, end: int) -> tuple[int, int]:
     return begin, end
 
 
-@helper
-def number_of_label(hashes: Any, label: Any) -> float:
-    """The number of a label, or NaN if it is new."""
-    for number in range(len(hashes)):
-        if hashes[number] == label:
-            return float(number)
-    return np.nan
-
-
 @compiled
 def parse_csv(
     data: Any,
@@ -188,7 +180,7 @@ def parse_csv(
     room: Room,
     dialect: Dialect,
     table: Table,
-    label_hashes: NDArray[np.uint64],
+    label_words: Names,
     bounds: Bounds,
     words: WordTables,
     scratch: NDArray[np.uint8],
@@ -224,7 +216,8 @@ def parse_csv(
                 undouble_quotes(data, bounds, n_columns, undoubled)
                 text = undoubled_to_read
 
-        label, importance, is_new = np.nan, 1.0, False
+        label, importance = np.nan, 1.0
+        label_begin, label_end = 0, 0  # where a label that is a word is
         column = 0
         while column < n_columns and problem == Problem.NONE:
             role, begin, field_end = roles[column], begins[column], ends[column]
@@ -235,7 +228,7 @@ def parse_csv(
                 begin, field_end = trimmed(text, begin, field_end)
                 value, after = parse_number(text, begin)
                 value = value if after == field_end else np.nan
-            elif role in (CATEGORICAL, LABEL_WORD):
+            elif role == CATEGORICAL:
                 key = xxh64(text, begin, field_end, seed)
 
             if role == IGNORED:
@@ -248,8 +241,7 @@ def parse_csv(
                     if math.isnan(label) and table.label_needed:
                         problem = Problem.LABEL
                 else:
-                    label = number_of_label(label_hashes, key)
-                    is_new = math.isnan(label) and table.label_needed
+                    label_begin, label_end = begin, field_end
             elif role == WEIGHT:
                 importance = value
                 if not importance >= 0.0:
@@ -279,8 +271,12 @@ def parse_csv(
                     problem = Problem.NO_ROOM
                 entry += 1
 
-        if problem == Problem.NONE and is_new:
-            problem = Problem.NEW_LABEL
+        if problem == Problem.NONE and label_end > label_begin:
+            number = number_of_label(label_words, text, label_begin, label_end, table.label_needed)
+            if number != ABSENT:
+                label = float(number)
+            elif table.label_needed:
+                problem = Problem.NEW_LABEL
         if problem in (Problem.OPEN_QUOTE, Problem.NEW_LABEL, Problem.NO_ROOM):
             return Parsed(row, room.indptr[row], i, line, problem)
         if problem != Problem.NONE:

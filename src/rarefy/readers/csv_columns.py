@@ -72,7 +72,7 @@ class CsvFile(NamedTuple):
             room,
             self.dialect,
             self.table,
-            self.labels.hashes,
+            self.labels.words,
             new_bounds(len(self.table.roles) + 1),
             word_tables(),
             new_scratch(n_bytes if has_text else 0),

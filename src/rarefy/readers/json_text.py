@@ -7,10 +7,11 @@ import numpy as np
 from rarefy.jit import helper
 from rarefy.jit.intrinsics import load_word, store_word, trailing_zeros
 from rarefy.readers.batch import Problem
-from rarefy.readers.numbers import MINUS, PLUS, POINT
+from rarefy.readers.decimals import POINT, ZERO
+from rarefy.readers.numbers import MINUS, PLUS
 from rarefy.readers.words import encode
 
-DOUBLE_QUOTE, BACKSLASH, SLASH, ZERO = 34, 92, 47, 48
+DOUBLE_QUOTE, BACKSLASH, SLASH = 34, 92, 47
 LOWER_B, LOWER_E, LOWER_F, LOWER_N, LOWER_R, LOWER_T, LOWER_U = 98, 101, 102, 110, 114, 116, 117
 
 _ONES = np.uint64(0x0101010101010101)

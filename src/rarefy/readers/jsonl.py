@@ -32,6 +32,7 @@ from rarefy.jit.intrinsics import load_word, store_word
 from rarefy.readers import faults
 from rarefy.readers.batch import Parsed, Problem, Room
 from rarefy.readers.columns import Columns
+from rarefy.readers.decimals import POINT, ZERO
 from rarefy.readers.faults import INVALID
 from rarefy.readers.forms import FLOATS, TRUTHS
 from rarefy.readers.json_text import (
@@ -39,13 +40,12 @@ from rarefy.readers.json_text import (
     LOWER_F,
     LOWER_N,
     LOWER_T,
-    ZERO,
     decode_string,
     literal_end,
 )
-from rarefy.readers.labels import Labels
-from rarefy.readers.names import EQUALS, note_name, wants_name
-from rarefy.readers.numbers import COLON, MINUS, NEWLINE, POINT, parse_number, skip_blanks
+from rarefy.readers.labels import Labels, number_of_label
+from rarefy.readers.names import ABSENT, EQUALS, Names, note_name, wants_name
+from rarefy.readers.numbers import COLON, MINUS, NEWLINE, parse_number, skip_blanks
 from rarefy.readers.source import Block
 from rarefy.readers.words import WordTables, add_words, new_scratch, word_tables
 
@@ -54,7 +54,6 @@ COMMA, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT = 44, 91, 93, 123, 125
 UNNAMED, LABEL, WEIGHT, TEXT, CATEGORICAL, NUMERIC, IGNORED = range(7)
 FORMS = (None, FLOATS, *TRUTHS)
 USUAL_FORM, FLOAT_FORM = 0, 1
-UNKNOWN_WORD = -1.0
 CAPITAL = 32  # what a letter is less, if it is one
 BEHIND = 32  # bytes behind a text that may be looked at or written to
 
@@ -91,19 +90,24 @@ def new_levels() -> Levels:
 
 
 class Buffers(NamedTuple):
-    """Where the path of a member, its value as text, the words of that, and levels are written."""
+    """Where the path of a member, its value as text, the words of that, and levels are written.
+
+    A label that is a word is kept to the end of its row, with its length.
+    """
 
     path: NDArray[np.uint8]
     text: NDArray[np.uint8]
     words: NDArray[np.uint8]
     levels: Levels
+    label: NDArray[np.uint8]
+    label_size: NDArray[np.int64]
 
 
 def new_buffers(n_bytes: int) -> Buffers:
     """Buffers for lines of up to so many bytes; most of it never becomes memory."""
     size = n_bytes + BEHIND
-    text, path = np.empty(size, np.uint8), np.empty(size, np.uint8)
-    return Buffers(path, text, new_scratch(size), new_levels())
+    path, text, label = (np.empty(size, np.uint8) for _ in range(3))
+    return Buffers(path, text, new_scratch(size), new_levels(), label, np.zeros(1, np.int64))
 
 
 def plan_for(columns: Columns) -> Plan:
@@ -138,7 +142,7 @@ def json_parser(columns: Columns, labels: Labels) -> Callable[[Any, int, Parsed,
 
     def parse(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
         buffers = new_buffers(end - start.position)
-        return parse_jsonl(data, end, start, room, plan, buffers, labels.are_words, labels.hashes)
+        return parse_jsonl(data, end, start, room, plan, buffers, labels.are_words, labels.words)
 
     return parse
 
@@ -227,15 +231,6 @@ def digits_end(text: Any, i: int, size: int) -> int:
 
 
 @helper
-def word_number(hashes: Any, word: Any) -> float:
-    """The number of a label that is a word."""
-    for n in range(len(hashes)):
-        if hashes[n] == word:
-            return float(n)
-    return UNKNOWN_WORD
-
-
-@helper
 def number_in(text: Any, end: int) -> float:
     """The number that text[:end], which is not empty, is; NaN if it is none. Writes behind it."""
     text[end] = NEWLINE
@@ -265,19 +260,19 @@ def parse_object(
     plan: Plan,
     buffers: Buffers,
     labels_are_words: bool,
-    label_hashes: Any,
 ) -> tuple[int, int, float, float, Problem]:
     """Write the features of the object whose brace opens at i.
 
     The entry and the position after it, label and importance, and what is wrong, if something is;
     then the position is that of the fault.
     """
-    path, text, words, levels = buffers
+    path, text, words, levels, label_text, label_size = buffers
     closings, path_ends, seeds, level_kinds, n_elements = levels
     columns, kinds, forms, label_needed, complete, tables = plan
     keys, values, groups, names = room.keys, room.values, room.groups, room.names
     label, importance = math.nan, 1.0
     depth, is_begun, name_at = 0, False, i
+    label_size[0] = 0
     closings[0], path_ends[0], level_kinds[0] = CLOSE_OBJECT, 0, UNNAMED
     i += 1
     while True:
@@ -325,6 +320,7 @@ def parse_object(
                 return entry, i, label, importance, Problem.IMPORTANCE
             if kind == LABEL:
                 label, kind = math.nan, IGNORED
+                label_size[0] = 0
             depth += 1
             if depth == DEEPEST:
                 return entry, i, label, importance, Problem.TOO_DEEP
@@ -352,6 +348,7 @@ def parse_object(
         if size == 0 or first == LOWER_N:
             if kind == LABEL:
                 label = math.nan
+                label_size[0] = 0
             elif kind == WEIGHT:
                 importance = 1.0
             continue
@@ -363,7 +360,9 @@ def parse_object(
                 return entry, begin, label, importance, Problem.NO_ROOM
             continue
         if kind == LABEL and labels_are_words:
-            label = word_number(label_hashes, xxh64(text, 0, size, np.uint64(0)))
+            for k in range(0, size, 8):
+                store_word(label_text, k, load_word(text, k))
+            label_size[0] = size
             continue
 
         value = 1.0
@@ -409,7 +408,7 @@ def parse_jsonl(
     plan: Plan,
     buffers: Buffers,
     labels_are_words: bool,
-    label_hashes: Any,
+    label_words: Names,
 ) -> Parsed:
     """Parse whole lines up to `end`, from where `start` has come to, into the room.
 
@@ -427,7 +426,7 @@ def parse_jsonl(
             problem = Problem.NOT_UTF8 if data[i] == INVALID else Problem.JSON
             return Parsed(row, room.indptr[row], i, line, problem)
         entry, i, label, importance, problem = parse_object(
-            data, i, entry, room, plan, buffers, labels_are_words, label_hashes
+            data, i, entry, room, plan, buffers, labels_are_words
         )
         if problem == Problem.NO_ROOM:
             return Parsed(row, room.indptr[row], row_begin, line, Problem.NO_ROOM)
@@ -438,10 +437,13 @@ def parse_jsonl(
         i = skip_blanks(data, i)
         if data[i] != NEWLINE:
             return Parsed(row, room.indptr[row], i, line, Problem.AFTER_OBJECT)
-        if labels_are_words and label == UNKNOWN_WORD:
-            if plan.label_needed:
+        label_size = buffers.label_size[0]
+        if label_size > 0:
+            number = number_of_label(label_words, buffers.label, 0, label_size, plan.label_needed)
+            if number != ABSENT:
+                label = float(number)
+            elif plan.label_needed:
                 return Parsed(row, room.indptr[row], row_begin, line, Problem.NEW_LABEL)
-            label = math.nan
         if math.isnan(label) and plan.label_needed:
             return Parsed(row, room.indptr[row], row_begin, line, Problem.NO_LABEL)
         room.labels[row] = label

@@ -4,7 +4,7 @@ Every block of text ends with a newline, which ends any number, and has eight mo
 so no loop here has to look for the end of the data.
 
 A decimal number of up to 15 digits times a small power of ten is exact in one multiplication or
-division; all others go to the C library's strtod, so that every number is rounded correctly.
+division; all others are left to decimals.py, so that every number is rounded correctly.
 """
 
 from typing import Any
@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from rarefy.jit import helper
-from rarefy.jit.intrinsics import load_word, strtod, trailing_zeros
+from rarefy.jit.intrinsics import float_of_bits, load_word, trailing_zeros
+from rarefy.readers.decimals import DIGITS, POINT, ZERO, nearest, nearest_to_text
 
 _POWERS_OF_TEN = 10.0 ** np.arange(23)
 _INTEGER_POWERS = np.array([10**n for n in range(20)], dtype=np.uint64)
 _SMALL_POWERS = _INTEGER_POWERS[:9]
 _EXACT = np.uint64(1 << 53)
+_MOST_TENS = 1 << 40  # more in an exponent than digits could make up for
 _ZEROS = np.uint64(0x3030303030303030)  # eight times the character 0
 _SIXES = np.uint64(0x0606060606060606)
 _UPPER_HALVES = np.uint64(0xF0F0F0F0F0F0F0F0)
@@ -25,7 +27,7 @@ _PAIRS = np.uint64(100 + (1_000_000 << 32))
 _OTHER_PAIRS = np.uint64(1 + (10_000 << 32))
 
 NEWLINE, SPACE, TAB, RETURN = 10, 32, 9, 13
-PLUS, MINUS, POINT, COLON, HASH, QUOTE, BAR = 43, 45, 46, 58, 35, 39, 124
+PLUS, MINUS, COLON, HASH, QUOTE, BAR = 43, 45, 58, 35, 39, 124
 
 
 @helper
@@ -68,24 +70,34 @@ def parse_number(data: Any, i: Any) -> tuple[float, int]:
         i = after
         n_digits += n_decimals
         exponent = -n_decimals
-        if n_digits <= 19:
+        if n_digits <= DIGITS:
             mantissa = mantissa * _INTEGER_POWERS[n_decimals] + fraction
     if n_digits == 0:
         return np.nan, i
+    digits_end = i
     if data[i] | 32 == 101:  # e or E
         i += 1
         minus = data[i] == MINUS
         if minus or data[i] == PLUS:
             i += 1
+        first = i
+        while data[i] == ZERO:
+            i += 1
         written, after = parse_digits(data, i)
-        if after == i:
+        if after == first:
             return np.nan, i
-        tens = np.int64(min(written, np.uint64(100_000))) if after - i <= 19 else np.int64(100_000)
+        tens = np.int64(_MOST_TENS)
+        if after - i <= DIGITS:
+            tens = np.int64(min(written, np.uint64(_MOST_TENS)))
         i = after
         exponent += -tens if minus else tens
-    if n_digits > 19 or mantissa > _EXACT or abs(exponent) > 22:
-        value = strtod(np.uintp(data.ctypes.data) + np.uintp(begin), np.uintp(0))
-        return (value, i) if abs(value) < np.inf else (np.nan, begin)
+    if n_digits > DIGITS or mantissa > _EXACT or abs(exponent) > 22:
+        if n_digits > DIGITS:
+            bits = nearest_to_text(data, before_digits, digits_end, exponent)
+        else:
+            bits = nearest(mantissa, exponent)
+        value = float_of_bits(bits)
+        return (-value if negative else value, i) if value < np.inf else (np.nan, begin)
     value = np.float64(mantissa)
     if exponent < 0:
         value /= _POWERS_OF_TEN[-exponent]

@@ -4,9 +4,8 @@ import datetime
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from functools import partial
 from itertools import count
 from typing import Any
 
@@ -14,10 +13,10 @@ import numpy as np
 
 from rarefy.errors import InputError
 from rarefy.readers import Reader
+from rarefy.readers.ahead import Job
 from rarefy.readers.bad_lines import BadLines
 from rarefy.readers.batch import Batch, Rooms
 from rarefy.readers.columns import Columns, may_be_absent, missing_column
-from rarefy.readers.crosses import with_crosses
 from rarefy.readers.forms import written
 from rarefy.readers.source import BLOCK_BYTES, Block, padded
 
@@ -43,7 +42,7 @@ class RowsReader(Reader):
         )
         self._rows: Any = [rows] if isinstance(rows, Mapping) else rows
 
-    def jobs(self, n_rooms: int | None = None) -> Iterator[Callable[[], Batch]]:
+    def jobs(self, n_rooms: int | None = None) -> Iterator[Job[Batch]]:
         self.faults, self._numbers = BadLines(skip=False), count()
         rooms = Rooms(n_rooms, groups=bool(self.cross), names=self.names_wanted)
         table = None if isinstance(self._rows, list | tuple) else _as_table(self._rows)
@@ -53,7 +52,7 @@ class RowsReader(Reader):
         from rarefy.readers.arrow import table_batches
 
         for batch in table_batches(NAME, table, self.arrow_reading(rooms)):
-            yield partial(with_crosses, batch, self.cross)
+            yield from self._parts(batch)
 
     def _blocks(self, file: str) -> Iterator[Block]:
         """The rows as JSON lines."""

@@ -6,11 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.jit import compiled, inlined
+from rarefy.jit.intrinsics import trailing_zeros
+
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def new_seen(longest_row: int) -> NDArray[np.int64]:
-    """What `unique_in_rows` needs for rows of this length: (row, place, position) of entries."""
-    return np.full((max(64, 4 << longest_row.bit_length()), 3), -1, np.int64)
+    """What `unique_in_rows` needs for rows of this length: the numbers of entries, by place."""
+    return np.full(max(64, 2 << longest_row.bit_length()), -1, np.int64)
 
 
 @compiled
@@ -30,31 +33,36 @@ def unique_in_rows(
 
     Rows move together as they get shorter; the number of entries left is returned. As long as
     places ascend within a row, as they mostly do in svmlight files, a comparison is enough. `seen`
-    is a small open-addressing table of what the row has so far; entries of earlier rows count as
-    free, so it is never cleared.
+    is a small open-addressing table of what the row has so far; all bits of a place count in the
+    upper bits of a product, which say where to begin to look for it. Entries are numbered through,
+    those that were left out too; numbers of earlier rows count as free, so it is never cleared.
     """
-    size_mask = np.int64(len(seen) - 1)
-    written, begin = 0, 0
+    n_bits = trailing_zeros(np.uint64(len(seen)))
+    to_slot, last_slot = np.uint64(64) - n_bits, np.uint64(len(seen) - 1)
+    written, begin, left_out = 0, 0, 0
     for row in range(len(indptr) - 1):
         end, first = indptr[row + 1], written
         if _is_unique(keys, mask, values, np.uint64(begin), np.uint64(end)):
             _move(keys, mask, values, places, np.uint64(begin), np.uint64(end), np.uint64(written))
             written += end - begin
         else:
-            sums_to_zero = False
+            sums_to_zero, first_number = False, first + left_out
             for j in range(begin, end):
-                place = np.int64(keys[j] & mask)
+                place = keys[j] & mask
                 value = values[j]
                 if value == 0.0:
                     continue
-                at = place & size_mask
-                while seen[at, 0] == row and seen[at, 1] != place:
-                    at = (at + 1) & size_mask
-                if seen[at, 0] == row:
-                    values[seen[at, 2]] += value
-                    sums_to_zero |= values[seen[at, 2]] == 0.0
+                slot = place * _SPREAD >> to_slot
+                number = seen[slot]
+                while number >= first_number and np.uint64(places[number - left_out]) != place:
+                    slot = (slot + np.uint64(1)) & last_slot
+                    number = seen[slot]
+                if number >= first_number:
+                    known = number - left_out
+                    values[known] += value
+                    sums_to_zero |= values[known] == 0.0
                     continue
-                seen[at, 0], seen[at, 1], seen[at, 2] = row, place, written
+                seen[slot] = written + left_out
                 places[written], values[written] = place, value
                 written += 1
             if sums_to_zero:
@@ -63,6 +71,7 @@ def unique_in_rows(
                     if values[k] != 0.0:
                         places[kept], values[kept] = places[k], values[k]
                         kept += 1
+                left_out += written - kept
                 written = kept
         begin = end
         indptr[row + 1] = written
