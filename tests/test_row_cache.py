@@ -453,10 +453,8 @@ def test_threads_that_make_the_same_cache_do_not_meet(folder):
     found: list[Found] = []
 
     def work() -> None:
-        for seed in range(3):
-            found.append(train("data.csv", cache=CACHE, **WITH_TEXT))
-            Path("data.csv").touch()
-            del seed
+        for bad_lines in ("stop", "skip", "stop"):  # another cache each time
+            found.append(train("data.csv", cache=CACHE, bad_lines=bad_lines, **WITH_TEXT))
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
@@ -548,24 +546,134 @@ def test_batches_that_are_missing_are_noticed(folder):
     assert "damaged" in refusal()
 
 
+def with_first(number):
+    def change(values):
+        values = values.copy()
+        values[:1] = number
+        return values
+
+    return change
+
+
+def with_second(number):
+    return lambda values: np.insert(np.delete(values, 1), 1, number)
+
+
+def with_last(number):
+    return lambda values: np.append(values[:-1], number).astype(values.dtype)
+
+
+def as_type(dtype):
+    return lambda values: values.astype(dtype)
+
+
+def forge(changes, said=None, at=1) -> None:
+    """Change the values of some columns of a batch, and give it a right checksum.
+
+    A change of `name offsets` is one of the offsets of the column `name`. `said` is put into what
+    the batch says of itself.
+    """
+    file = pa.ipc.open_file(CACHE.read_bytes())
+    made = []
+    for n in range(file.num_record_batches):
+        batch, metadata = file.get_batch_with_custom_metadata(n)
+        about = json.loads(metadata[b"rarefy"])
+        chosen = n == at % file.num_record_batches
+        arrays = {}
+        for name in batch.schema.names:
+            change = changes.get(name, np.array) if chosen else np.array
+            column = batch.column(name)
+            if not hasattr(column, "offsets"):
+                arrays[name] = pa.array(change(column.to_numpy()))
+                continue
+            move = changes.get(f"{name} offsets", np.array) if chosen else np.array
+            offsets, values = move(column.offsets.to_numpy()), change(column.values.to_numpy())
+            if f"{name} offsets" not in changes:
+                offsets = np.minimum(offsets, len(values))
+            lists = pa.ListArray if offsets.dtype == np.int32 else pa.LargeListArray
+            arrays[name] = lists.from_arrays(pa.array(offsets), pa.array(values))
+        batch = pa.record_batch(arrays).replace_schema_metadata(file.schema.metadata)
+        text = json.dumps({**about, **(said or {})} if chosen else about).encode()
+        made.append((batch, {"rarefy": text, "checksum": row_cache._checksum(batch, text)}))
+    with pa.ipc.new_file(str(CACHE), made[at][0].schema) as writer:
+        for batch, metadata in made:
+            if batch.schema == made[at][0].schema:
+                writer.write_batch(batch, custom_metadata=metadata)
+
+
+def test_a_forgery_without_changes_is_as_good(folder):
+    expected = train("data.csv", cache=CACHE, **WITH_TEXT)
+    forge({})
+    assert train("data.csv", cache=CACHE, **WITH_TEXT) == expected
+
+
 @pytest.mark.parametrize("place", [-1, 16, 1 << 30])
 def test_places_outside_of_the_store_do_not_reach_the_engine(folder, place):
     """Even with the right checksum, as of a file that somebody made."""
     train("data.csv", cache=CACHE, store="hashed", bits=4, **WITH_TEXT)
-    file = pa.ipc.open_file(CACHE.read_bytes())
-    with pa.ipc.new_file(str(CACHE), file.schema) as writer:
-        for n in range(file.num_record_batches):
-            batch, metadata = file.get_batch_with_custom_metadata(n)
-            column = batch.column("places")
-            places = column.values.to_numpy().copy()
-            places[: n == 1] = place
-            lists = pa.LargeListArray.from_arrays(column.offsets, pa.array(places))
-            at = batch.schema.get_field_index("places")
-            batch = batch.set_column(at, "places", lists)
-            checksum = row_cache._checksum(batch, metadata[b"rarefy"])
-            metadata = {"rarefy": metadata[b"rarefy"], "checksum": checksum}
-            writer.write_batch(batch, custom_metadata=metadata)
+    forge({"places": with_first(place)})
     assert "damaged" in refusal(store="hashed", bits=4)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"name_ends": with_first(end)} for end in (-1, 1 << 40, -(1 << 62))),
+        *({"name_ends": with_last(end)} for end in (-1, 0, 1 << 40)),
+        *(
+            {"name_ends": change}
+            for change in (as_type("i4"), as_type("f8"), lambda ends: ends[:0])
+        ),
+        *(
+            {"name_keys": change}
+            for change in (as_type("i4"), as_type("f8"), lambda keys: keys[:-1])
+        ),
+        *({"name_text": with_first(byte)} for byte in (0x80, 0xFF)),
+        *({"name_text": change} for change in (as_type("i8"), lambda text: text[:-1])),
+        *({"values": with_first(value)} for value in (np.nan, np.inf, -1e300)),
+        *({"values": change} for change in (as_type("f4"), as_type("i8"))),
+        *({"places": change} for change in (as_type("i4"), as_type("f8"), as_type("u1"))),
+        *({"importance": with_first(value)} for value in (np.nan, -1.0, np.inf)),
+        {"importance": as_type("f4")},
+        {"label": as_type("i8")},
+        {"line": as_type("f8")},
+        {"places offsets": as_type("i4")},
+        *({"places offsets": with_second(end)} for end in (-1, 1 << 40, -(1 << 62))),
+    ],
+)
+def test_forged_rows_are_refused(folder, changes):
+    train("data.csv", cache=CACHE, **WITH_TEXT)
+    forge(changes)
+    refusal()
+
+
+@pytest.mark.parametrize("label", [-1.0, 0.5, 1e9, np.inf])
+def test_labels_that_no_word_has_are_refused(folder, label):
+    Path("data.csv").write_text(csv_text().replace('"1"', '"yes"').replace('"0"', '"no"'))
+    train("data.csv", cache=CACHE, **WITH_TEXT)
+    forge({"label": with_first(label)})
+    refusal()
+
+
+@pytest.mark.parametrize(
+    ("at", "said"),
+    [
+        *((1, {"path": path}) for path in (None, 3, ["data.csv"])),
+        *((1, {"label_names": names}) for names in (3, [3], [None], {"a": 1})),
+        *((1, {"block_labels": labels}) for labels in (["a"], {"a": 1}, "no")),
+        *((-1, {"n_bad_lines": count}) for count in (-1, 1.5, "3", None, 10**30, 7)),
+        *((-1, {"bad_lines": lines}) for lines in (3, [3], None)),
+        *((-1, {"columns": columns}) for columns in (3, [], [3], ["label"] * 30)),
+        *((-1, {"findings": findings}) for findings in (3, {"n_shared": "x"}, [1])),
+    ],
+)
+def test_forged_words_are_refused(folder, at, said):
+    expected = train("data.csv", cache=CACHE, **WITH_TEXT)
+    forge({}, said, at)
+    if said == {"columns": []}:  # what is not said is as usual
+        assert train("data.csv", cache=CACHE, **WITH_TEXT)["weights"] == expected["weights"]
+        return
+    refusal()
 
 
 @pytest.mark.parametrize("cache", ["nowhere/rows.arrow", "data.csv/rows.arrow", "."])

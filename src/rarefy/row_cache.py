@@ -3,11 +3,11 @@
 A record batch of the file is a batch of the reader, as the store prepared it: the columns label,
 importance, line (one value a row), places and values (a list a row). With names, the lists
 name_keys, name_ends and name_text of its first row hold those of the batch. The last batch has no
-rows; it says how many bad lines there were, and what the columns were found to be. The file is
-mapped into memory and not copied.
+rows; it says how many bad lines there were, and what the columns were found to be.
 
 Every batch has a checksum over all that is made of it, so that damage is noticed before anything
-is learned from it.
+is learned from it. A batch is read, not mapped, and so is not changed after it was checked. Who
+makes a right checksum for wrong rows gets nowhere outside of them: see row_cache_checks.py.
 
 The metadata say what the rows were made from: the files with their size and time, how they were
 read, and for which store. A cache that was made from anything else is made anew. It is written
@@ -15,7 +15,6 @@ beside its place and moved there when it is complete, so that an interruption le
 """
 
 import json
-import mmap
 import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -27,19 +26,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.engine import LARGEST_VALUE
 from rarefy.errors import InputError
 from rarefy.hashing import hash_array
 from rarefy.readers import Reader
 from rarefy.readers.ahead import READY_ITEMS, Job, ahead
 from rarefy.readers.bad_lines import BadLines
 from rarefy.readers.batch import Batch
-from rarefy.readers.columns import Columns, checked_columns
 from rarefy.readers.names import names_of, new_names, texts_of
 from rarefy.readers.source import STDIN
 from rarefy.replacing import Output
+from rarefy.row_cache_checks import check_batch, checked_end, checked_texts
 from rarefy.stores import Prepared, Store
-from rarefy.stores.merge import are_within
 
 VERSION = 2
 ROW_COLUMNS = ("label", "importance", "line")
@@ -60,20 +57,18 @@ class RowCache:
 
         What is left to do with a batch, `finish`, is done in the readers' threads.
         """
-        if not self._is_right():
+        file = self._right_file()
+        if file is None:
             yield from self._recorded(prepared_ahead(self._reader, self._store, finish))
             return
-        with self.path.open("rb") as raw:
-            mapped = mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ)
         with self._clear_errors():
-            file = _opened(mapped)
             n_batches = file.num_record_batches - 1
-            about = _about(*file.get_batch_with_custom_metadata(n_batches))
-            self._reader.columns = checked_columns(Columns(*about["columns"]))
-            self._store.recall(about["findings"])
+            end = checked_end(_about(*file.get_batch_with_custom_metadata(n_batches)))
+            self._reader.columns = end.columns
+            self._store.recall(end.findings)
             self._reader.faults = BadLines(skip=self._reader.skip_bad_lines)
-            if about["n_bad_lines"]:
-                self._reader.faults.add(0, about["n_bad_lines"], about["bad_lines"])
+            if end.n_bad_lines:
+                self._reader.faults.add(0, end.n_bad_lines, end.bad_lines)
 
         def job(number: int) -> Prepared:
             with self._clear_errors():
@@ -81,9 +76,7 @@ class RowCache:
             batch = prepared.batch._replace(share=(number + 1) / n_batches)
             return finish(prepared._replace(batch=batch))
 
-        for prepared in ahead(Job(partial(job, number)) for number in range(n_batches)):
-            yield prepared
-            _forget(mapped, prepared)
+        yield from ahead(Job(partial(job, number)) for number in range(n_batches))
 
     @contextmanager
     def _clear_errors(self) -> Iterator[None]:
@@ -93,17 +86,17 @@ class RowCache:
             message = f"{self.path} is damaged; remove it, and it will be made anew."
             raise InputError(message) from error
 
-    def _is_right(self) -> bool:
-        """Whether there is a cache of the same rows; what is no cache at all is not overwritten."""
+    def _right_file(self) -> Any:
+        """The cache of the same rows, if there is one; what is no cache is not overwritten."""
         if not self.path.exists():
-            return False
+            return None
         if not self.path.is_file():
             raise InputError(f"{self.path} is no file, which a cache of rows has to be.")
         damages = _damages()
         try:
-            with self.path.open("rb") as raw:
-                file = _opened(mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ))
-            return bool(json.loads(file.schema.metadata[b"made_from"]) == self._made_from)
+            file = _opened(self.path)
+            is_right = json.loads(file.schema.metadata[b"made_from"]) == self._made_from
+            return file if is_right else None
         except damages as error:
             if isinstance(error, OSError) and error.strerror is not None:
                 raise InputError(f"{self.path}: {error.strerror}.") from error
@@ -159,7 +152,7 @@ class RowCache:
         return pa.record_batch(arrays).replace_schema_metadata(metadata)
 
     def _from_arrow(self, file: Any, number: int) -> Prepared:
-        """A batch of the file, checked, so that damage cannot lead anywhere outside of it."""
+        """A batch of the file, checked."""
         table, metadata = file.get_batch_with_custom_metadata(number)
         about = _about(table, metadata)
         labels, importance, lines = (_numbers(table.column(name)) for name in ROW_COLUMNS)
@@ -167,15 +160,8 @@ class RowCache:
         places, values = (_numbers(table.column(name).values) for name in ("places", "values"))
         names = new_names(0)
         if self._store.names_wanted and table.num_rows > 0:
-            names = names_of(*(_numbers(table.column(name).values) for name in NAME_COLUMNS))
-        right = (
-            (np.diff(indptr, prepend=0) >= 0).all()
-            and indptr[-1] <= min(len(places), len(values))
-            and int(places.view(f"u{places.itemsize}").max(initial=0)) < self._store.most_keys
-            and are_within(values, LARGEST_VALUE)
-        )
-        if not right:
-            raise ValueError("no reader gives such rows")
+            texts = (_numbers(table.column(name).values) for name in NAME_COLUMNS)
+            names = names_of(*checked_texts(*texts))
         label_names, block_labels = about["label_names"], about.get("block_labels")
         batch = Batch(
             about["path"],
@@ -189,6 +175,7 @@ class RowCache:
             None if label_names is None else tuple(label_names),
             block_labels=None if block_labels is None else np.array(block_labels, np.float64),
         )
+        check_batch(batch, self._store.most_keys)
         return Prepared(batch, places)
 
 
@@ -231,14 +218,14 @@ def _array(numbers: NDArray[Any]) -> Any:
     return pa.Array.from_buffers(pa.from_numpy_dtype(numbers.dtype), len(numbers), [None, buffer])
 
 
-def _opened(mapped: mmap.mmap) -> Any:
+def _opened(path: Path) -> Any:
     pa = _pyarrow()
-    return pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped)))
+    return pa.ipc.open_file(pa.OSFile(str(path)))
 
 
 def _damages() -> tuple[type[Exception], ...]:
     """What PyArrow, and our own code, raise at a damaged file."""
-    ours = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+    ours = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
     return (*ours, OSError, MemoryError, _pyarrow().ArrowException)
 
 
@@ -266,15 +253,6 @@ def _checksum(table: Any, about: bytes) -> str:
         for part in (column.offsets, column.values) if is_list else (column,):
             total = hash_array(_numbers(part), total)
     return str(total)
-
-
-def _forget(mapped: mmap.mmap, prepared: Prepared) -> None:
-    """Let go of the pages up to the end of a batch, so that the file does not fill memory."""
-    values = prepared.batch.values
-    if hasattr(mmap, "MADV_DONTNEED") and len(values):
-        start = np.frombuffer(mapped, np.uint8).ctypes.data
-        end = (values.ctypes.data + values.nbytes - start) // mmap.PAGESIZE * mmap.PAGESIZE
-        mapped.madvise(mmap.MADV_DONTNEED, 0, max(end, mmap.PAGESIZE))
 
 
 def prepared_ahead(

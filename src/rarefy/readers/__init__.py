@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count
 from operator import itemgetter
@@ -194,7 +194,11 @@ class Reader:
     def _text_jobs(self, file: str, rooms: Rooms) -> Iterator[Placed]:
         """Blocks whose lines can be counted beforehand are parsed later, others at once."""
         opened, line = None, 1
-        for block in self._blocks(file):
+
+        def line_reached() -> int:
+            return line
+
+        for block in self._blocks(file, line_reached):
             opened = opened or self._open(file, block)
             if opened is None:
                 block.rest = block.begin
@@ -210,8 +214,8 @@ class Reader:
             for job in self._parts(batch):
                 yield job, block.file_position
 
-    def _blocks(self, file: str) -> Iterator[Block]:
-        return blocks(file)
+    def _blocks(self, file: str, line_reached: Callable[[], int]) -> Iterator[Block]:
+        return blocks(file, line_reached)
 
     def _parts(self, batch: Batch) -> Iterator[Job[Batch]]:
         """The batch, or several with crosses, of which each takes a limited amount of memory."""

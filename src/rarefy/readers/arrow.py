@@ -1,13 +1,12 @@
 """Parquet and Arrow files, through PyArrow: the same batches as from text, made column by column.
 
 The names of the columns take the place of namespaces: see hashing.py. A missing value makes no
-feature. Memory does not grow with the file, which is mapped and read in pieces of bounded size.
+feature. Memory does not grow with a Parquet file, which is read in pieces of bounded size; of an
+Arrow file the columns that are used are in memory a record batch at a time.
 """
 
 import math
-import mmap
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from pyarrow import types
 
 from rarefy.errors import InputError
+from rarefy.readers import source
 from rarefy.readers.arrow_schema import Layout, found_columns, is_text, layout
 from rarefy.readers.arrow_values import (
     COLUMNS,
@@ -34,10 +34,11 @@ from rarefy.readers.arrow_values import (
 from rarefy.readers.batch import Batch, Parsed, Problem, RoomPlace, Rooms, filled
 from rarefy.readers.columns import Columns
 from rarefy.readers.labels import Labels
-from rarefy.readers.source import COMPRESSIONS, STDIN
+from rarefy.readers.source import COMPRESSIONS, Unchanged, is_pipe
 
 MOST_ROWS = 1 << 16  # of a piece
 MOST_BYTES = 8 << 20
+BUFFER_BYTES = 1 << 20  # of a column, that are read ahead
 SHOWN_REASON = 200  # characters of what PyArrow says
 SHOWN_VALUE = 40
 FILE_MAGIC, FIRST_VERSION_MAGIC = b"ARROW1", b"FEA1"
@@ -69,8 +70,16 @@ class ArrowReading(NamedTuple):
 def arrow_batches(file: str, format: str, reading: ArrowReading) -> Iterator[tuple[Batch, int]]:
     """All batches of a file, and about how many of its bytes they and those before took."""
     with _clear_errors(file):
-        opened = _open_parquet(file) if format == "parquet" else _open_ipc(file)
-        yield from _batches(file, opened, reading)
+        if is_pipe(file):
+            if format == "parquet":
+                raise InputError(f"{file}: Parquet cannot be read from a pipe; name a file.")
+            with source.opened(file) as raw:
+                yield from _batches(file, _open_ipc_stream(raw), reading)
+            return
+        with _opened(file) as (opened, unchanged):
+            open_format = _open_parquet if format == "parquet" else _open_ipc
+            parts = _batches(file, open_format(file, opened), reading)
+            yield from unchanged.while_reading(parts)
 
 
 def table_batches(name: str, table: Any, reading: ArrowReading) -> Iterator[Batch]:
@@ -102,41 +111,31 @@ def _clear_errors(file: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())[:SHOWN_REASON].rstrip(".")
         what = "the file is damaged or of another kind"
-        if file == STDIN:
-            what = "a whole stream of Arrow, not a file, is expected from standard input"
+        if is_pipe(file):
+            what = "a whole stream of Arrow, not a file, is expected from a pipe"
         raise InputError(f"{file}: {what}: {reason}.") from error
 
 
-def _mapped(file: str) -> mmap.mmap:
-    try:
-        with open(file, "rb") as raw:
-            if os.fstat(raw.fileno()).st_size == 0:
-                raise InputError(f"{file}: the file is empty.")
-            mapped = mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ)
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror}.") from error
-    for magic, kind in COMPRESSIONS.items():
-        if mapped[: len(magic)] == magic:
-            raise InputError(
-                f"{file}: the file is compressed with {kind}; Parquet and Arrow files are "
-                "compressed inside, so decompress it first."
-            )
-    return mapped
+@contextmanager
+def _opened(file: str) -> Iterator[tuple[Any, Unchanged]]:
+    """The file for PyArrow to read, and what sees to it that it does not change meanwhile."""
+    with source.opened(file) as raw:
+        start = raw.read(8)
+        if not start:
+            raise InputError(f"{file}: the file is empty.")
+        for magic, kind in COMPRESSIONS.items():
+            if start.startswith(magic):
+                raise InputError(
+                    f"{file}: the file is compressed with {kind}; Parquet and Arrow files are "
+                    "compressed inside, so decompress it first."
+                )
+        unchanged = Unchanged(raw, file)
+        with pa.OSFile(file) as opened:
+            yield opened, unchanged
 
 
-def _forgetting(mapped: mmap.mmap, pieces: Iterator[Any]) -> Iterator[Any]:
-    """The pieces; what of the file was read for one is let go of before the next."""
-    for piece in pieces:
-        yield piece
-        if hasattr(mmap, "MADV_DONTNEED"):
-            mapped.madvise(mmap.MADV_DONTNEED)
-
-
-def _open_parquet(file: str) -> Opened:
-    if file == STDIN:
-        raise InputError("-: Parquet cannot be read from standard input; name a file.")
-    mapped = _mapped(file)
-    parquet = pq.ParquetFile(pa.BufferReader(mapped))
+def _open_parquet(file: str, opened: Any) -> Opened:
+    parquet = pq.ParquetFile(opened, buffer_size=BUFFER_BYTES, pre_buffer=False)
     groups = [parquet.metadata.row_group(i) for i in range(parquet.num_row_groups)]
     row_bytes = [group.total_byte_size / max(group.num_rows, 1) for group in groups]
     n_rows = math.ceil(MOST_BYTES / max(*row_bytes, MOST_BYTES / MOST_ROWS, 1))
@@ -145,29 +144,32 @@ def _open_parquet(file: str) -> Opened:
         for batch in parquet.iter_batches(n_rows, columns=plan.columns):
             yield from _cut(batch)
 
-    return Opened(
-        parquet.schema_arrow,
-        lambda plan: _forgetting(mapped, pieces(plan)),
-        len(mapped) / max(parquet.metadata.num_rows, 1),
-    )
+    n_bytes = os.path.getsize(file)
+    return Opened(parquet.schema_arrow, pieces, n_bytes / max(parquet.metadata.num_rows, 1))
 
 
-def _open_ipc(file: str) -> Opened:
-    if file == STDIN:
-        if sys.stdin is None:
-            raise InputError("-: there is no standard input.")
-        stream = pa.ipc.open_stream(sys.stdin.buffer)
-        return Opened(stream.schema, lambda plan: _ipc_pieces(stream, plan))
-    mapped = _mapped(file)
-    if mapped[: len(FIRST_VERSION_MAGIC)] == FIRST_VERSION_MAGIC:
+def _open_ipc(file: str, opened: Any) -> Opened:
+    start = opened.read(8)
+    opened.seek(0)
+    if start.startswith(FIRST_VERSION_MAGIC):
         raise InputError(f"{file}: this is version 1 of Feather; write it anew in version 2.")
-    buffer = pa.py_buffer(mapped)
-    if mapped[: len(FILE_MAGIC)] != FILE_MAGIC:
-        stream = pa.ipc.open_stream(buffer)
-        return Opened(stream.schema, lambda plan: _forgetting(mapped, _ipc_pieces(stream, plan)))
-    reader = pa.ipc.open_file(buffer)
-    batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
-    return Opened(reader.schema, lambda plan: _forgetting(mapped, _ipc_pieces(batches, plan)))
+    if not start.startswith(FILE_MAGIC):
+        return _open_ipc_stream(opened)
+    schema = pa.ipc.open_file(opened).schema
+
+    def pieces(plan: Layout) -> Iterator[Any]:
+        used = [schema.get_field_index(name) for name in plan.columns]
+        options = pa.ipc.IpcReadOptions(included_fields=used)
+        reader = pa.ipc.open_file(opened, options=options)
+        batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
+        return _ipc_pieces(batches, plan)
+
+    return Opened(schema, pieces)
+
+
+def _open_ipc_stream(opened: Any) -> Opened:
+    stream = pa.ipc.open_stream(opened)
+    return Opened(stream.schema, lambda plan: _ipc_pieces(stream, plan))
 
 
 def _ipc_pieces(batches: Any, plan: Layout) -> Iterator[Any]:

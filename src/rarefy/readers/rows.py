@@ -4,7 +4,7 @@ import datetime
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import count
 from typing import Any
@@ -54,7 +54,7 @@ class RowsReader(Reader):
         for batch in table_batches(NAME, table, self.arrow_reading(rooms)):
             yield from self._parts(batch)
 
-    def _blocks(self, file: str) -> Iterator[Block]:
+    def _blocks(self, file: str, line_reached: Callable[[], int]) -> Iterator[Block]:
         """The rows as JSON lines."""
         rows: Iterable[Mapping[Any, Any]] = self._rows
         if _is_pandas(self._rows):

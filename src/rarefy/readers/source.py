@@ -5,15 +5,15 @@ import glob
 import gzip
 import io
 import lzma
-import mmap
 import os
+import stat
 import sys
 import zlib
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import cycle
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ from rarefy.readers.ahead import READY_ITEMS
 BLOCK_BYTES = 3 << 20
 LONGEST_LINE = 64 << 20
 STDIN = "-"
+NEWLINE = 10
+T = TypeVar("T")
 
 COMPRESSIONS = {
     b"\x1f\x8b": "gzip",
@@ -86,24 +88,29 @@ def n_bytes(files: Iterable[str]) -> int | None:
     return sum(known) if len(known) == len(sizes) else None
 
 
-def blocks(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
+def blocks(
+    path: str, line_reached: Callable[[], int] = lambda: 1, block_bytes: int = BLOCK_BYTES
+) -> Iterator[Block]:
     """The file's lines, a few megabytes at a time; a last line without an end is given one.
 
-    A byte-order mark at the beginning is passed over.
+    A block stands until READY_ITEMS more have come. A byte-order mark at the beginning is passed
+    over. `line_reached` tells at which line the next block begins, for messages.
+
+    Files are read, not mapped: one that is cut off while it is mapped kills the process.
     """
     with opened(path) as raw:
+        unchanged = Unchanged(raw, path)
         start, is_file = raw.read(6), os.path.isfile(path)
         kind = next((kind for magic, kind in COMPRESSIONS.items() if start.startswith(magic)), None)
+        if is_file:
+            raw.seek(0)
+        stream = raw if is_file else _Joined(start, raw)
         if kind is not None:
-            found = _streamed_blocks(OPENERS[kind](_Joined(start, raw)), path, block_bytes)
-        elif start and is_file:
-            found = _mapped_blocks(raw, path, block_bytes)
-        else:
-            found = _streamed_blocks(_Joined(start, raw), path, block_bytes)
-        for n, block in enumerate(found):
+            stream = OPENERS[kind](stream)
+        cutting = _Cutting(stream, path, line_reached, block_bytes)
+        for n, block in enumerate(unchanged.while_reading(cutting.blocks())):
             if is_file:
-                end = os.path.getsize(path) if block.last else block.end
-                block.file_position = end if kind is None else raw.tell()
+                block.file_position = raw.tell()
             if n == 0 and block.data[block.begin : block.end][:3].tobytes() == BYTE_ORDER_MARK:
                 block.begin += 3
             yield block
@@ -141,90 +148,133 @@ class _Joined(io.RawIOBase):
         return len(data)
 
 
-def _mapped_blocks(raw: BinaryIO, path: str, block_bytes: int) -> Iterator[Block]:
-    """A plain file is mapped into memory and never copied, but for its end."""
-    mapped = mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ)
-    data = np.frombuffer(mapped, np.uint8)
-    begin, size, last = 0, block_bytes, len(data) - len(PADDING)
-    done: deque[tuple[int, int]] = deque()
-    while begin + size <= last:
-        end = mapped.rfind(b"\n", begin, begin + size) + 1
-        if end == 0:
-            end = mapped.find(b"\n", begin + size, begin + LONGEST_LINE) + 1
-            if end == 0 and last - begin > LONGEST_LINE:
-                raise _line_too_long(path, 1 + _newlines_before(mapped, begin))
-            if end == 0 or end > last:
-                break
-        block = Block(data, begin, end, last=False)
-        yield block
-        if block.rest == begin:
-            size = _more(size, path)
-            continue
-        done.append((begin, block.rest))
-        if len(done) > READY_ITEMS:
-            _forget(mapped, *done.popleft())
-        begin, size = block.rest, block_bytes
-    rest = data[begin:].tobytes()
-    if rest:
-        yield padded(rest if rest.endswith(b"\n") else rest + b"\n", last=True)
+class Unchanged:
+    """Sees to it that a file is not changed while it is read.
+
+    What has been read of a file that grows ends anywhere in a line, and what is overwritten is
+    neither the one file nor the other.
+    """
+
+    def __init__(self, raw: BinaryIO, path: str) -> None:
+        self._raw = raw
+        self._path = path
+        self._state = self._size_and_time()
+
+    def while_reading(self, parts: Iterable[T]) -> Iterator[T]:
+        """The parts that are read, unless the file has changed since."""
+        reading = iter(parts)
+        while True:
+            try:
+                part = next(reading, None)
+            finally:
+                self.check()
+            if part is None:
+                return
+            yield part
+
+    def check(self) -> None:
+        if self._size_and_time() != self._state:
+            raise InputError(
+                f"{self._path} changed while it was read. Read a copy of it, or, while it is "
+                "still being written, a pipe."
+            )
+
+    def _size_and_time(self) -> tuple[int, int] | None:
+        """None for what is no file."""
+        if self._path == STDIN:
+            return None
+        status = os.fstat(self._raw.fileno())
+        return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
 
-def _newlines_before(mapped: mmap.mmap, end: int) -> int:
-    starts = range(0, end, BLOCK_BYTES)
-    return sum(mapped[begin : min(begin + BLOCK_BYTES, end)].count(b"\n") for begin in starts)
+class _Cutting:
+    """Cuts what is read into blocks of whole lines."""
 
+    def __init__(
+        self, stream: Any, path: str, line_reached: Callable[[], int], block_bytes: int
+    ) -> None:
+        self._stream = stream
+        self._path = path
+        self._line_reached = line_reached
+        self._block_bytes = block_bytes
+        self._buffers = cycle([bytearray() for _ in range(READY_ITEMS + 1)])
 
-def _more(size: int, path: str) -> int:
-    """The size of a block for a row that did not fit one of this size."""
-    if size > LONGEST_LINE:
-        raise InputError(
-            f"{path}: there is a row of more than {LONGEST_LINE >> 20} MiB; if a quote is never "
-            "closed because quotes are ordinary characters, say so with quotes=False (--no-quotes)."
+    def blocks(self) -> Iterator[Block]:
+        rest, size = memoryview(b""), self._block_bytes
+        while True:
+            size = max(size, len(rest) + 1)
+            buffer = self._buffer(size)
+            buffer[: len(rest)] = rest
+            with memoryview(buffer) as view:
+                n_bytes = len(rest) + self._read(view[len(rest) : size])
+            is_last = n_bytes < size
+            if is_last and n_bytes and buffer[n_bytes - 1] != NEWLINE:
+                buffer[n_bytes] = NEWLINE
+                n_bytes += 1
+            end = buffer.rfind(b"\n", 0, n_bytes) + 1
+            if is_last and end == 0:
+                return
+            if end == 0:
+                rest, size = memoryview(buffer)[:n_bytes], self._larger(size, self._line_too_long)
+                continue
+            block = Block(_read_only(buffer), 0, end, last=is_last)
+            yield block
+            if is_last:
+                return
+            rest = memoryview(buffer)[block.rest : n_bytes]
+            size = self._block_bytes
+            if block.rest <= block.begin:
+                size = self._larger(n_bytes, self._row_too_long)
+
+    def _buffer(self, size: int) -> bytearray:
+        """Fresh memory for every block would cost a twentieth of the time."""
+        needed = size + 1 + len(PADDING)
+        if size > self._block_bytes:
+            return bytearray(needed)
+        buffer = next(self._buffers)
+        if len(buffer) < needed:
+            buffer.extend(bytes(needed - len(buffer)))
+        return buffer
+
+    def _read(self, room: memoryview) -> int:
+        """How many bytes were read: fewer than there is room for at the end only."""
+        n_read = 0
+        try:
+            while n_read < len(room) and (n_more := self._stream.readinto(room[n_read:])):
+                n_read += n_more
+        except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+            what = "the compressed data is damaged or cut off: "
+            reason = getattr(error, "strerror", None)
+            raise InputError(f"{self._path}: {reason or f'{what}{error}'}.") from error
+        return n_read
+
+    def _larger(self, size: int, too_large: Callable[[], InputError]) -> int:
+        """The size of a block for what did not fit one of this size."""
+        if size > LONGEST_LINE:
+            raise too_large()
+        return min(2 * size, LONGEST_LINE + 1)
+
+    def _line_too_long(self) -> InputError:
+        return InputError(
+            f"{self._path}:{self._line_reached()}:1: the line has more than {LONGEST_LINE >> 20} "
+            "MiB; is this a text file?"
         )
-    return 2 * size
+
+    def _row_too_long(self) -> InputError:
+        return InputError(
+            f"{self._path}:{self._line_reached()}: there is a row of more than "
+            f"{LONGEST_LINE >> 20} MiB; if a quote is never closed because quotes are ordinary "
+            "characters, say so with quotes=False (--no-quotes)."
+        )
 
 
-def _forget(mapped: mmap.mmap, begin: int, end: int) -> None:
-    """Let go of the pages of a block that was dealt with, so that the file does not fill memory."""
-    if hasattr(mmap, "MADV_DONTNEED"):
-        first, last = begin // mmap.PAGESIZE, end // mmap.PAGESIZE
-        if last > first:
-            length = (last - first) * mmap.PAGESIZE
-            mapped.madvise(mmap.MADV_DONTNEED, first * mmap.PAGESIZE, length)
+def _read_only(buffer: bytearray) -> NDArray[np.uint8]:
+    data = np.frombuffer(buffer, np.uint8)
+    data.flags.writeable = False
+    return data
 
 
-def _streamed_blocks(stream: Any, path: str, block_bytes: int) -> Iterator[Block]:
-    rest, size, line = b"", block_bytes, 1
-    while chunk := _read(stream, path, size):
-        cut = chunk.rfind(b"\n") + 1
-        if cut == 0:
-            rest += chunk
-            if len(rest) > LONGEST_LINE:
-                raise _line_too_long(path, line + rest.count(b"\n"))
-            continue
-        block = padded(rest + chunk[:cut], last=False)
-        yield block
-        size = block_bytes if block.rest > block.begin else _more(size, path)
-        line += block.data[: block.rest].tobytes().count(b"\n")
-        rest = block.data[block.rest : block.end].tobytes() + chunk[cut:]
-    if rest:
-        yield padded(rest if rest.endswith(b"\n") else rest + b"\n", last=True)
-
-
-def _line_too_long(path: str, line: int) -> InputError:
-    return InputError(
-        f"{path}:{line}:1: the line has more than {LONGEST_LINE >> 20} MiB; is this a text file?"
-    )
-
-
-def _read(stream: Any, path: str, n_bytes: int) -> bytes:
-    try:
-        return stream.read(n_bytes)  # type: ignore[no-any-return]
-    except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-        raise InputError(f"{path}: the compressed data is damaged or cut off: {error}") from error
-
-
-class _ZstdFile:
+class _ZstdFile(io.RawIOBase):
     """Decompressed zstd frames; unlike the library's own reader it notices a cut-off one."""
 
     def __init__(self, raw: BinaryIO) -> None:
@@ -238,26 +288,35 @@ class _ZstdFile:
         self._error = zstandard.ZstdError
         self._new_frame = zstandard.ZstdDecompressor().decompressobj
         self._frame = self._new_frame()
-        self._waiting = b""
+        self._compressed = b""
+        self._decompressed = memoryview(b"")
 
-    def read(self, n_bytes: int) -> bytes:
-        parts, n_read = [], 0
-        while n_read < n_bytes:
-            compressed = self._waiting or self._raw.read(1 << 16)
-            self._waiting = b""
-            if not compressed:
-                break
-            if self._frame.eof:
-                self._frame = self._new_frame()
-            try:
-                parts.append(self._frame.decompress(compressed))
-            except self._error as error:
-                raise OSError(str(error)) from error
-            self._waiting = self._frame.unused_data
-            n_read += len(parts[-1])
-        if n_read == 0 and not self._frame.eof:
-            raise EOFError("the last frame is not complete")
-        return b"".join(parts)
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._decompressed and self._decompress_more():
+            pass
+        part = self._decompressed[: len(buffer)]
+        buffer[: len(part)] = part
+        self._decompressed = self._decompressed[len(part) :]
+        return len(part)
+
+    def _decompress_more(self) -> bool:
+        """False at the end. A few bytes can become a hundred thousand times as many."""
+        compressed = self._compressed or self._raw.read(1 << 12)
+        if not compressed:
+            if not self._frame.eof:
+                raise EOFError("the last frame is not complete")
+            return False
+        if self._frame.eof:
+            self._frame = self._new_frame()
+        try:
+            self._decompressed = memoryview(self._frame.decompress(compressed))
+        except self._error as error:
+            raise OSError(str(error)) from error
+        self._compressed = self._frame.unused_data
+        return True
 
 
 OPENERS: dict[str, Any] = {
