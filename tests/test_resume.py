@@ -458,7 +458,7 @@ def test_standard_input_given_again():
 def test_standard_input_beside_files():
     plan = plan_of("binary-a.svm", "-", "-o", "some model", "--slim")
     expected = "... | rarefy train --resume 'some model' --slim binary-a.svm -"
-    assert plan.command_to_go_on() == expected
+    assert plan.command_to_go_on("some model") == expected
     stopped_at(50, "binary-a.svm", "-")
     assert "with binary-a.svm - as DATA" in said("--resume", "some.model", code=2)
 

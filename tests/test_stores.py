@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from rarefy import ConfigError, InputError, SparseOnlineClassifier
 from rarefy.clock import clock_after, next_round
 from rarefy.config import make_loss, make_rule
+from rarefy.readers.ahead import Job
 from rarefy.readers.batch import Batch
 from rarefy.readers.columns import Columns
 from rarefy.readers.names import names_of, new_names
@@ -102,7 +103,7 @@ class InMemory:
         self.names_wanted, self.columns, self.cross = False, Columns(), ()
 
     def jobs(self, n_rooms=None):
-        return (functools.partial(lambda batch: batch, batch) for batch in self.batches())
+        return (Job(lambda batch=batch: batch) for batch in self.batches())
 
     def batches(self):
         sizes = itertools.cycle(self.block_sizes)

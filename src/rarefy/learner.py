@@ -104,7 +104,7 @@ class Learner:
         self.grow(n_features)
         before = self._snapshot(rows) if restorable else None
         try:
-            for begin, end in portions(rows, self.n_outputs):
+            for begin, end in portions(rows.indptr, self.n_outputs):
                 between()
                 part = None if predictions is None else predictions[begin:end]
                 n_learned = self._learn(part_of(rows, begin, end), part)
@@ -175,7 +175,9 @@ class Learner:
         out = np.zeros((len(rows.indptr) - 1, self.n_outputs))
         out += self.intercept()
         clock = next_round(self.rule, self.clock)
-        engine.scores(self.rule, *rows[:3], clock, self.state, out)
+        for begin, end in portions(rows.indptr, self.n_outputs):
+            part = rows.indptr[begin : end + 1], rows.indices, rows.values
+            engine.scores(self.rule, *part, clock, self.state, out[begin:end])
         return out
 
     def intercept(self) -> Floats:

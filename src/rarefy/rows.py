@@ -41,12 +41,12 @@ def part_of(rows: Rows, begin: int, end: int) -> Rows:
     )
 
 
-def portions(rows: Rows, n_outputs: int) -> Iterator[tuple[int, int]]:
+def portions(indptr: NDArray[np.int64], n_outputs: int) -> Iterator[tuple[int, int]]:
     """Where portions of the rows begin and end that take a fraction of a second to learn.
 
     Compiled code runs to its end; a process that is to stop does so between two portions.
     """
-    n_rows, indptr = len(rows.y), rows.indptr
+    n_rows = len(indptr) - 1
     work = int(indptr[-1] - indptr[0]) * n_outputs + n_rows
     if work <= PORTION:
         yield 0, n_rows

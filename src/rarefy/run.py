@@ -13,6 +13,7 @@ from rarefy.hashing import PRIME1, PRIME2, PRIME3
 from rarefy.jit import compiled
 from rarefy.readers import Reader
 from rarefy.row_cache import RowCache, prepared_ahead
+from rarefy.rows import portions
 from rarefy.stores import Prepared
 
 if TYPE_CHECKING:
@@ -88,7 +89,10 @@ class Run:
         return self._cache is not None
 
     def steps(self, pause: Callable[[], int] = lambda: NEVER) -> Iterator[None]:
-        """Learn, or pass over; a step ends with a batch, or after as many rows as `pause` says."""
+        """Learn, or pass over; a step ends with a batch, or after as many rows as `pause` says.
+
+        It ends within a fraction of a second, too, however many classes there are.
+        """
         while not self.is_over:
             self._read = Place(self.place.pass_number)
             batches = self._batches()
@@ -129,7 +133,11 @@ class Run:
             rest = self.model.with_targets(prepared)
         while rest is not None:
             to_skip = self.place.rows - self._read.rows
-            part, rest = rest.cut(to_skip if to_skip > 0 else max(pause(), 1))
+            n_rows = to_skip
+            if to_skip <= 0:
+                _, portion = next(portions(rest.batch.indptr, self.model.learner.n_outputs))
+                n_rows = min(max(pause(), 1), portion)
+            part, rest = rest.cut(n_rows)
             self._read = self._read.behind(part)
             if to_skip <= 0:
                 self._learn_whole(part)

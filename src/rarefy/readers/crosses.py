@@ -20,13 +20,15 @@ from rarefy.readers.names import (
     Names,
     begin_of,
     find_name,
+    new_names,
     note_name,
     wants_name,
     with_more_room,
 )
 
 STAR = 42
-MOST_ENTRIES = 1 << 19  # of a batch with crosses, unless a single row has more
+FEWEST_NAMES = 1 << 12  # that there is room for
+MOST_ENTRIES = 1 << 17  # of a batch with crosses, unless a single row has more
 MOST_IN_ROW = 1 << 24
 
 
@@ -58,12 +60,13 @@ class Crossing(NamedTuple):
         batch = self.batch
         indptr = np.concatenate([[0], np.cumsum(self.lengths)])
         keys, values = np.empty(indptr[-1], np.uint64), np.empty(indptr[-1])
-        names = batch.names
+        names = new_names(FEWEST_NAMES if len(batch.names.keys) else 0)
         while not _cross(
             batch.indptr,
             batch.keys,
             batch.values,
             batch.groups,
+            batch.names,
             self.pairs,
             indptr,
             keys,
@@ -109,13 +112,12 @@ def _cuts(lengths: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
 
 
 def _rows(batch: Batch, begin: int, end: int) -> Batch:
-    """Some rows of a batch, which may be crossed side by side with the others."""
+    """Some rows of a batch, in the same memory."""
     return batch._replace(
         indptr=batch.indptr[begin : end + 1],
         labels=batch.labels[begin:end],
         importance=batch.importance[begin:end],
         lines=batch.lines[begin:end],
-        names=Names._make(part.copy() for part in batch.names),
     )
 
 
@@ -158,19 +160,23 @@ def _cross(
     keys: Any,
     values: Any,
     groups: Any,
+    names: Names,
     pairs: Any,
     new_indptr: Any,
     new_keys: Any,
     new_values: Any,
-    names: Names,
+    noted: Names,
 ) -> bool:
     """Write the rows with their crosses; False if there is no room for all names."""
     for row in range(len(indptr) - 1):
         begin, end = indptr[row], indptr[row + 1]
         to = new_indptr[row]
         for j in range(begin, end):
-            new_keys[to], new_values[to] = keys[j], values[j]
+            key = keys[j]
+            new_keys[to], new_values[to] = key, values[j]
             to += 1
+            if wants_name(noted, key) and not note_own(noted, key, names):
+                return False
         for pair in range(len(pairs)):
             for a in range(begin, end):
                 if groups[a] != pairs[pair, 0]:
@@ -181,13 +187,25 @@ def _cross(
                     key = hash_pair(keys[a], keys[b])
                     new_keys[to], new_values[to] = key, values[a] * values[b]
                     to += 1
-                    if wants_name(names, key) and not note_cross(names, key, keys[a], keys[b]):
+                    if wants_name(noted, key) and not note_cross(
+                        noted, key, names, keys[a], keys[b]
+                    ):
                         return False
     return True
 
 
 @helper
-def note_cross(names: Names, key: Any, first: Any, second: Any) -> bool:
+def note_own(noted: Names, key: Any, names: Names) -> bool:
+    """Remember what a feature is called, if it has a name."""
+    number = find_name(names, key)
+    if number == ABSENT:
+        return True
+    text, begin = names.text, begin_of(names, number)
+    return note_name(noted, key, text, begin, begin, STAR, text, begin, names.ends[number])
+
+
+@helper
+def note_cross(noted: Names, key: Any, names: Names, first: Any, second: Any) -> bool:
     """Remember what a cross is called, if both of its features have names."""
     a, b = find_name(names, first), find_name(names, second)
     if ABSENT in (a, b):
@@ -195,5 +213,5 @@ def note_cross(names: Names, key: Any, first: Any, second: Any) -> bool:
     text = names.text
     first_begin, second_begin = begin_of(names, a), begin_of(names, b)
     return note_name(
-        names, key, text, first_begin, names.ends[a], STAR, text, second_begin, names.ends[b]
+        noted, key, text, first_begin, names.ends[a], STAR, text, second_begin, names.ends[b]
     )

@@ -28,13 +28,13 @@ class Names(NamedTuple):
     recent: NDArray[np.uint64]  # keys that came more than once lately, by their lowest bits
 
 
-def new_names(size: int) -> Names:
-    """Room for up to `size` names, a power of two or zero."""
+def new_names(size: int, text_bytes: int = 0) -> Names:
+    """Room for up to `size` names, a power of two or zero, and for their text."""
     return Names(
         np.full(2 * size, ABSENT, np.int32),
         np.empty(size, np.uint64),
         np.empty(size, np.int64),
-        np.empty(size * TEXT_PER_NAME, np.uint8),
+        np.empty(max(text_bytes, size * TEXT_PER_NAME), np.uint8),
         np.zeros(1, np.int64),
         np.zeros(RECENT_KEYS if size else 0, np.uint64),
     )
@@ -119,9 +119,11 @@ def note_name(
 
 
 def with_more_room(names: Names) -> Names:
-    """The same names with four times the room."""
-    larger = new_names(4 * len(names.keys))
+    """The same names with four times the room: for more of them, or else for their text."""
     keys, ends, text = texts_of(names)
+    is_full = len(keys) == len(names.keys)
+    n_names, n_bytes = len(names.keys), len(names.text)
+    larger = new_names(4 * n_names, n_bytes) if is_full else new_names(n_names, 4 * n_bytes)
     larger.keys[: len(keys)], larger.ends[: len(ends)] = keys, ends
     larger.text[: len(text)] = text
     larger.used[0] = len(keys)

@@ -63,8 +63,23 @@ class Prepared(NamedTuple):
         """The first so many rows, and the others, if there are any."""
         if n_rows >= len(self.batch.labels):
             return self, None
-        first = np.arange(len(self.batch.labels)) < n_rows
-        return self.only(first), self.only(~first)
+        return self._slice(0, n_rows), self._slice(n_rows, len(self.batch.labels))
+
+    def _slice(self, begin: int, end: int) -> "Prepared":
+        """The rows from `begin` up to `end`, in the same memory."""
+        batch = self.batch
+        indptr = batch.indptr[begin : end + 1]
+        entries = slice(indptr[0], indptr[-1])
+        part = batch._replace(
+            indptr=indptr - indptr[0],
+            keys=batch.keys[entries],
+            values=batch.values[entries],
+            labels=batch.labels[begin:end],
+            importance=batch.importance[begin:end],
+            lines=batch.lines[begin:end],
+        )
+        y = None if self.y is None else self.y[begin:end]
+        return Prepared(part, self.places[entries], y)
 
 
 class Kept(NamedTuple):

@@ -78,7 +78,7 @@ class TuningLearner:
         if len(rows.y) and self._best is None and not self._packs:
             self._size = _size(rows)
             self._begin()
-        for begin, end in portions(rows, self.n_outputs * WIDTH):
+        for begin, end in portions(rows.indptr, self.n_outputs * WIDTH):
             between()
             self._learn_portion(rows, begin, end, restorable)
 
