@@ -94,16 +94,17 @@ def blocks(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
     with opened(path) as raw:
         start, is_file = raw.read(6), os.path.isfile(path)
         kind = next((kind for magic, kind in COMPRESSIONS.items() if start.startswith(magic)), None)
-        if kind is not None:
-            found = _streamed_blocks(OPENERS[kind](_Joined(start, raw)), path, block_bytes)
-        elif start and is_file:
-            found = _mapped_blocks(raw, path, block_bytes)
+        mapped = _mapped(raw) if start and is_file and kind is None else None
+        if mapped is not None:
+            found = _mapped_blocks(mapped, path, block_bytes)
         else:
-            found = _streamed_blocks(_Joined(start, raw), path, block_bytes)
+            stream = _Joined(start, raw)
+            stream = stream if kind is None else OPENERS[kind](stream)
+            found = _streamed_blocks(stream, path, block_bytes)
         for n, block in enumerate(found):
             if is_file:
                 end = os.path.getsize(path) if block.last else block.end
-                block.file_position = end if kind is None else raw.tell()
+                block.file_position = raw.tell() if mapped is None else end
             if n == 0 and block.data[block.begin : block.end][:3].tobytes() == BYTE_ORDER_MARK:
                 block.begin += 3
             yield block
@@ -111,17 +112,17 @@ def blocks(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
 
 @contextmanager
 def opened(path: str) -> Iterator[Any]:
-    if path == STDIN:
-        if sys.stdin is None:
-            raise InputError("-: there is no standard input.")
-        yield sys.stdin.buffer
-        return
+    """A file to read; what goes wrong with it is said to be of this name."""
     try:
-        raw = open(path, "rb")  # noqa: SIM115
+        if path != STDIN:
+            with open(path, "rb") as raw:
+                yield raw
+        elif sys.stdin is None:
+            raise InputError("-: there is no standard input.")
+        else:
+            yield sys.stdin.buffer
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}.") from error
-    with raw:
-        yield raw
 
 
 class _Joined(io.RawIOBase):
@@ -141,9 +142,16 @@ class _Joined(io.RawIOBase):
         return len(data)
 
 
-def _mapped_blocks(raw: BinaryIO, path: str, block_bytes: int) -> Iterator[Block]:
+def _mapped(raw: BinaryIO) -> mmap.mmap | None:
+    """A file as memory; None where files cannot be that, as in /proc and some that are remote."""
+    try:
+        return mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError):
+        return None
+
+
+def _mapped_blocks(mapped: mmap.mmap, path: str, block_bytes: int) -> Iterator[Block]:
     """A plain file is mapped into memory and never copied, but for its end."""
-    mapped = mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ)
     data = np.frombuffer(mapped, np.uint8)
     begin, size, last = 0, block_bytes, len(data) - len(PADDING)
     done: deque[tuple[int, int]] = deque()
@@ -221,6 +229,8 @@ def _read(stream: Any, path: str, n_bytes: int) -> bytes:
     try:
         return stream.read(n_bytes)  # type: ignore[no-any-return]
     except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+        if isinstance(error, OSError) and error.strerror is not None:  # of the system
+            raise InputError(f"{path}: {error.strerror}.") from error
         raise InputError(f"{path}: the compressed data is damaged or cut off: {error}") from error
 
 
