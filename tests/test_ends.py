@@ -277,6 +277,14 @@ def test_a_full_disk_behind_standard_output(name):
         assert ended("train", "rows.svm", "-o", "new", stderr=full).returncode == 0
 
 
+@pytest.mark.parametrize("command", ["train - -o new", "predict some.model -"])
+def test_standard_input_that_cannot_be_read(command):
+    with open("only-written", "wb") as file:
+        done = ended(*command.split(), stdin=file)
+    assert done.returncode == 1
+    assert done.stderr == b"Error: -: Bad file descriptor.\n"
+
+
 # --- errors after something was learned -----------------------------------------------------------
 
 

@@ -400,3 +400,30 @@ def test_damaged_machine_code_is_compiled_again(damage, tmp_path):
     damaged = {path: path.read_bytes() for path in machine_code(tmp_path)}
     assert run_python(FIT, **environment) == first
     assert all(path.read_bytes() != code for path, code in damaged.items())
+
+
+EXAMPLES = """
+import numba
+from rarefy import SparseOnlineClassifier
+from rarefy.jit import compiled, helper
+from tests.test_custom_rule import ClippedFobos
+
+@helper
+def double(x):
+    return 2.0 * x
+
+print(compiled(lambda x, text: double(x))(4.0, "text"))
+for rule in (ClippedFobos(l1=0.01), "scale-free"):
+    print(SparseOnlineClassifier(rule=rule).fit([[1.0], [-1.0]], [1, 0]).coef_[0, 0])
+print(hasattr(numba.njit(lambda x: x), "py_func"))
+"""
+
+
+def test_loops_are_compiled_even_if_numba_is_told_not_to():
+    """They are not Python alone; functions of others are left as they are."""
+    path = f"{PACKAGE.parent}:{ROOT}"
+    *usual, are_others_compiled = run_python(EXAMPLES, PYTHONPATH=path).split()
+    assert are_others_compiled == "True"
+    found = run_python(EXAMPLES, PYTHONPATH=path, NUMBA_DISABLE_JIT="1").split()
+    assert found == [*usual, "False"]
+    assert usual[0] == "8.0"

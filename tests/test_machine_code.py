@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import multiprocessing
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 
 from rarefy.jit import CompileError, compile_methods, compiled, compiler, helper, image, loop
+from rarefy.jit.folder import CodeFolder
 from rarefy.rows import longest
 from tests.test_jit import FIT, copy_package, machine_code, run_python, triple_the_steps
 
@@ -239,8 +241,10 @@ def of_the_package(function):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(loop, "_cache_folder", lambda: tmp_path)
-    return tmp_path
+    made = CodeFolder(tmp_path, "trial")
+    made.make()
+    monkeypatch.setattr(loop, "_cache_folder", lambda: made)
+    return made.path
 
 
 def test_classes_of_no_module_are_not_kept(folder):
@@ -359,7 +363,7 @@ def test_processes_that_compile_at_once_share_a_folder(tmp_path):
     assert len(printed) == 1
     assert [run.returncode for run in runs] == [0, 0, 0]
     kept = machine_code(tmp_path)
-    assert all(image.read_image(path) for path in kept)
+    assert all(image.image_in(path.read_bytes()) for path in kept)
     assert run_python(FIT, NUMBA_CACHE_DIR=str(tmp_path)) in printed
     assert machine_code(tmp_path) == kept
 
@@ -405,38 +409,92 @@ def test_what_is_kept_says_what_it_calls_and_is_not_used_without_that(folder):
 
     first = of_the_package(log_of_more)(1.0)
     (file,) = folder.iterdir()
-    kept = image.read_image(file)
+    kept = image.image_in(file.read_bytes())
     assert kept.calls == ["log1p"]
-    image.write_image(kept._replace(calls=["log1p", "no_such_function"]), file)
+    file.write_bytes(image.content_of(kept._replace(calls=["log1p", "no_such_function"])))
     assert of_the_package(log_of_more)(1.0) == first == math.log(2.0)
-    assert image.read_image(file).calls == ["log1p"]
+    assert image.image_in(file.read_bytes()).calls == ["log1p"]
 
 
 def test_files_with_a_wrong_byte_or_a_missing_end_are_not_read(folder):
     of_the_package(number_of)(1.0, None)
     (file,) = folder.iterdir()
     content = file.read_bytes()
-    assert image.read_image(file).code.startswith(b"\x7fELF") or sys.platform != "linux"
+    assert image.image_in(content).code.startswith(b"\x7fELF") or sys.platform != "linux"
     for position in (*range(0, len(content), 7), len(content) - 1):
         wrong = bytearray(content)
         wrong[position] ^= 1
-        file.write_bytes(wrong)
-        assert image.read_image(file) is None, position
-        file.write_bytes(content[:position])
-        assert image.read_image(file) is None, position
+        assert image.image_in(bytes(wrong)) is None, position
+        assert image.image_in(content[:position]) is None, position
+
+
+FORGED = {
+    "arguments": ["q!", "d", "", "q" * 500, "99999999999x", 3, None, ["d"], "\ud800"],
+    "result": [
+        *("nothing", 7, [], {"a": 1}, [3, "int64"], ["rarefy", "int64"], ["no.such:thing"]),
+        *(["os:sep"], ["os:nothing"], ["builtins:int", "int64"], ["enum:IntEnum"]),
+        ["rarefy.checks:Findings", "int64"],
+    ],
+    "calls": [3, [3], None, ["\ud800"], {"no": "such"}, "text", ["a\0b"]],
+    "entry": ["", "zz", "00ff", 7, None, (b"\x7fELF" + b"?" * 99).hex()],
+    "code": [
+        *(b"", b"?", b"?" * 999, b"\x7fELF", b"\x7fELF" + b"?" * 999, b"!<arch>\n", b"BC\xc0\xde?"),
+        *(bytes.fromhex("cffaedfe") + bytes(999), b"MZ" + bytes(999)),
+    ],
+}
+HEADERS = [
+    *(b"", b"{", b"7", b"null", b"[]", b"[1, 2]", b"[1, 2, 3, 4, 5]", b"{}", b"\xff", b"1" * 10**4),
+    *(b"[" * 10**5, b'{"arguments": "d", "result": null, "calls": [], "entry": ""}'),
+]
+
+
+def assert_compiled_anew(file, forged):
+    file.write_bytes(forged)
+    assert of_the_package(number_of)(1.0, None) == 7
+    assert file.read_bytes() != forged
+    assert image.load_kept(file.read_bytes(), (1.0, 0)) is not None
+
+
+@pytest.mark.parametrize("part", FORGED)
+def test_images_that_make_no_sense_are_compiled_anew(folder, part):
+    of_the_package(number_of)(1.0, None)
+    (file,) = folder.iterdir()
+    kept = image.image_in(file.read_bytes())
+    for value in FORGED[part]:
+        assert_compiled_anew(file, image.content_of(kept._replace(**{part: value})))
+
+
+def test_images_without_a_proper_header_are_compiled_anew(folder):
+    of_the_package(number_of)(1.0, None)
+    (file,) = folder.iterdir()
+    code = image.image_in(file.read_bytes()).code
+    for header in HEADERS:
+        forged = header + b"\n" + code
+        assert_compiled_anew(file, image._checksum(forged) + b"\n" + forged)
+
+
+def test_code_that_is_cut_off_is_compiled_anew(folder):
+    of_the_package(number_of)(1.0, None)
+    (file,) = folder.iterdir()
+    kept = image.image_in(file.read_bytes())
+    for end in (*range(1, 100, 7), len(kept.code) // 2, -64, -1):
+        assert_compiled_anew(file, image.content_of(kept._replace(code=kept.code[:end])))
 
 
 def test_nothing_is_left_where_a_file_cannot_be_completed(folder, monkeypatch):
-    def full(*_):
+    def full(*_, **__):
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("rarefy.replacing.os.replace", full)
+    monkeypatch.setattr(os, "replace", full)
     assert of_the_package(number_of)(1.0, None) == 7
     assert not list(folder.iterdir())
 
 
 def test_a_folder_may_vanish(folder):
     folder.rmdir()
+    assert of_the_package(number_of)(1.0, None) == 7
+    assert len(list(folder.iterdir())) == 1
+    shutil.rmtree(folder.parents[1])
     assert of_the_package(number_of)(1.0, None) == 7
     assert not folder.exists()
 

@@ -406,9 +406,12 @@ def test_a_refit_writes_a_pipe_once(folder):
 
 
 def test_a_pipe_cannot_be_written_twice(folder):
-    done = process("train", "rows.svm", "-o", "/dev/stdout", "--save-every", "10")
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert b"a pipe, which cannot be written twice" in done.stderr
+    os.mkfifo("pipe")  # which nobody reads from, and which is not waited for
+    os.symlink("pipe", "link")
+    for target in ("/dev/stdout", "/dev/fd/1", "-", "pipe", "link"):
+        done = process("train", "rows.svm", "-o", target, "--save-every", "10")
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert b"a pipe, which cannot be written twice" in done.stderr
     run("train", "rows.svm", "-o", "/dev/null", "--save-every", "10", "--quiet")
 
 

@@ -663,6 +663,25 @@ def test_noise_with_checked_bounds(tmp_path):
     assert int(done.stdout.split()[1]) > 1000
 
 
+@pytest.mark.parametrize("error", [OSError(19, "No such device"), ValueError("an empty file")])
+def test_files_that_cannot_be_mapped_are_read(tmp_path, monkeypatch, error):
+    def refuse(*_, **__):
+        raise error
+
+    path = written(tmp_path, ROWS, "data.svm")
+    monkeypatch.setattr(source.mmap, "mmap", refuse)
+    assert labels_of(path) == list(range(20_000))
+    shares = [batch.share for batch in read(path)]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="needs /proc/self/mem")
+@pytest.mark.parametrize("format", [None, "svmlight", "csv"])
+def test_errors_of_reading_say_of_what(format):
+    assert message_of("/proc/self/mem", format) == "/proc/self/mem: Input/output error."
+
+
 # --- files, and what they are compressed with -----------------------------------------------
 
 ROWS = b"".join(b"%d 1:%d.5 %d:1\n" % (i, i, i * 7919 % 100_003) for i in range(20_000))

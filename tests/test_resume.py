@@ -425,6 +425,7 @@ class TestWhatMayBeSaid:
             {"passes": "many"}, {"passes": None}, {"passes": 1.5}, {"cache": 5}, {"holdout": 5},
             {"save_every": 0}, {"save_every": "x"}, {"save_every": -1}, {"reader": None},
             {"reader": {}}, {"reader": {"files": 5}}, {"target_features": 0},
+            {"reader": {"files": [], "columns": {"delimiter": [1]}}},
         ],
         ids=str,
     )  # fmt: skip
@@ -458,7 +459,7 @@ def test_standard_input_given_again():
 def test_standard_input_beside_files():
     plan = plan_of("binary-a.svm", "-", "-o", "some model", "--slim")
     expected = "... | rarefy train --resume 'some model' --slim binary-a.svm -"
-    assert plan.command_to_go_on("some model") == expected
+    assert plan.command_to_go_on(plan.path) == expected
     stopped_at(50, "binary-a.svm", "-")
     assert "with binary-a.svm - as DATA" in said("--resume", "some.model", code=2)
 

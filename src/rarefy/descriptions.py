@@ -77,10 +77,17 @@ def _object(kind: str, fields: dict[str, Any]) -> Any:
         )
     if cls is Intensity:
         fields["basis"] = Basis[fields["basis"].upper()]
-    if kind in OURS and any(isinstance(value, str | dict) for value in fields.values()):
+    if kind in OURS and not all(map(_is_parameter, fields.values())):
         raise ValueError(f"{kind} has no such parameters")
     part = cls(**fields)
     return check_object(part) if hasattr(cls, "state_fields") else part
+
+
+def _is_parameter(value: Any) -> bool:
+    """Whether a rule, loss or schedule of ours may have it: a number, parts with such, or None."""
+    if isinstance(value, int):
+        return abs(value) < 2**63
+    return value is None or isinstance(value, float) or hasattr(value, "_asdict")
 
 
 def name_of_rule(description: Any) -> Any:

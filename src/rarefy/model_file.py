@@ -35,6 +35,7 @@ from rarefy.readers.crosses import checked_crosses
 from rarefy.readers.labels import checked_classes, checked_names
 from rarefy.replacing import Output
 from rarefy.rules.ogd import Ogd
+from rarefy.run import NEVER, Place
 from rarefy.schedules import SCHEDULES, Constant
 from rarefy.snapshots import Arrays
 from rarefy.stores import STATE_ARRAYS, Kept, check_store, make_store
@@ -397,12 +398,25 @@ def _check(model: Model) -> None:
         and model.examples >= 0
         and (not model.clock or model.clock[0] == model.examples)
         and isinstance(model.parameters, dict)
-        and (model.run is None or isinstance(model.run, dict))
+        and "kind" in model.store
+        and (model.run is None or _is_run(model.run))
         and (model.matrix is None or _is_matrix(**model.matrix))
         and (model.is_settled or model.state is not None)
     )
     if not right:
         raise ValueError("the parts of the model contradict each other")
+
+
+def _is_run(run: Any) -> bool:
+    """Whether what is shown of it makes sense; to go on with it takes more."""
+    if not isinstance(run, dict):
+        return False
+    if "reader" in run:
+        texts(run["reader"]["files"])
+    if "place" in run:
+        for name, value in {**Place(**run["place"])._asdict(), "passes": run["passes"]}.items():
+            check_whole(name, value, 0, NEVER)
+    return True
 
 
 def _is_matrix(labels: Any, columns: Any, n_features: Any) -> bool:

@@ -157,6 +157,15 @@ class Output:
         )
 
 
+def is_written_once(path: str | Path) -> bool:
+    """Whether it is a pipe or its like: not to be written again, and opened only with a reader."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISCHR(mode))
+
+
 @contextmanager
 def replacing(path: str | Path, mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
     """A file to write that takes its place when it is complete, and else leaves what was there."""

@@ -26,8 +26,8 @@ def run() -> None:
     seldom looks for garbage, of which imports make none, and ends at once: tidying up would take an
     eighth of a second.
     """
+    import _signal as signal  # type: ignore[import-not-found]  # without all that `signal` imports
     import os
-    import signal
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # of Python, with a traceback
         signal.signal(signal.SIGINT, lambda number, frame: os._exit(128 + number))

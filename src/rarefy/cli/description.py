@@ -79,9 +79,9 @@ def _how_to_go_on(model: Model) -> str:
     if model.state is None:
         return "no, the model is slim"
     run = model.run or {}
-    if "place" not in run or run["place"]["pass_number"] > run["passes"]:
+    place = Place(**run["place"]) if "place" in run else None
+    if place is None or place.pass_number > run["passes"]:
         return "yes, with new data"
-    place = Place(**run["place"])
     return f"yes, the run is not finished: pass {place.pass_number}, {place.rows:,} rows"
 
 

@@ -212,7 +212,7 @@ def _checked_run(saved: Model, resume: str) -> dict[str, Any] | None:
         texts([value for value in (about["cache"], about["holdout"]) if value is not None])
         texts(about["reader"]["files"])
         reader_of(about["reader"])
-    except (LookupError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         message = f"{resume} is damaged: what it says of its run makes no sense."
         raise InputError(message) from error
     return about

@@ -6,7 +6,7 @@ from rarefy.cli.display import Display
 from rarefy.cli.group import EXPECTED, sentence
 from rarefy.cli.plan import Plan
 from rarefy.errors import InputError
-from rarefy.replacing import Output
+from rarefy.replacing import Output, is_written_once
 
 UNFINISHED = ".unfinished"  # behind the name of a file that stays as it is
 
@@ -22,13 +22,12 @@ class Saving:
         self._is_own = not os.path.isfile(plan.path) or _is_same(plan.path, plan.resumed)
         self._n_before = plan.run.model.t
         self._n_saved = 0  # examples that the file has learned
-        self.output = output or Output(plan.path)
-        save_every = plan.settings["save_every"]
-        if save_every is not None and not self.output.can_be_written_again:
+        if plan.settings["save_every"] is not None and is_written_once(plan.path):
             raise InputError(
                 f"{plan.path} is a pipe, which cannot be written twice: name a file, or leave out "
                 f"--save-every."
             )
+        self.output = output or Output(plan.path)
 
     def save(self, *, slim: bool = False) -> int:
         """Write the model as it is now; how many bytes that were."""

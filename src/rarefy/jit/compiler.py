@@ -4,13 +4,14 @@ import functools
 import inspect
 import types as python_types
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numba
 from llvmlite import binding as llvm
 from llvmlite import ir
 from numba import types
-from numba.core import compiler, typing, utils
+from numba.core import compiler, config, typing, utils
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
@@ -50,7 +51,7 @@ def compile_image(function: Callable[..., Any], arguments: tuple[Any, ...]) -> I
     flags.no_cpython_wrapper = True
     flags.no_cfunc_wrapper = True
     context, target = cpu_target.typing_context, cpu_target.target_context
-    with global_compiler_lock:
+    with _compiling():
         register_marks()
         try:
             kinds = tuple(typing.typeof.typeof(argument) for argument in arguments)
@@ -78,6 +79,20 @@ def call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         raise CompileError(str(error)) from error
 
 
+@contextmanager
+def _compiling() -> Iterator[None]:
+    """Inside, nobody else compiles, and NUMBA_DISABLE_JIT is of no account.
+
+    That is for functions that are Python, too; loops have instructions in them that are not.
+    """
+    with global_compiler_lock:
+        disabled, config.DISABLE_JIT = config.DISABLE_JIT, 0
+        try:
+            yield
+        finally:
+            config.DISABLE_JIT = disabled
+
+
 def _classes(arguments: tuple[Any, ...]) -> Iterator[type]:
     for argument in arguments:
         yield type(argument)
@@ -88,8 +103,11 @@ def _classes(arguments: tuple[Any, ...]) -> Iterator[type]:
 @functools.cache
 def _dispatcher(function: Callable[..., Any], classes: tuple[type, ...]) -> Callable[..., Any]:
     """One for each kind of classes: Numba takes those of the same name for the same."""
-    register_marks()
-    return numba.njit(nogil=True, **OPTIONS)(function)  # type: ignore[no-any-return]
+    with _compiling():
+        register_marks()
+        dispatcher = numba.njit(nogil=True, **OPTIONS)(function)
+    dispatcher._compile_for_args = _compiling()(dispatcher._compile_for_args)
+    return dispatcher  # type: ignore[no-any-return]
 
 
 def _called(library: Any) -> Iterator[str]:

@@ -11,15 +11,11 @@ import json
 import pickle
 import struct
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from enum import IntEnum
 from importlib import import_module
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from llvmlite import binding as llvm
-
-from rarefy.errors import RarefyError
-from rarefy.replacing import replacing
 
 C_TYPES: dict[str, Any] = {
     **{f"int{bits}": getattr(ctypes, f"c_int{bits}") for bits in (8, 16, 32, 64)},
@@ -29,6 +25,11 @@ C_TYPES: dict[str, Any] = {
     "bool": ctypes.c_bool,
 }
 ENTRY = "entry"
+# What our own code and Python's raise at a file that makes no sense.
+NONSENSE = (
+    *(ValueError, TypeError, LookupError, AttributeError, ImportError, RecursionError),
+    *(MemoryError, struct.error),
+)
 
 
 class Image(NamedTuple):
@@ -46,25 +47,24 @@ class Image(NamedTuple):
     code: bytes
 
 
-def read_image(file: Path) -> Image | None:
-    """The image in a file, or None if there is none or it is damaged."""
-    try:
-        checksum, _, content = file.read_bytes().partition(b"\n")
-    except OSError:
-        return None
+def content_of(image: Image) -> bytes:
+    """What a file has of an image."""
+    *about, code = image
+    content = json.dumps(about).encode() + b"\n" + code
+    return _checksum(content) + b"\n" + content
+
+
+def image_in(file: bytes) -> Image | None:
+    """The image in a file, or None if it is damaged."""
+    checksum, _, content = file.partition(b"\n")
     if checksum != _checksum(content):
         return None
     about, _, code = content.partition(b"\n")
-    arguments, result, calls, entry = json.loads(about)
+    try:
+        arguments, result, calls, entry = json.loads(about)
+    except NONSENSE:
+        return None
     return Image(arguments, result, calls, entry, code)
-
-
-def write_image(image: Image, file: Path) -> None:
-    """Write it, all or nothing; where that is impossible, it is compiled again next time."""
-    *about, code = image
-    content = json.dumps(about).encode() + b"\n" + code
-    with suppress(OSError, RarefyError), replacing(file) as part:
-        part.write(_checksum(content) + b"\n" + content)
 
 
 def _checksum(content: bytes) -> bytes:
@@ -81,21 +81,39 @@ _RaisedPointer = ctypes.POINTER(_Raised)
 _Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
 
 
+def load_kept(file: bytes, example: Sequence[Any]) -> Callable[[Sequence[Any]], Any] | None:
+    """How to call the code in a file with arguments like these, or None if it cannot be called.
+
+    What has the right checksum was written by us, and its code is not doubted; but if it makes no
+    sense, that is not the end of the process.
+    """
+    image = image_in(file)
+    try:
+        if image is None or not image.code:
+            return None
+        struct.pack(image.arguments, *example)
+        return load_image(image)
+    except NONSENSE:
+        return None
+
+
 def load_image(image: Image) -> Callable[[Sequence[Any]], Any] | None:
     """How to call the code, with its arguments spread into numbers and addresses.
 
     The code may be empty if LLVM has it already. None if a function is missing that it calls:
     Numba may have brought it.
     """
+    pack = struct.Struct(image.arguments).pack
+    result_type, read = _result([None, image.result])
     engine = _new_engine()
     if not all(map(llvm.address_of_symbol, image.calls)):
         return None
     for code in filter(None, (bytes.fromhex(image.entry), image.code)):
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.add_object_file(_object_file(code))
     engine.finalize_object()
     function = _Entry(engine.get_function_address(ENTRY))
-    pack = struct.Struct(image.arguments).pack
-    result_type, read = _result([None, image.result])
+    if not function:
+        raise ValueError("there is no entry")
 
     def call(arguments: Sequence[Any], engine: Any = engine) -> Any:
         result, error = result_type(), _RaisedPointer()
@@ -105,6 +123,14 @@ def load_image(image: Image) -> Callable[[Sequence[Any]], Any] | None:
         return read(result)[0]
 
     return call
+
+
+def _object_file(code: bytes) -> Any:
+    """LLVM says nothing of what is no object file, and crashes when it is used."""
+    file = llvm.ObjectFileRef.from_data(code)
+    if not file:
+        raise ValueError("there is no code")
+    return file
 
 
 def _raised(by_code: _Raised, *, is_from_disk: bool) -> Exception:
@@ -146,7 +172,7 @@ def _result(kind: Any) -> tuple[Any, Any]:
     results = [_result(part) for part in parts]
     fields = [(f"part{n}", c_type) for n, (c_type, _) in enumerate(results)]
     readers = [(f"part{n}", read) for n, (_, read) in enumerate(results)]
-    make = _class_at(path) if path else lambda *values: values
+    make = _class_at(path, len(parts)) if path else lambda *values: values
 
     def read_parts(given: Any) -> Any:
         return make(
@@ -159,6 +185,10 @@ def _result(kind: Any) -> tuple[Any, Any]:
     return type("Parts", (ctypes.Structure,), {"_fields_": fields}), read_parts
 
 
-def _class_at(path: str) -> Any:
+def _class_at(path: str, n_parts: int) -> Any:
+    """The class, which is made of so many parts."""
     module, _, name = path.partition(":")
-    return functools.reduce(getattr, name.split("."), import_module(module))
+    cls: Any = functools.reduce(getattr, name.split("."), import_module(module))
+    if n_parts != (1 if issubclass(cls, IntEnum) else len(cls._fields)):
+        raise TypeError(f"{path} has another number of parts")
+    return cls

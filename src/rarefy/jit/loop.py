@@ -5,8 +5,8 @@ import functools
 import hashlib
 import os
 import sys
-import tempfile
 import threading
+import warnings
 from collections.abc import Callable
 from enum import IntEnum
 from importlib import import_module
@@ -16,7 +16,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rarefy.jit.image import host, load_image, read_image, write_image
+from rarefy.errors import RarefyWarning
+from rarefy.jit.folder import CodeFolder, UnsafeFolderError
+from rarefy.jit.image import content_of, host, load_image, load_kept
 from rarefy.jit.marks import is_ours
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -74,19 +76,21 @@ class Loop:
         call = self._calls.get(key)
         if call is None:
             with _finding:
-                call = self._calls[key] = self._calls.get(key) or self._find(key, arguments)
+                call = self._calls[key] = self._calls.get(key) or self._find(key, arguments, spread)
         return call(spread)
 
-    def _find(self, kinds: tuple[Any, ...], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    def _find(
+        self, kinds: tuple[Any, ...], arguments: tuple[Any, ...], spread: list[Any]
+    ) -> Callable[..., Any]:
         others = {kind for kind in kinds if isinstance(kind, type)} - {tuple}
         folder = _cache_folder() if all(map(is_ours, (self.function, *others))) else None
-        file = folder / self._file_name(kinds) if folder else None
-        image = read_image(file) if file else None
-        call = load_image(image) if image else None
+        name = self._file_name(kinds)
+        kept = folder.read(name) if folder else None
+        call = load_kept(kept, spread) if kept else None
         if call is None:
             image = _compiler().compile_image(self.function, arguments)
-            if file:
-                write_image(image, file)
+            if folder:
+                folder.write(name, content_of(image))
             call = load_image(image._replace(code=b""))
             assert call is not None
         return call
@@ -138,13 +142,21 @@ def _spread(values: tuple[Any, ...], kinds: list[Any], spread: list[Any]) -> Non
 
 
 @functools.cache
-def _cache_folder() -> Path | None:
-    """Our own cache folder, or None if there is no place for one."""
+def _cache_folder() -> CodeFolder | None:
+    """Our own cache folder, or None if there is no place for one, or it is not safe."""
     try:
         user_cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        folder = Path(os.environ.get("NUMBA_CACHE_DIR") or user_cache) / "rarefy" / _digest()
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
+        caches = Path(os.environ.get("NUMBA_CACHE_DIR") or user_cache).absolute()
+        folder = CodeFolder(caches, _digest())
+        folder.make()
+    except UnsafeFolderError as error:
+        warnings.warn(
+            f"No machine code is read or kept, and loops are compiled anew, which takes seconds: "
+            f"{error}. Remove it, or set NUMBA_CACHE_DIR to a folder of your own.",
+            RarefyWarning,
+            stacklevel=2,
+        )
+        return None
     except (OSError, RuntimeError):  # the latter without a home
         return None
     return folder

@@ -118,17 +118,17 @@ def blocks(
 
 @contextmanager
 def opened(path: str) -> Iterator[Any]:
-    if path == STDIN:
-        if sys.stdin is None:
-            raise InputError("-: there is no standard input.")
-        yield sys.stdin.buffer
-        return
+    """A file to read; what goes wrong with it is said to be of this name."""
     try:
-        raw = open(path, "rb")  # noqa: SIM115
+        if path != STDIN:
+            with open(path, "rb") as raw:
+                yield raw
+        elif sys.stdin is None:
+            raise InputError("-: there is no standard input.")
+        else:
+            yield sys.stdin.buffer
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}.") from error
-    with raw:
-        yield raw
 
 
 class _Joined(io.RawIOBase):
