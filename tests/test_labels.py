@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import rarefy
+from rarefy import rows
 from rarefy.cli import main
 from rarefy.errors import ConfigError, InputError
 from rarefy.readers import csv_columns, jsonl, read
 from rarefy.readers.ahead import Job, ahead
 from rarefy.readers.labels import FIRST_ROOM
+from rarefy.run import Run
 from rarefy.stream import classes_of
 
 N_IDS = 1001
@@ -129,3 +132,20 @@ def test_threads_that_go_on_are_not_waited_for():
     begin = time.monotonic()
     items.close()
     assert time.monotonic() - begin < 0.9
+
+
+@pytest.mark.parametrize("store", ["table", "hashed"])
+def test_the_more_classes_the_fewer_rows_a_step_has(tmp_path, monkeypatch, store):
+    """So that a signal is soon heeded; a batch of few rows can take minutes otherwise."""
+    path = written(tmp_path / "a.csv", [f"user {n % 100}" for n in range(500)])
+    learn, parts = Run._learn_whole, []
+    monkeypatch.setattr(
+        Run, "_learn_whole", lambda run, part: parts.append(part) or learn(run, part)
+    )
+    whole = rarefy.train(path, store=store, passes=2)
+    assert len(parts) == 2
+    monkeypatch.setattr(rows, "PORTION", 5_000)
+    in_steps = rarefy.train(path, store=store, passes=2)
+    assert len(parts) > 20
+    for name, weight in whole.weights_.items():
+        assert in_steps.weights_[name].tolist() == weight.tolist()
