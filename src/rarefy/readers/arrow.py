@@ -7,6 +7,7 @@ feature. Memory does not grow with the file, which is mapped and read in pieces 
 import math
 import mmap
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -40,6 +41,7 @@ MOST_ROWS = 1 << 16  # of a piece
 MOST_BYTES = 8 << 20
 SHOWN_REASON = 200  # characters of what PyArrow says
 SHOWN_VALUE = 40
+MISSING_FIXED_LIST = re.compile(r"Expected all lists to be of size=\d+ but index \d+ had size=0")
 FILE_MAGIC, FIRST_VERSION_MAGIC = b"ARROW1", b"FEA1"
 AS_BYTES = {
     pa.string(): pa.binary(),
@@ -102,7 +104,9 @@ def _clear_errors(file: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())[:SHOWN_REASON].rstrip(".")
         what = "the file is damaged or of another kind"
-        if file == STDIN:
+        if MISSING_FIXED_LIST.match(reason):
+            what = "missing lists of fixed size can be read from Parquet by PyArrow 26 and later"
+        elif file == STDIN:
             what = "a whole stream of Arrow, not a file, is expected from standard input"
         raise InputError(f"{file}: {what}: {reason}.") from error
 
