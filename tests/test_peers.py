@@ -8,6 +8,7 @@ from math import exp, sqrt
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import sklearn
 from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
 
 import rarefy
@@ -202,10 +203,14 @@ def objective(w: np.ndarray, problem: data.Problem, l1: float) -> float:
     return float(np.mean(np.logaddexp(0, -problem.y * (problem.dense @ w))) + l1 * np.abs(w).sum())
 
 
+IS_NEW = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)
+L1_ALONE = {"l1_ratio": 1.0} if IS_NEW else {"penalty": "l1"}
+
+
 def liblinear_optimum(problem: data.Problem, l1: float) -> np.ndarray:
     """LIBLINEAR minimises ‖w‖₁ + C Σ loss, so C = 1/(nλ)."""
     batch = LogisticRegression(
-        l1_ratio=1.0,
+        **L1_ALONE,
         C=1 / (len(problem.y) * l1),
         solver="liblinear",
         fit_intercept=False,

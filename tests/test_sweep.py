@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from math import inf, nan
 
 import numpy as np
@@ -403,6 +404,15 @@ def test_arrow_table():
     table = result.to_arrow()
     assert table["rule"].to_pylist()[:2] == [str(Frda(0.5)), "frda"]
     assert table["weights"].to_pylist()[:2] == [1000.0, 400.0]
+
+
+@pytest.mark.parametrize(
+    ("form", "library"), [("to_pandas", "pandas"), ("to_arrow", "pyarrow"), ("plot", "matplotlib")]
+)
+def test_forms_that_need_a_library_say_so(monkeypatch, form, library):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ConfigError, match=rf"^{form} needs \w+: pip install .*\.$"):
+        getattr(fared(), form)()
 
 
 def test_picture():

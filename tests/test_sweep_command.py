@@ -152,6 +152,7 @@ def test_names_columns_and_labels_travel_with_the_model():
     assert "message=prize" in Path("found/report.html").read_text()
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # as outside of tests
 def test_what_is_shown():
     result = sweep("binary.svm")
     assert re.search(r"rows +200 with 25 features", result.stdout)

@@ -7,6 +7,7 @@ Arrow file the columns that are used are in memory a record batch at a time.
 
 import math
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -41,6 +42,7 @@ MOST_BYTES = 8 << 20
 BUFFER_BYTES = 1 << 20  # of a column, that are read ahead
 SHOWN_REASON = 200  # characters of what PyArrow says
 SHOWN_VALUE = 40
+MISSING_FIXED_LIST = re.compile(r"Expected all lists to be of size=\d+ but index \d+ had size=0")
 FILE_MAGIC, FIRST_VERSION_MAGIC = b"ARROW1", b"FEA1"
 AS_BYTES = {
     pa.string(): pa.binary(),
@@ -111,7 +113,9 @@ def _clear_errors(file: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())[:SHOWN_REASON].rstrip(".")
         what = "the file is damaged or of another kind"
-        if is_pipe(file):
+        if MISSING_FIXED_LIST.match(reason):
+            what = "missing lists of fixed size can be read from Parquet by PyArrow 26 and later"
+        elif is_pipe(file):
             what = "a whole stream of Arrow, not a file, is expected from a pipe"
         raise InputError(f"{file}: {what}: {reason}.") from error
 

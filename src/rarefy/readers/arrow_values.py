@@ -238,7 +238,8 @@ class Column:
 
     def shown(self, value: int) -> str:
         """A value that is bad, for a message."""
-        return repr(self.array[value].as_py())
+        found = self.array[value].as_py()
+        return repr(found.item() if isinstance(found, np.generic) else found)
 
     def _entries(
         self, used: NDArray[np.bool_], keys: NDArray[np.uint64], values: NDArray[np.float64]

@@ -80,14 +80,18 @@ class Sweep:
 
     def to_pandas(self) -> Any:
         """The table as a data frame."""
-        import pandas as pd
-
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ConfigError("to_pandas needs pandas: pip install pandas.") from error
         return pd.DataFrame(self.table)
 
     def to_arrow(self) -> Any:
         """The table as an Arrow table; rules that are objects are named."""
-        import pyarrow as pa
-
+        try:
+            import pyarrow as pa
+        except ImportError as error:
+            raise ConfigError("to_arrow needs PyArrow: pip install rarefy[arrow].") from error
         columns = self.table
         columns["rule"] = [rule if isinstance(rule, str) else str(rule) for rule in columns["rule"]]
         return pa.table(columns)
