@@ -144,9 +144,10 @@ class TestRuns:
         saved = []
         save = Plan.save
 
-        def save_and_keep(self, **options):
-            save(self, **options)
+        def save_and_keep(self, output, **options):
+            n_bytes = save(self, output, **options)
             saved.append(Path(self.path).read_bytes())
+            return n_bytes
 
         monkeypatch.setattr(Plan, "save", save_and_keep)
         arguments = [*RUNS["limited"], "--save-every", "50", "--refit"]

@@ -128,6 +128,8 @@ def opened(path: str) -> Iterator[Any]:
         else:
             yield sys.stdin.buffer
     except OSError as error:
+        if error.strerror is None:  # not of the system
+            raise
         raise InputError(f"{path}: {error.strerror}.") from error
 
 
