@@ -216,21 +216,20 @@ def test_targets_of_other_shape(known, method, change, words):
         call(model, method, X, change(y))
 
 
-NOT_REAL = {
-    "too large": lambda shape: np.full(shape, 10**400, dtype=object).tolist(),
-    "complex": lambda shape: np.full(shape, 1j),
-    "complex objects": lambda shape: np.full(shape, np.complex128(1j), dtype=object),
-    "moments": lambda shape: np.full(shape, np.datetime64("2024-01-01")),
-    "moments in lists": lambda shape: np.full(shape, np.datetime64("2024-01-01")).tolist(),
-    "moments among numbers": lambda shape: _with_a_moment(shape),
-    "durations": lambda shape: np.full(shape, np.timedelta64(1, "s")),
-}
-
-
-def _with_a_moment(shape):
+def with_a_moment(shape):
     values = np.ones(shape, dtype=object)
     values.flat[0] = np.datetime64("2024-01-01")
     return values
+
+
+NOT_REAL = {
+    "too large": lambda shape: np.full(shape, 10**400, dtype=object).tolist(),
+    "complex": lambda shape: np.full(shape, 1j),
+    "moments": lambda shape: np.full(shape, np.datetime64("2024-01-01")),
+    "moments in lists": lambda shape: list(np.full(shape, np.datetime64("2024-01-01"))),
+    "moments among numbers": with_a_moment,
+    "durations": lambda shape: np.full(shape, np.timedelta64(1, "s")),
+}
 
 
 @pytest.mark.parametrize("made", NOT_REAL.values(), ids=NOT_REAL)
@@ -239,18 +238,14 @@ def _with_a_moment(shape):
 def test_what_is_no_real_number(known, method, made):
     X, y = examples(known)
     model = copy.deepcopy(known)
-    with refused(model, InputError, "y"):
+    with refused(model, InputError):
         call(model, method, X, made(len(y)))
     with refused(model, InputError, "sample_weight"):
         call(model, method, X, y, sample_weight=made(len(y)))
-    try:
-        wrong = made(X.shape)
-        with refused(model, InputError, "X"):
-            call(model, method, wrong, y)
-        with refused(model, InputError, "X"):
-            model.predict(wrong)
-    except TypeError as error:  # as scikit-learn says it of objects
-        assert "float() argument" in str(error)
+    with refused(model, InputError, "X"):
+        call(model, method, made(X.shape), y)
+    with refused(model, InputError, "X"):
+        model.predict(made(X.shape))
 
 
 @pytest.mark.parametrize("zone", [None, "Europe/Berlin"])

@@ -6,9 +6,9 @@ import datetime
 import decimal
 import json
 import math
-import zoneinfo
 import re
 import sys
+import zoneinfo
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -194,7 +194,9 @@ VALUES = st.one_of(
     st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2200, 1, 1)),
     st.datetimes().map(lambda moment: moment.replace(microsecond=0)),
     st.datetimes(
-        datetime.datetime(1700, 1, 2), datetime.datetime(2200, 1, 1), timezones=st.sampled_from(ZONES)
+        datetime.datetime(1970, 1, 2),
+        datetime.datetime(2037, 1, 1),
+        timezones=st.sampled_from(ZONES),
     ),
     st.times(),
     st.decimals(-9999, 9999, places=2),
@@ -270,7 +272,6 @@ LABEL = (NUMBER % 3 > 0).astype(int)
         pandas.Series(pandas.to_datetime("2024-01-31") + pandas.to_timedelta(NUMBER % 3, "ms")),
         pandas.Series(pandas.date_range("2024-01-31", periods=N, freq="8h", tz="Europe/Berlin")),
         pandas.Series(pandas.date_range("2024-01-31", periods=N, freq="8h", tz="UTC")),
-        pandas.Series([0.1 * (n % 3) for n in range(N)], dtype="float32"),
         pandas.Series([datetime.date(2024, 1, 1 + n % 3) for n in range(N)]),
         pandas.Series([decimal.Decimal(n % 3).quantize(decimal.Decimal("0.01")) for n in range(N)]),
         pandas.Series([n % 3 + 2**60 for n in range(N)]),
@@ -326,11 +327,13 @@ def test_moments_in_utc_are_the_same_in_any_zone():
         assert scores(model, other) == scores(model, "data.csv")
 
 
-def test_small_floats_in_a_frame_of_mixed_types():
-    """Their text is as short as that of a column of them."""
+def test_small_floats():
+    """Their text is short, in a frame that Arrow cannot take, too."""
     rows = pandas.DataFrame({"label": LABEL, "x": np.float32(0.1) * (NUMBER % 3 > 0), "y": "a"})
     rows["x"] = rows.x.astype("float32")
     model = learned_from_csv(rows, categorical=["x", "y"])
+    for other in (rows, arrow(rows)):
+        assert scores(model, other) == scores(model, "data.csv")
     mixed = rows.assign(y=[1, *rows.y[1:]])
     assert scores(model, mixed)[1:] == scores(model, "data.csv")[1:]
 

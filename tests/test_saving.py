@@ -77,8 +77,8 @@ LABELS = {
     "uint8": np.array([3, 7], np.uint8),
     "int32": np.array([-3, 7], np.int32),
     "other byte order": np.array([-3, 7], ">i4"),
-    "float16": np.array([0.1, 2.0], np.float16),
-    "float32": np.array([0.1, 2.0], np.float32),
+    "float16": np.array([-1.0, 2.0], np.float16),
+    "float32": np.array([-1.0, 2.0], np.float32),
     "wide": np.array(["ham", "spam"], "U10"),
     "wide, other byte order": np.array(["ham", "spam"], ">U10"),
     "bool": np.array([False, True]),
@@ -158,8 +158,10 @@ def test_saved_again_it_is_the_same_file(parameters, store):
     if store is None:
         estimator.fit(BINARY.csr, BINARY.y)
     else:
-        data.write_svmlight("rows.svm", BINARY)
-        estimator.fit_stream(rarefy.read("rows.svm"), store=store, bits=10 if store == "hashed" else None)
+        Path("rows.svm").write_text(data.svmlight_text(BINARY))
+        estimator.fit_stream(
+            rarefy.read("rows.svm"), store=store, bits=10 if store == "hashed" else None
+        )
     for slim in (True, False):
         estimator.save("first.model", slim=slim)
         rarefy.load("first.model").save("second.model", slim=slim)
@@ -168,7 +170,7 @@ def test_saved_again_it_is_the_same_file(parameters, store):
 
 @pytest.mark.parametrize("options", [[], ["--slim"], ["--refit"], ["--holdout", "0.2"]], ids=str)
 def test_what_a_command_wrote_is_the_same_when_saved_again(options):
-    data.write_svmlight("rows.svm", BINARY)
+    Path("rows.svm").write_text(data.svmlight_text(BINARY))
     arguments = ["train", "rows.svm", "-o", "first.model", "--rule", "frda", *options]
     assert CliRunner().invoke(main, arguments).exit_code == 0
     loaded = rarefy.load("first.model")

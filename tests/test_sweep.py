@@ -350,7 +350,7 @@ def test_weights_that_are_plain_may_be_said_to_be():
 
 @pytest.mark.parametrize("loss", ["squared", ["squared", "quantile"]], ids=str)
 def test_parameters_of_no_loss_are_refused(loss):
-    with pytest.raises(ConfigError, match="epsilon=0.5 has no meaning .* huber, epsilon_insens"):
+    with pytest.raises(ConfigError, match=r"epsilon=0.5 has no meaning .* huber, epsilon_insens"):
         grid("frda", loss, 1, {"epsilon": 0.5})
 
 
