@@ -216,6 +216,69 @@ def test_targets_of_other_shape(known, method, change, words):
         call(model, method, X, change(y))
 
 
+def with_a_moment(shape):
+    values = np.ones(shape, dtype=object)
+    values.flat[0] = np.datetime64("2024-01-01")
+    return values
+
+
+NOT_REAL = {
+    "too large": lambda shape: np.full(shape, 10**400, dtype=object).tolist(),
+    "complex": lambda shape: np.full(shape, 1j),
+    "moments": lambda shape: np.full(shape, np.datetime64("2024-01-01")),
+    "moments in lists": lambda shape: list(np.full(shape, np.datetime64("2024-01-01"))),
+    "moments among numbers": with_a_moment,
+    "durations": lambda shape: np.full(shape, np.timedelta64(1, "s")),
+}
+
+
+@pytest.mark.parametrize("made", NOT_REAL.values(), ids=NOT_REAL)
+@both_methods
+@both_models
+def test_what_is_no_real_number(known, method, made):
+    X, y = examples(known)
+    model = copy.deepcopy(known)
+    with refused(model, InputError):
+        call(model, method, X, made(len(y)))
+    with refused(model, InputError, "sample_weight"):
+        call(model, method, X, y, sample_weight=made(len(y)))
+    with refused(model, InputError, "X"):
+        call(model, method, made(X.shape), y)
+    with refused(model, InputError, "X"):
+        model.predict(made(X.shape))
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_moments_in_a_data_frame(zone):
+    pandas = pytest.importorskip("pandas")
+    moments = pandas.date_range("2024-01-01", periods=4, tz=zone)
+    for frame in ({"a": moments}, {"a": moments, "b": 1.0}, {"a": moments - moments[0]}):
+        with pytest.raises(InputError, match="not supported in X"):
+            SparseOnlineClassifier().fit(pandas.DataFrame(frame), [0, 1, 0, 1])
+
+
+def test_no_classes_at_all():
+    model = SparseOnlineClassifier()
+    with refused(model, InputError, "classes is empty"):
+        model.partial_fit(np.eye(2), [0, 1], classes=[])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"loss": []}, {"loss": {}}, {"quantile": 10**400}, {"n_features": np.array([1, 2])}],
+    ids=["list", "dict", "too large", "array"],
+)
+def test_parameters_of_other_kinds(wrong):
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
+        SparseOnlineRegressor(**wrong).fit(np.eye(2), [0.0, 1.0])
+
+
+def test_a_rule_that_is_an_object_has_its_penalty():
+    model = SparseOnlineClassifier(RULES["fobos"](0.1), cumulative=True)
+    with pytest.raises(ConfigError, match="cumulative=True: the rule Fobos is given as an object"):
+        model.fit(np.eye(2), [0, 1])
+
+
 def test_targets_that_are_words():
     model = copy.deepcopy(REGRESSOR)
     X, y = examples(model)

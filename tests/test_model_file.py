@@ -407,6 +407,11 @@ class TestRefused:
             {"matrix": 5},
             {"matrix": {}},
             {"matrix": {"labels": "complex", "columns": None, "n_features": 5000}},
+            {"matrix": {"labels": "<M8[D]", "columns": None, "n_features": 5000}},
+            {"matrix": {"labels": "<U999999", "columns": None, "n_features": 5000}},
+            {"matrix": {"labels": "O", "columns": None, "n_features": 5000}},
+            {"matrix": {"labels": "i4,i4", "columns": None, "n_features": 5000}},
+            {"matrix": {"labels": ["<i4"], "columns": None, "n_features": 5000}},
             {"matrix": {"labels": "str", "columns": "ab", "n_features": 5000}},
             {"matrix": {"labels": "str", "columns": [5], "n_features": 5000}},
             {"matrix": {"labels": "str", "columns": None, "n_features": -1}},
@@ -801,7 +806,10 @@ def test_a_rule_that_is_not_known_here(path):
     header, payload = parts_of(path.read_bytes())
     header["task"]["rule"] = {"is": "elsewhere.MyRule", "l1": 0.5}
     path.write_bytes(with_header(header, payload))
-    assert load_model(path).task.rule is None
+    assert load_model(path).task.rule == {"is": "elsewhere.MyRule", "l1": 0.5}
+    for rule in (None, "frda", 1, {}, {"is": ["Frda"]}, {"is": "class"}):
+        header["task"]["rule"] = rule
+        refused(path, with_header(header, payload), "damaged")
 
 
 def test_a_rule_with_other_parameters_than_here(path):

@@ -8,6 +8,7 @@ import json
 import math
 import re
 import sys
+import zoneinfo
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -181,6 +182,7 @@ def test_what_learned_from_any_file_scores_all_others_alike(table):
 
 # --- how values are written -----------------------------------------------------------------
 
+ZONES = [zoneinfo.ZoneInfo(name) for name in ("UTC", "Etc/UTC", "Asia/Kolkata", "America/New_York")]
 VALUES = st.one_of(
     st.floats(),
     st.floats(width=32).map(np.float32),
@@ -191,6 +193,11 @@ VALUES = st.one_of(
     st.dates(),
     st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2200, 1, 1)),
     st.datetimes().map(lambda moment: moment.replace(microsecond=0)),
+    st.datetimes(
+        datetime.datetime(1970, 1, 2),
+        datetime.datetime(2037, 1, 1),
+        timezones=st.sampled_from(ZONES),
+    ),
     st.times(),
     st.decimals(-9999, 9999, places=2),
 )
@@ -202,6 +209,9 @@ FORMS = (
     "0000-00-00",
     "0000-00-00 00:00:00",
     "0000-00-00T00:00:00.000",
+    "0000-00-00 00:00:00+00:00",
+    "0000-00-00T00:00:00.000Z",
+    "0000-00-00 00:00:00.000000+0000",
 )
 
 
@@ -228,6 +238,11 @@ def test_a_value_is_written_as_in_a_column(value, form):
         ("2024-01-31", "0000-00-00"),
         ("2024-01-31T10:20:30 1999-01-01T00:00:00", "0000-00-00T00:00:00"),
         ("2024-01-31 1999-01-01T00:00:00", None),
+        ("2024-01-31T10:20:30+02:00 1999-01-01T00:00:00-05:30", "0000-00-00T00:00:00+00:00"),
+        ("2024-01-31T10:20:30.000Z", "0000-00-00T00:00:00.000Z"),
+        ("2024-01-31T10:20:30-0500", "0000-00-00T00:00:00+0000"),
+        ("2024-01-31T10:20:30Z 2024-01-31T10:20:30+00:00", None),
+        ("2024-01-31+01:00", None),
         ("", None),
     ],
 )
@@ -255,6 +270,8 @@ LABEL = (NUMBER % 3 > 0).astype(int)
         pandas.Series(pandas.to_datetime("2024-01-31") + pandas.to_timedelta(NUMBER % 3, "D")),
         pandas.Series(pandas.to_datetime("2024-01-31") + pandas.to_timedelta(NUMBER % 3, "h")),
         pandas.Series(pandas.to_datetime("2024-01-31") + pandas.to_timedelta(NUMBER % 3, "ms")),
+        pandas.Series(pandas.date_range("2024-01-31", periods=N, freq="8h", tz="Europe/Berlin")),
+        pandas.Series(pandas.date_range("2024-01-31", periods=N, freq="8h", tz="UTC")),
         pandas.Series([datetime.date(2024, 1, 1 + n % 3) for n in range(N)]),
         pandas.Series([decimal.Decimal(n % 3).quantize(decimal.Decimal("0.01")) for n in range(N)]),
         pandas.Series([n % 3 + 2**60 for n in range(N)]),
@@ -284,6 +301,41 @@ def test_whole_numbers_that_became_floats():
     found = scores(model, pandas.DataFrame({"site": with_missing}))
     assert found[1:] == scores(model, "data.csv")[1:]
     assert found[0] == scores(model, {})[0]
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "UTC", "Etc/UTC", "-03:30"])
+def test_moments_with_a_zone(zone):
+    """In Parquet, in frames and in dicts they are the same."""
+    moments = pandas.Series(pandas.date_range("2024-03-30", periods=N, freq="8h", tz=zone))
+    rows = pandas.DataFrame({"label": LABEL, "x": moments})
+    rows.to_parquet("data.parquet")
+    model = rarefy.train("data.parquet", categorical=["x"], l1=0.0)
+    expected = scores(model, "data.parquet")
+    assert len(set(expected)) > 2
+    mixed = rows.assign(x=[*rows.x[:-1].astype(object), "?"])
+    for other in (rows[["x"]], rows.to_dict("records"), arrow(rows), arrow(rows).to_pylist()):
+        assert scores(model, other) == expected
+    assert scores(model, mixed)[:-1] == expected[:-1]
+
+
+def test_moments_in_utc_are_the_same_in_any_zone():
+    utc = pandas.Series(pandas.date_range("2024-01-31", periods=N, freq="8h", tz="UTC"))
+    texts = utc.dt.strftime("%Y-%m-%dT%H:%M:%SZ")
+    model = learned_from_csv(pandas.DataFrame({"label": LABEL, "x": texts}), categorical=["x"])
+    rows = pandas.DataFrame({"x": utc.dt.tz_convert("Asia/Tokyo")})
+    for other in (rows, rows.to_dict("records")):
+        assert scores(model, other) == scores(model, "data.csv")
+
+
+def test_small_floats():
+    """Their text is short, in a frame that Arrow cannot take, too."""
+    rows = pandas.DataFrame({"label": LABEL, "x": np.float32(0.1) * (NUMBER % 3 > 0), "y": "a"})
+    rows["x"] = rows.x.astype("float32")
+    model = learned_from_csv(rows, categorical=["x", "y"])
+    for other in (rows, arrow(rows)):
+        assert scores(model, other) == scores(model, "data.csv")
+    mixed = rows.assign(y=[1, *rows.y[1:]])
+    assert scores(model, mixed)[1:] == scores(model, "data.csv")[1:]
 
 
 def test_moments_in_other_units():
@@ -483,9 +535,7 @@ def test_more_rows_than_a_block_holds(monkeypatch):
         model.predict(pandas.DataFrame([*rows[:-2], {**rows[0], "size": math.inf}]))
 
 
-@pytest.mark.parametrize(
-    "bad", [object(), {1, 2}, 3j, datetime.datetime.now(datetime.UTC), b"\xff"]
-)
+@pytest.mark.parametrize("bad", [object(), {1, 2}, 3j, datetime.time(tzinfo=datetime.UTC), b"\xff"])
 def test_values_of_no_use(bad):
     model = learned_from("mail.csv")
     for row in ({"color": bad}, {"size": bad}):

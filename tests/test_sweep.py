@@ -272,7 +272,7 @@ def test_parameters_are_left_out_where_they_have_no_meaning():
         "ftrl": {"eta0", "beta", "l1"},
         "truncated-gradient": {"eta0", "l1"},
         "ogd": {"schedule", "eta0"},
-        str(Frda(0.5)): {"schedule"},
+        str(Frda(0.5)): {"schedule", "eta0"},
     }
     losses = grid("frda", ["huber", "squared"], 1, {"epsilon": [0.1, 0.2], "l1": 0.1})
     assert [point.get("epsilon") for point in losses] == [0.1, 0.2, None]
@@ -290,6 +290,11 @@ def test_default_values_of_l1_lie_around_that_of_the_rule():
     ("wrong", "error", "message"),
     [
         ({"rule": "fobos", "q": 2}, ConfigError, "has no meaning for the rule fobos"),
+        ({"rule": ["fobos", "ogd"], "q": 2}, ConfigError, "has no meaning for the rule fobos"),
+        ({"rule": ["rda", "frda"], "beta": 1}, ConfigError, "has no meaning for the rule rda"),
+        ({"rule": ["rda", "ogd"], "cumulative": True}, ConfigError, "for the rule rda"),
+        ({"rule": [Frda(0.5), Frda(0.1)], "l1": 1.0}, ConfigError, "given as an object"),
+        ({"rule": "ogd", "endowment": 1.0}, ConfigError, "endowment=1.0 has no meaning"),
         ({"rule": "nonsense"}, ConfigError, "rule='nonsense'"),
         ({"l1": ()}, ConfigError, "list of values is empty"),
         ({"l1": [1e-3, -1.0]}, ConfigError, "l1=-1.0: a number >= 0 is expected"),
@@ -314,6 +319,45 @@ def test_default_values_of_l1_lie_around_that_of_the_rule():
 def test_nonsense_is_refused(wrong, error, message):
     with pytest.raises(error, match=message):
         small_sweep(**wrong)
+
+
+@pytest.mark.parametrize("rule", ["ogd", "scale-free", Frda(0.5), ["ogd", "fobos"]], ids=str)
+@pytest.mark.parametrize(
+    "weighting",
+    [
+        {"importance": "aware"},
+        {"importance": ["plain", "aware"]},
+        {"importance": "nonsense"},
+        {"endowment": 5.0},
+        {"endowment": -5},
+        {"endowment": np.eye(2)},
+        {"endowment_by": "nonsense"},
+    ],
+    ids=str,
+)
+def test_models_side_by_side_weigh_rows_alike(rule, weighting):
+    with pytest.raises(ConfigError, match=next(iter(weighting))):
+        small_sweep(rule=rule, l1=None, n_l1=1, **weighting)
+
+
+def test_weights_that_are_plain_may_be_said_to_be():
+    parameters = {"rule": ["ogd", "fobos"], "l1": [1e-3], "folds": None, "sample_weight": 3.0}
+    plain = {"importance": "plain", "endowment": 0, "endowment_by": "mistakes"}
+    X, y = BINARY.csr, BINARY.y
+    expected = rarefy.sweep(X, y, **parameters).table
+    found = rarefy.sweep(X, y, **parameters, **plain).table
+    assert found["loss"] == expected["loss"]
+
+
+@pytest.mark.parametrize("loss", ["squared", ["squared", "quantile"]], ids=str)
+def test_parameters_of_no_loss_are_refused(loss):
+    with pytest.raises(ConfigError, match=r"epsilon=0.5 has no meaning .* huber, epsilon_insens"):
+        grid("frda", loss, 1, {"epsilon": 0.5})
+
+
+def test_steps_of_a_rule_that_is_an_object():
+    points = grid([Frda(0.5), "ogd"], "logistic", 1, {"eta0": 0.1})
+    assert [point["eta0"] for point in points] == [0.1, 0.1]
 
 
 def test_a_fold_of_equal_targets_is_refused():

@@ -1,5 +1,6 @@
 """Users' arrays, checked, and brought into the form that the engine may trust."""
 
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,11 @@ from rarefy.config import is_text
 from rarefy.engine import LARGEST_VALUE
 from rarefy.errors import InputError
 from rarefy.jit import compiled
+from rarefy.label_types import label_type
 from rarefy.rows import csr_parts
+
+# Kinds of NumPy's types, by their letters.
+NO_NUMBERS = {"M": "Moments", "m": "Durations", "c": "Complex data"}
 
 
 class Findings(NamedTuple):
@@ -94,27 +99,65 @@ def as_csr(X: Any) -> sparse.csr_array:
     return csr
 
 
-def check_targets(name: str, values: NDArray[Any]) -> NDArray[np.float64]:
+def refuse_other_than_numbers(name: str, values: Any) -> None:
+    """Refuse what NumPy makes numbers of without a word: moments, durations, complex numbers."""
+    if sparse.issparse(values):
+        return
+    if is_pandas(values):
+        kinds = {dtype.kind for dtype in values.dtypes}
+    else:
+        array = _as_it_is(values)
+        kinds = {array.dtype.kind}
+        if "O" in kinds:
+            kinds = {one.dtype.kind for one in array.flat if isinstance(one, np.generic)}
+    for kind, what in NO_NUMBERS.items():
+        if kind in kinds:
+            raise InputError(f"{what} not supported in {name}; real numbers are expected.")
+
+
+def _as_it_is(values: Any) -> NDArray[Any]:
+    """The array without a change of type; one of objects if they have no type in common."""
+    try:
+        return np.asarray(values)
+    except TypeError:
+        return np.asarray(values, dtype=object)
+    except ValueError:  # rows of several lengths, which are refused later on
+        return np.empty(0)
+
+
+def is_pandas(X: Any) -> bool:
+    """Whether it is a data frame of pandas, which need not be installed."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(X, pandas.DataFrame)
+
+
+def as_numbers(name: str, values: Any) -> NDArray[np.float64]:
+    """The values as floats, if all of them are numbers."""
+    refuse_other_than_numbers(name, values)
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name} has to be numbers: {error}") from error
+
+
+def check_targets(name: str, values: Any) -> NDArray[np.float64]:
     """A finite float per row, or an error that says which one is not."""
-    values = np.asarray(values, dtype=np.float64)
-    bad = ~(np.abs(values) <= LARGEST_VALUE)
+    found = as_numbers(name, values)
+    bad = ~(np.abs(found) <= LARGEST_VALUE)
     if bad.any():
         row = int(bad.argmax())
         raise InputError(
-            f"Input {name} contains {describe(values[row])} in row {row}; "
+            f"Input {name} contains {describe(found[row])} in row {row}; "
             f"finite numbers up to {LARGEST_VALUE:g} are expected."
         )
-    return values
+    return found
 
 
 def check_importance(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     """One finite weight >= 0 per row."""
     if sample_weight is None:
         return np.ones(n_rows)
-    try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"sample_weight has to be numbers: {error}") from None
+    weights = as_numbers("sample_weight", sample_weight)
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.shape != (n_rows,):
@@ -136,6 +179,8 @@ def sorted_labels(name: str, labels: Any) -> NDArray[Any]:
     labels = np.asarray(labels)
     if labels.ndim != 1:
         raise InputError(f"{name} has {labels.ndim} dimensions; a list of labels is expected.")
+    if not len(labels):
+        raise InputError(f"{name} is empty; all labels that will come are expected.")
     missing = labels[:0]
     if labels.dtype.kind == "f":
         missing = labels[np.isnan(labels)]
@@ -150,6 +195,7 @@ def sorted_labels(name: str, labels: Any) -> NDArray[Any]:
     for label in found.tolist() if found.dtype.kind in "UO" else ():
         if isinstance(label, str) and not is_text(label):
             raise InputError(f"{name} contains {label!a}, which no file can hold as text.")
+    label_type(name, found)
     return found
 
 

@@ -139,7 +139,7 @@ def make_loss(loss: str, **parameters: Any) -> Any:
         given["epsilon"] = check_number("epsilon", parameters["epsilon"])
     if "quantile" in parameters:
         quantile = parameters["quantile"]
-        if not isinstance(quantile, numbers.Real) or not 0.0 < float(quantile) < 1.0:
+        if not isinstance(quantile, numbers.Real) or not 0.0 < quantile < 1.0:  # type: ignore[operator]
             raise ConfigError(f"quantile={quantile!r}: a number between 0 and 1 is expected.")
         given["quantile"] = float(quantile)
     cls = choose("loss", loss, LOSSES)
@@ -167,11 +167,16 @@ def make_rule(
                 f"cumulative=True has no meaning for the rule {name}: only fobos and fr-comid have "
                 f"a cumulative penalty."
             )
+        if isinstance(rule, tuple):
+            raise ConfigError(
+                f"cumulative=True: the rule {name} is given as an object, which has its penalty "
+                f"already; give it by name or as a class."
+            )
         l2 = check_number("l2", given.pop("l2", 0.0))
         without, elastic = CUMULATIVE[cls]
         cls = elastic if l2 > 0.0 else without
         given.update({"l2": l2} if l2 > 0.0 else {})
-    own_steps = _has_own_steps(cls)
+    own_steps = has_own_steps(cls)
     if own_steps and schedule is not None:
         raise _absent("schedule", schedule, name)
     if own_steps and eta0 is not None:
@@ -217,7 +222,7 @@ def make_weighting(
 
 
 def _check_aware(rule: Any, loss: str) -> None:
-    if _has_own_steps(rule):
+    if has_own_steps(rule):
         raise ConfigError(
             f"importance='aware' has no meaning for the rule {type(rule).__name__}: each feature's "
             f"step follows from its own gradients, and how far one leads is not known beforehand. "
@@ -232,7 +237,7 @@ def _check_aware(rule: Any, loss: str) -> None:
 
 
 def _check_steps_may_shrink(rule: Any) -> None:
-    if _has_own_steps(rule) or isinstance(rule, STEPS_BY_ROUND):
+    if has_own_steps(rule) or isinstance(rule, STEPS_BY_ROUND):
         having = [name for name in _rules_with_common_steps() if RULES[name] not in STEPS_BY_ROUND]
         raise ConfigError(
             f"endowment_by='mistakes' has no meaning for the rule {type(rule).__name__}, whose "
@@ -241,12 +246,13 @@ def _check_steps_may_shrink(rule: Any) -> None:
         )
 
 
-def _has_own_steps(rule: Any) -> bool:
+def has_own_steps(rule: Any) -> bool:
+    """Whether a rule, or those of a class, have steps that follow no common schedule."""
     return "eta0" in rule._fields
 
 
 def _rules_with_common_steps() -> list[str]:
-    return [name for name, kind in RULES.items() if not _has_own_steps(kind)]
+    return [name for name, kind in RULES.items() if not has_own_steps(kind)]
 
 
 def check_object(rule: Any) -> Any:

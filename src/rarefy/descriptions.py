@@ -90,11 +90,10 @@ def _is_parameter(value: Any) -> bool:
     return value is None or isinstance(value, float) or hasattr(value, "_asdict")
 
 
-def name_of_rule(description: Any) -> Any:
-    """What a rule that was described is called, and may be unknown here."""
-    if not isinstance(description, dict):
-        return description
-    return description["name"] if description[KIND] == CLASS else description[KIND]
+def name_of_unknown(description: dict[str, Any]) -> str:
+    """What a rule is called that was described, and is not known here."""
+    name: str = description["name"] if description[KIND] == CLASS else description[KIND]
+    return name
 
 
 def _kind(cls: type) -> str:
@@ -102,9 +101,12 @@ def _kind(cls: type) -> str:
     return cls.__name__ if ours else f"{cls.__module__}.{cls.__qualname__}"
 
 
-def is_known(description: Any) -> bool:
-    """Whether it is of one of our own classes, or of a rule of the user that has been imported."""
-    return isinstance(description, dict) and description.get(KIND) in {**OURS, **own_rules}
+def is_unknown(rule: Any) -> bool:
+    """Whether it describes a rule of the user that has not been imported."""
+    if not isinstance(rule, dict):
+        return False
+    name = name_of_unknown(rule)
+    return isinstance(name, str) and name not in {**OURS, **own_rules}
 
 
 def _class(kind: str) -> Any:

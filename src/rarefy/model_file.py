@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 from rarefy import __version__
 from rarefy.clock import Clock
 from rarefy.config import check_whole
-from rarefy.descriptions import built, described, is_known, name_of_rule
+from rarefy.descriptions import built, described, is_unknown
 from rarefy.errors import ConfigError, InputError
+from rarefy.label_types import is_label_type
 from rarefy.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.multiclass import MULTICLASS
 from rarefy.readers.columns import Columns, checked_columns
@@ -58,7 +59,6 @@ KEPT_ARRAYS = {
     "name_text": "|u1",
 }
 ARRAYS = {**KEPT_ARRAYS, **STATE_ARRAYS, "intercept_state": "<f8", **SEARCH_ARRAYS}
-LABEL_TYPES = ("int64", "uint64", "float64", "bool", "str", "object")  # of matrices' labels
 PACKED = ("<f8", *(f"{'|' if n == 1 else '<'}{kind}{n}" for kind in "iu" for n in (1, 2, 4, 8)))
 CLOCK_FIELDS = Clock._fields[1:]  # without the schedule
 NOTHING_KEPT = Kept(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0), None, None)
@@ -280,12 +280,10 @@ def _parsed(data: bytes) -> Model:
     columns = checked_columns(Columns(**reading["columns"]))
     is_slim = "weights" in arrays
     task = header.pop("task")
-    if is_slim and not is_known(task["rule"]):
-        task["rule"] = None  # prediction has no need of it
     model = Model(
         **{
             **header,
-            "task": _checked_task(Task(**{name: built(part) for name, part in task.items()})),
+            "task": _checked_task(_task(task, is_slim)),
             "classes": _classes(texts(header["classes"]), header["matrix"]),
             "intercepts": tuple(header["intercepts"]),
             "progress": tuple(header["progress"]),
@@ -309,13 +307,18 @@ def _classes(names: list[str], matrix: Any) -> tuple[str, ...]:
     return checked_classes(names) if matrix is None else checked_names(names)
 
 
+def _task(described_one: dict[str, Any], is_slim: bool) -> Task:
+    """Prediction has no need of a rule: one that is not known here is left as it is described."""
+    rule = described_one["rule"]
+    task = Task(**{name: built(part) for name, part in {**described_one, "rule": None}.items()})
+    return task._replace(rule=rule if is_slim and is_unknown(rule) else built(rule))
+
+
 def _parameters(described_ones: dict[str, Any], is_slim: bool) -> Any:
-    try:
-        return built(described_ones)
-    except InputError:
-        if not is_slim:
-            raise
-        return built({**described_ones, "rule": name_of_rule(described_ones["rule"])})
+    rule = described_ones.get("rule")
+    if is_slim and is_unknown(rule):
+        return {**built({**described_ones, "rule": None}), "rule": rule}
+    return built(described_ones)
 
 
 def texts(found: Any) -> list[str]:
@@ -327,7 +330,7 @@ def texts(found: Any) -> list[str]:
 
 def _checked_task(task: Task) -> Task:
     right = (
-        (task.rule is None or hasattr(task.rule, "state_fields"))
+        (is_unknown(task.rule) or hasattr(task.rule, "state_fields"))
         and type(task.schedule) in SCHEDULES.values()
         and type(task.loss) in LOSSES.values()
         and task.multiclass in MULTICLASS
@@ -421,7 +424,7 @@ def _is_run(run: Any) -> bool:
 
 def _is_matrix(labels: Any, columns: Any, n_features: Any) -> bool:
     return (
-        (labels is None or labels in LABEL_TYPES)
+        (labels is None or is_label_type(labels))
         and (columns is None or len(texts(columns)) <= n_features)
         and type(n_features) is int
         and 0 <= n_features <= MOST_FEATURES

@@ -4,7 +4,8 @@ import math
 from typing import Any
 
 from rarefy.cli.tables import visible
-from rarefy.descriptions import described
+from rarefy.config import resolve
+from rarefy.descriptions import described, is_unknown, name_of_unknown
 from rarefy.intensity import q_of
 from rarefy.model_file import Model
 from rarefy.readers.columns import Columns
@@ -52,10 +53,9 @@ def _how_it_was_trained(model: Model) -> dict[str, Any]:
     """What the user asked for, and what followed from it."""
     task, run = model.task, model.run or {}
     asked = model.parameters
-    rule = asked.get("rule")
     return {
-        "rule": rule if isinstance(rule, str) or rule is None else type(rule).__name__,
-        **({} if task.rule is None else flat(task.rule)),
+        "rule": _name_of(asked.get("rule")),
+        **({} if is_unknown(task.rule) else flat(task.rule)),
         "schedule": _schedule(model),
         **{name: asked[name] for name in ALWAYS_SHOWN if name in asked},
         **({name: asked[name] for name in OF_ENDOWMENT} if asked.get("endowment") else {}),
@@ -66,9 +66,15 @@ def _how_it_was_trained(model: Model) -> dict[str, Any]:
     }
 
 
+def _name_of(rule: Any) -> str | None:
+    if is_unknown(rule):
+        return name_of_unknown(rule)
+    return None if rule is None else resolve(rule)[0]
+
+
 def _schedule(model: Model) -> str | None:
     """None for rules with steps of their own."""
-    if model.task.rule is None or hasattr(model.task.rule, "eta0"):
+    if is_unknown(model.task.rule) or hasattr(model.task.rule, "eta0"):
         return None
     schedule = model.task.schedule
     name = next(name for name, kind in SCHEDULES.items() if isinstance(schedule, kind))

@@ -1,6 +1,7 @@
 """What classifier and regressor share: checking, learning, reading the weights."""
 
 import functools
+import numbers
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
@@ -12,13 +13,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from rarefy.checks import as_csr, check_structure
+from rarefy.checks import as_csr, check_structure, refuse_other_than_numbers
 from rarefy.config import MOST_PASSES, RULE_PARAMETERS, check_flag, check_whole
 from rarefy.deferral import Deferral
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.saving import Saving
 from rarefy.estimators.streams import FromStreams
 from rarefy.learner import Learner
+from rarefy.model_file import Model
 from rarefy.readers import Reader
 from rarefy.refit import check_refit, refitted
 from rarefy.rows import as_rows
@@ -35,6 +37,8 @@ class LearnedBy(NamedTuple):
 
     task: Task
     parameters: dict[str, Any]
+    run: dict[str, Any] | None = None  # of a file, if nothing was learned since that was read
+    slim: Model | None = None  # the file itself, which says more than is needed to predict
 
 
 class SparseOnline(FromStreams, Saving, BaseEstimator):
@@ -57,8 +61,9 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
 
         Where some are to be found, there is a space of rules instead of a rule, and no schedule.
         """
-        if self.n_features not in (None, "grow"):
-            raise ConfigError(f"n_features={self.n_features!r}: None or 'grow' is expected.")
+        n_features = self.n_features
+        if n_features is not None and (not isinstance(n_features, str) or n_features != "grow"):
+            raise ConfigError(f"n_features={n_features!r}: None or 'grow' is expected.")
         for flag in ("cumulative", "fit_intercept", "shuffle"):
             check_flag(flag, getattr(self, flag))
         check_refit(self.refit, self.refit_l2, self.refit_features, self.loss)
@@ -118,6 +123,8 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
     def _learned(self, task: Task) -> None:
         """Note what was learned by; parameters may be set to something else afterwards."""
         parameters = {name: getattr(self, name) for name in _parameter_names(type(self))}  # type: ignore[arg-type]
+        if not isinstance(self.random_state, numbers.Integral):
+            parameters["random_state"] = None  # no file can hold a generator
         self._learned_by = LearnedBy(task, parameters)
 
     def _check_rows(self, X: Any, *, reset: bool, learning: bool = True) -> sparse.csr_array:
@@ -129,6 +136,7 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
         check_structure(X)
         checks = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": False}
         try:
+            refuse_other_than_numbers("X", X)
             if self.n_features == "grow" and not reset:
                 rows = as_csr(check_array(X, estimator=self, **checks))
                 return self._with_known_columns(rows, column_names(X), learning)
@@ -137,6 +145,8 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
             raise
         except ValueError as error:
             raise InputError(str(error)) from error
+        except OverflowError as error:
+            raise InputError(f"X has to be numbers: {error}") from error
 
     def _with_known_columns(
         self, rows: sparse.csr_array, names: list[str] | None, learning: bool

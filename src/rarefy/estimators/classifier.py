@@ -274,7 +274,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         y = self._check_y(X, y)
         if y.dtype.kind == "f":
             check_targets("y", y)
-        elif y.dtype.kind == "O":
+        elif y.dtype.kind not in "iubU":
             sorted_labels("y", y)
         try:
             check_classification_targets(y)

@@ -10,10 +10,10 @@ from sklearn.utils.metaestimators import available_if
 from rarefy.checks import check_importance, check_targets
 from rarefy.config import choose, make_loss
 from rarefy.deferral import Deferral
-from rarefy.errors import InputError
 from rarefy.estimators.base import SparseOnline, has_partial_fit
 from rarefy.losses import REGRESSION_LOSSES
 from rarefy.stream import StreamModel
+from rarefy.weighting import Weighting
 
 
 class SparseOnlineRegressor(RegressorMixin, SparseOnline):
@@ -136,12 +136,12 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
         choose("loss", self.loss, REGRESSION_LOSSES)
         return make_loss(self.loss, epsilon=self.epsilon, quantile=self.quantile)
 
+    def _check_parameters(self) -> tuple[Any, Any, Weighting]:
+        self._make_loss()
+        return super()._check_parameters()
+
     def _adopt(self, model: StreamModel) -> None:
         """Nothing but what all estimators take over from a stream."""
 
     def _check_targets(self, X: Any, y: Any) -> NDArray[np.float64]:
-        y = self._check_y(X, y)
-        try:
-            return check_targets("y", y)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"y has to be numbers: {error}") from error
+        return check_targets("y", self._check_y(X, y))

@@ -5,20 +5,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from rarefy.descriptions import is_unknown, name_of_unknown
 from rarefy.errors import InputError
+from rarefy.label_types import label_names, label_type, labels_named
 from rarefy.losses import REGRESSION_LOSSES
-from rarefy.model_file import LABEL_TYPES, Model, load_model, model_of, save_model
+from rarefy.model_file import Model, load_model, model_of, save_model
 from rarefy.readers.labels import checked_names
 from rarefy.stores import make_store
-from rarefy.stream import StreamModel
+from rarefy.stream import StreamModel, Task
 
 if TYPE_CHECKING:
     from rarefy.estimators.base import SparseOnline
-
-LABEL_KINDS = dict(zip("iufbUO", LABEL_TYPES, strict=True))  # by NumPy's letters
 
 
 class Saving:
@@ -32,21 +31,23 @@ class Saving:
         A slim one is smaller; it can predict, but not go on learning. Refitted models are slim.
         """
         check_is_fitted(self)
-        parameters = dict(self._learned_by.parameters)
-        if self.is_slim_ and not (slim or parameters["refit"]):
+        _, parameters, run, read = self._learned_by
+        if self.is_slim_ and not (slim or parameters.get("refit")):
             raise InputError("the model cannot go on learning any more; save it with slim=True.")
+        if read is not None:
+            save_model(path, read)
+            return
         model = self.stream_ or self._as_stream()
-        if not isinstance(parameters["random_state"], int):
-            parameters["random_state"] = None
         about = None
         if self.stream_ is None:
             names = getattr(self, "feature_names_in_", None)
             about = {
-                "labels": _label_kind(getattr(self, "classes_", None)),
+                "labels": label_type("y", self.classes_) if model.classes else None,
                 "columns": None if names is None else list(map(str, names)),
                 "n_features": int(self.n_features_in_),
             }
-        save_model(path, model_of(model, parameters, matrix=about, slim=slim or self.is_slim_))
+        saved = model_of(model, parameters, run=run, matrix=about, slim=slim or self.is_slim_)
+        save_model(path, saved)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -60,7 +61,7 @@ class Saving:
         """What was learned from matrices, as if their columns had come from a reader."""
         estimator: SparseOnline = self
         learner, task = estimator.learner_, estimator._learned_by.task
-        classes = tuple(str(label) for label in getattr(self, "classes_", np.empty(0)).tolist())
+        classes = label_names(getattr(self, "classes_", np.empty(0)))
         model = StreamModel(task, make_store("array"), checked_names(classes))
         model.adopt(learner)
         return model
@@ -78,7 +79,10 @@ def load(path: str | Path) -> Any:
     is_regressor = saved.loss in REGRESSION_LOSSES
     cls: Any = SparseOnlineRegressor if is_regressor else SparseOnlineClassifier
     known = inspect.signature(cls).parameters
-    estimator = cls(**{name: saved.asked[name] for name in known if name in saved.asked})
+    asked = dict(saved.asked)
+    if is_unknown(asked.get("rule")):
+        asked["rule"] = name_of_unknown(asked["rule"])
+    estimator = cls(**{name: asked[name] for name in known if name in asked})
     try:
         _fill(estimator, saved)
     except (ValueError, OverflowError) as error:
@@ -94,7 +98,7 @@ def _fill(estimator: Any, saved: Model) -> None:
     if saved.matrix is not None:
         model.learner.grow(saved.matrix["n_features"])
     estimator.is_slim_ = saved.state is None
-    estimator._learned(saved.task if estimator.is_slim_ else model.task)
+    estimator._learned_by = _learned_by(saved, model.task)
     estimator.learner_ = model.learner
     estimator.n_features_in_ = model.learner.n_features
     if saved.matrix is None:
@@ -102,17 +106,15 @@ def _fill(estimator: Any, saved: Model) -> None:
         estimator._adopt(model)
         return
     if model.classes:
-        kind = saved.matrix["labels"]
-        labels = [name == "True" for name in model.classes] if kind == "bool" else model.classes
-        estimator.classes_ = np.array(labels, dtype=kind)
+        estimator.classes_ = labels_named(model.classes, saved.matrix["labels"])
     if saved.matrix["columns"] is not None:
         estimator.feature_names_in_ = np.array(saved.matrix["columns"], dtype=object)
 
 
-def _label_kind(classes: NDArray[Any] | None) -> str | None:
-    if classes is None:
-        return None
-    kind = classes.dtype.kind
-    if kind not in LABEL_KINDS or (kind == "O" and not all(isinstance(c, str) for c in classes)):
-        raise InputError("labels that are neither numbers nor texts cannot be saved.")
-    return LABEL_KINDS[kind]
+def _learned_by(saved: Model, task: Task) -> Any:
+    """What a model that is saved again was learned by; a limit that is met by now ends a run."""
+    from rarefy.estimators.base import LearnedBy
+
+    if saved.state is None:
+        return LearnedBy(saved.task, saved.asked, slim=saved)
+    return LearnedBy(task, saved.asked, saved.run if saved.limit is None else None)

@@ -15,7 +15,7 @@ from rarefy.readers.columns import (
     missing_column,
     unknown_column,
 )
-from rarefy.readers.forms import UNIT_FORMS
+from rarefy.readers.forms import UNIT_FORMS, zone_form
 
 FEATURE_KINDS = ("text", "categorical", "numeric")
 LISTS = (
@@ -119,9 +119,9 @@ def found_columns(plan: Layout, columns: Columns) -> Columns:
         return columns._replace(named=True)
     roles = {leaf.name: leaf.kind for leaf in plan.features}
     forms = {
-        leaf.name: UNIT_FORMS[leaf.type.unit]
+        leaf.name: UNIT_FORMS[leaf.type.unit] + zone_form(leaf.type.tz)
         for leaf in plan.features
-        if leaf.kind == "categorical" and types.is_timestamp(leaf.type) and leaf.type.tz is None
+        if leaf.kind == "categorical" and types.is_timestamp(leaf.type)
     }
     return complete_columns(columns, {**roles, **dict.fromkeys(columns.ignore, "ignore")}, forms)
 

@@ -16,7 +16,16 @@ from rarefy.hashing import hash_text, xxh64
 from rarefy.jit import compiled
 from rarefy.readers.arrow_schema import LISTS, Leaf, is_text
 from rarefy.readers.batch import Room, room_for
-from rarefy.readers.forms import DATE_FORM, FLOATS, LARGEST_WHOLE, MOMENT, TRUTHS, UNIT_FORMS
+from rarefy.readers.forms import (
+    DATE_FORM,
+    FLOATS,
+    LARGEST_WHOLE,
+    OFFSET_FORM,
+    TRUTHS,
+    UNIT_FORMS,
+    UTC_FORM,
+    moment_form,
+)
 from rarefy.readers.labels import Labels, listed
 from rarefy.readers.names import EQUALS, Names, note_name
 from rarefy.readers.numbers import NEWLINE, parse_number
@@ -118,8 +127,8 @@ def _text_form(array: Any, form: str | None = None) -> Any:
         array = pc.if_else(array, *TRUTHS[form])
     elif form == FLOATS and is_number:
         array = _float_form(array)
-    elif form is not None and MOMENT.fullmatch(form) and _is_moment(array.type):
-        array = _moment_form(array, form)
+    elif (moment := moment_form(form)) is not None and _is_moment(array.type, *moment):
+        array = _moment_form(array, *moment)
     elif types.is_floating(array.type):
         array = array.cast(pa.float32() if array.type == pa.float16() else array.type)
         is_whole = pc.and_(
@@ -142,18 +151,28 @@ def _float_form(array: Any) -> Any:
     return pa.array(texts, pa.string()).take(encoded.indices)
 
 
-def _is_moment(type: Any) -> bool:
-    return types.is_date(type) or (types.is_timestamp(type) and type.tz is None)
+def _is_moment(type: Any, moment: str, zone: str) -> bool:
+    """Whether values of a type can have that form: with a zone, or without one."""
+    if types.is_date(type):
+        return not zone
+    return types.is_timestamp(type) and (type.tz is not None) == bool(zone)
 
 
-def _moment_form(array: Any, form: str) -> Any:
+def _moment_form(array: Any, moment: str, zone: str) -> Any:
     """Dates and moments in a form; with all their decimals where the form would lose some."""
-    if types.is_date(array.type) and form != DATE_FORM:
+    if types.is_date(array.type) and moment != DATE_FORM:
         array = array.cast(pa.timestamp("ms"))
-    unit = next((unit for unit, of in UNIT_FORMS.items() if len(of) == len(form)), None)
-    cut = array.cast(pa.date32() if unit is None else pa.timestamp(unit), safe=False)
+    if zone == UTC_FORM:
+        array = array.cast(pa.timestamp(array.type.unit, "UTC"))
+    unit = next((unit for unit, of in UNIT_FORMS.items() if len(of) == len(moment)), None)
+    to = pa.date32() if unit is None else pa.timestamp(unit, array.type.tz)
+    cut = array.cast(to, safe=False)
     is_same = pc.equal(cut.cast(array.type, safe=False), array)
-    texts = pc.replace_substring(cut.cast(pa.string()), " ", form[10:11])
+    texts = pc.replace_substring(cut.cast(pa.string()), " ", moment[10:11])
+    if zone not in ("", UTC_FORM):
+        texts = pc.replace_substring_regex(texts, "Z$", OFFSET_FORM)
+    if ":" in zone:
+        texts = pc.replace_substring_regex(texts, r"(\d\d)$", r":\1")
     return pc.if_else(is_same, texts, array.cast(pa.string()))
 
 

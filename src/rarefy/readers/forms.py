@@ -2,9 +2,10 @@
 
 Usually that is as PyArrow writes them: whole numbers as digits, 1.0 too; other floats in the
 shortest form that leads back to them (0.1, 1e-7); true and false; 2024-01-31 for a date, and
-2024-01-31 23:59:59.000 for a moment, with the decimals that its unit has. A CSV file may have
-another form, for which an example stands: True, TRUE, 1.0 (a point in all numbers, as Python writes
-floats), or a moment with zeros for its digits.
+2024-01-31 23:59:59.000 for a moment, with the decimals that its unit has, and with +0100 behind
+them, or Z, if it has a zone. A column may have another form, for which an example stands: True,
+TRUE, 1.0 (a point in all numbers, as Python writes floats), or a moment with zeros for its digits
+and a plus for its sign.
 """
 
 import datetime
@@ -19,9 +20,13 @@ import numpy as np
 LARGEST_WHOLE = float(1 << 53)
 FLOATS = "1.0"
 TRUTHS = {"True": ("True", "False"), "TRUE": ("TRUE", "FALSE")}
-MOMENT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.(\d{3}|\d{6}|\d{9}))?)?", re.ASCII)
+MOMENT = re.compile(
+    r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.(\d{3}|\d{6}|\d{9}))?(?P<zone>Z|[-+]\d\d:?\d\d)?)?",
+    re.ASCII,
+)
 FLOAT = re.compile(r"-?\d+(\.\d+|(\.\d+)?e[-+]\d\d+)", re.ASCII)
 DATE_FORM = "0000-00-00"
+UTC_FORM, OFFSET_FORM = "Z", "+0000"
 UNIT_FORMS = {
     unit: f"{DATE_FORM} 00:00:00{decimals}"
     for unit, decimals in {"s": "", "ms": ".000", "us": ".000000", "ns": ".000000000"}.items()
@@ -37,9 +42,25 @@ def form_of(values: Iterable[bytes]) -> str | None:
     if any(text.endswith(".0") for text in texts) and all(map(FLOAT.fullmatch, texts)):
         return FLOATS
     if all(map(MOMENT.fullmatch, texts)):
-        shapes = {re.sub(r"\d", "0", text) for text in texts}
+        shapes = {re.sub(r"-(?=00:?00$)", "+", re.sub(r"\d", "0", text)) for text in texts}
         return shapes.pop() if len(shapes) == 1 else None
     return None
+
+
+def moment_form(form: str | None) -> tuple[str, str] | None:
+    """The forms of moments and of their zone, empty if they have none; None for all other forms."""
+    found = MOMENT.fullmatch(form or "")
+    if found is None:
+        return None
+    zone = found["zone"] or ""
+    return found[0].removesuffix(zone), zone
+
+
+def zone_form(zone: str | None) -> str:
+    """How a zone is usually written, by its name; nothing where there is none."""
+    if zone is None:
+        return ""
+    return UTC_FORM if zone == "UTC" else OFFSET_FORM
 
 
 def written(value: Any, form: str | None = None) -> str | None:
@@ -81,18 +102,27 @@ def _shortest(value: float | np.floating[Any]) -> str:
     return f"{sign}{digits[0]}{point}{digits[1:]}e{number.adjusted():+d}"
 
 
-def _moment(value: datetime.date, form: str | None) -> str | None:
+def _moment(value: datetime.date, form: str | None) -> str:
     """A date or a moment; with all its decimals where the form would lose some."""
-    has_form = form is not None and MOMENT.fullmatch(form) is not None
+    moment, zone = moment_form(form) or ("", "")
     if not isinstance(value, datetime.datetime):
-        if not has_form or form == DATE_FORM:
+        if moment in ("", DATE_FORM) or zone:
             return value.isoformat()
         value = datetime.datetime.combine(value, datetime.time())
-    if value.tzinfo is not None:
-        return None
+    has_zone = value.tzinfo is not None
+    if has_zone and zone == UTC_FORM:
+        value = value.astimezone(datetime.UTC)
     nanoseconds = 1000 * value.microsecond + getattr(value, "nanosecond", 0)
     text = f"{value.isoformat(' ')[:19]}.{nanoseconds:09d}"
-    usual = text[: len(UNIT_FORMS["ns" if nanoseconds % 1000 else "us"])]
-    if form is None or not has_form or text[len(form) :].strip("0:. "):
-        return usual
-    return text[: len(form)].replace(" ", form[10:11])
+    if not moment or has_zone != bool(zone) or text[len(moment) :].strip("0:. "):
+        moment = UNIT_FORMS["ns" if nanoseconds % 1000 else "us"]
+        zone = zone_form(str(value.tzinfo)) if has_zone else ""
+    return text[: len(moment)].replace(" ", moment[10:11]) + _zone(value, zone)
+
+
+def _zone(value: datetime.datetime, form: str) -> str:
+    """How far a moment with a zone is ahead of UTC; nothing for one without."""
+    offset = value.strftime("%z")[:5]
+    if offset and form == UTC_FORM:
+        return UTC_FORM
+    return f"{offset[:3]}:{offset[3:]}" if offset and ":" in form else offset

@@ -3,7 +3,6 @@
 import datetime
 import json
 import math
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import count
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rarefy.checks import is_pandas
 from rarefy.errors import InputError
 from rarefy.readers import Reader
 from rarefy.readers.ahead import Job
@@ -30,7 +30,7 @@ def are_rows(X: Any) -> bool:
     if isinstance(X, list | tuple):
         return all(isinstance(row, Mapping) for row in X)
     is_table = any(hasattr(X, interface) for interface in ARROW_INTERFACES)
-    return isinstance(X, Mapping) or is_table or _is_pandas(X)
+    return isinstance(X, Mapping) or is_table or is_pandas(X)
 
 
 class RowsReader(Reader):
@@ -57,9 +57,9 @@ class RowsReader(Reader):
     def _blocks(self, file: str, line_reached: Callable[[], int]) -> Iterator[Block]:
         """The rows as JSON lines."""
         rows: Iterable[Mapping[Any, Any]] = self._rows
-        if _is_pandas(self._rows):
+        if is_pandas(self._rows):
             _check_names(list(map(str, self._rows.columns)), self.columns)
-            rows = self._rows.to_dict("records")
+            rows = _dicts(self._rows)
         lines = _JsonLines(self.columns)
         text: list[bytes] = []
         n_bytes = 0
@@ -130,23 +130,18 @@ def _plain(value: Any) -> Any:
 # --- data frames and tables ----------------------------------------------------------------
 
 
-def _is_pandas(X: Any) -> bool:
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(X, pandas.DataFrame)
-
-
 def _as_table(X: Any) -> Any:
     """A table of Arrow; None for a frame of pandas that is none, or without PyArrow."""
     try:
         import pyarrow as pa
     except ImportError as error:
-        if _is_pandas(X):
+        if is_pandas(X):
             return None
         raise InputError(
             "reading data frames needs `pip install rarefy[arrow]`; or give the rows as dicts."
         ) from error
     try:
-        if _is_pandas(X):
+        if is_pandas(X):
             return _from_pandas(pa, X)
         if hasattr(X, "__arrow_c_stream__"):
             return pa.table(X)
@@ -168,6 +163,13 @@ def _from_pandas(pa: Any, frame: Any) -> Any:
         return pa.Table.from_pandas(frame, preserve_index=False)
     except (pa.ArrowException, OverflowError):
         return None
+
+
+def _dicts(frame: Any) -> Iterator[dict[Any, Any]]:
+    """The rows of a frame of pandas, with values of the types that the columns have."""
+    columns = [frame[name].array for name in frame.columns]
+    for _, *values in zip(frame.index, *columns, strict=True):
+        yield dict(zip(frame.columns, values, strict=True))
 
 
 def _check_names(names: list[str], columns: Columns) -> None:

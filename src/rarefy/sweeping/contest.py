@@ -15,7 +15,6 @@ from rarefy.sweeping.block import NO_FOLD, Block, Lane
 from rarefy.sweeping.columns import features_of
 from rarefy.sweeping.lanes import Lanes, Tallies, blocks_of
 from rarefy.sweeping.refitting import Refitting
-from rarefy.weighting import PLAIN
 
 
 class MemoryTooSmallError(ConfigError):
@@ -30,9 +29,7 @@ def lanes_of(models: Sequence[Any], n_folds: int | None) -> tuple[list[Lane], in
     """A lane for each model and fold, in this order, and how many outputs they have."""
     lanes, n_outputs = [], 1
     for model in models:
-        rule, schedule, weighting = model._check_parameters()
-        if weighting != PLAIN:
-            raise ConfigError("endowment and importance='aware' have no meaning for sweeps.")
+        rule, schedule, _ = model._check_parameters()
         loss, n_outputs = model._loss_and_outputs()
         folds = [NO_FOLD] if n_folds is None else range(n_folds)
         lanes += [Lane(rule, schedule, loss, float(fold)) for fold in folds]

@@ -1,12 +1,13 @@
 """The points of a grid: every combination of parameters of which several values are given."""
 
 import inspect
+import numbers
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from rarefy.config import UPDATE_BASED, check_whole, choose, has_meaning, resolve
+from rarefy.config import UPDATE_BASED, check_whole, choose, has_meaning, has_own_steps, resolve
 from rarefy.errors import ConfigError
 from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.losses import LOSSES, REGRESSION_LOSSES
@@ -18,7 +19,9 @@ Point = dict[str, Any]
 # The default values of l1: from a thousandth of the rule's own default to a hundred times that.
 L1_DECADES = (-3.0, 2.0)
 SCALE_FREE_L1_DECADES = (-0.5, 1.5)  # whatever the data, it is in standard deviations
-OF_THE_LOSS = ("epsilon", "quantile", "multiclass")
+OF_SOME_LOSSES = ("epsilon", "quantile")
+OF_ANY_RULE = ("multiclass", "random_state", "refit_features")
+WEIGHTS_ARE_PLAIN = {"importance": "plain", "endowment": 0.0}
 NOT_IN_A_GRID = (
     *("passes", "shuffle", "fit_intercept", "n_features", "max_features", "refit", "refit_l2"),
 )
@@ -52,22 +55,25 @@ def values(given: Any) -> list[Any]:
 def grid(rule: Any, loss: Any, n_l1: int, parameters: dict[str, Any]) -> list[Point]:
     """All points, as arguments of the estimator.
 
-    With several rules or losses, parameters that have no meaning for one of them are left out
-    there; with one, they are refused when the estimator is made.
+    With several rules or losses, a parameter is left out for those that it has no meaning for.
+    One that has no meaning for any is refused: here, or when the estimator is made.
     """
     check_whole("n_l1", n_l1, 1, 10_000)
     given = {name: value for name, value in parameters.items() if value is not None}
     _refuse_unknown(given, estimator_class(loss))
+    _refuse_weighting(given)
     rules, losses = values(rule), values(loss)
     for name, value in {**given, "rule": rule}.items():
         if name in MAY_BE_AUTO and any(map(is_auto, values(value))):
             raise ConfigError(f"{name}={AUTO!r}: a sweep tries values; give those to be tried.")
+    _refuse_losses_without(given, losses)
+    of_none = [name for name in given if not any(_is_of_rule(name, one) for one in rules)]
     points = []
     for one_rule, one_loss in product(rules, losses):
         own = {
             name: values(value)
             for name, value in given.items()
-            if _is_meant(name, one_rule, one_loss, len(rules) == 1, len(losses) == 1)
+            if name in of_none or (_is_of_rule(name, one_rule) and _is_of_loss(name, one_loss))
         }
         if "l1" not in own:
             own |= _default_l1(one_rule, n_l1)
@@ -85,16 +91,40 @@ def _refuse_unknown(given: dict[str, Any], cls: Any) -> None:
             raise ConfigError(f"{name}: one of {', '.join(known)} is expected.")
 
 
-def _is_meant(name: str, rule: Any, loss: str, only_rule: bool, only_loss: bool) -> bool:
-    if name in OF_THE_LOSS:
-        return only_loss or name == "multiclass" or name in LOSSES[loss]._fields
-    if name in ("random_state", "refit_features") or only_rule:
+def _refuse_weighting(given: dict[str, Any]) -> None:
+    """Models that learn side by side have neither an endowment nor importance-aware updates."""
+    for name, off in WEIGHTS_ARE_PLAIN.items():
+        for value in values(given.get(name, off)):
+            if not isinstance(value, str | numbers.Real) or value != off:
+                raise ConfigError(
+                    f"{name}={value!r} has no meaning for sweeps, whose models learn side by side, "
+                    f"a row weighing the same for all of them: only {name}={off!r} is possible."
+                )
+
+
+def _refuse_losses_without(given: dict[str, Any], losses: list[str]) -> None:
+    for name in OF_SOME_LOSSES:
+        if name in given and not any(_is_of_loss(name, loss) for loss in losses):
+            having = [loss for loss in LOSSES if _is_of_loss(name, loss)]
+            raise ConfigError(
+                f"{name}={given[name]!r} has no meaning for loss={', '.join(losses)}. Losses with "
+                f"{name}: {', '.join(having)}."
+            )
+
+
+def _is_of_loss(name: str, loss: str) -> bool:
+    return name not in OF_SOME_LOSSES or name in LOSSES[loss]._fields
+
+
+def _is_of_rule(name: str, rule: Any) -> bool:
+    if name in (*OF_SOME_LOSSES, *OF_ANY_RULE):
         return True
-    if isinstance(rule, tuple):
-        return name == "schedule"
+    _, cls = resolve(rule)
+    if isinstance(rule, tuple) and name != "schedule":
+        return name == "eta0" and not has_own_steps(cls)
     if name == "basis" and rule in UPDATE_BASED:
         return False
-    return has_meaning(name, resolve(rule)[1])
+    return has_meaning(name, cls)
 
 
 def _default_l1(rule: Any, n_l1: int) -> dict[str, list[float]]:

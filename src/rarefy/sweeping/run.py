@@ -52,7 +52,8 @@ def sweep(
         says, and rows belong to folds as if drawn, whatever their class.
     rule, loss, and the other parameters of the estimators : a value, or a list or array of values
         Those of `SparseOnlineClassifier`, or of `SparseOnlineRegressor` for losses of regression.
-        With several rules or losses, one is left out where it has no meaning. The rule is
+        With several rules or losses, one is left out where it has no meaning, and refused if it
+        has none anywhere, as endowment and importance="aware" have in sweeps. The rule is
         scale-free if none is given, or adagrad-fobos for regression.
     n_l1 : int, default=30
         How many values of l1 are tried if none is given: from a thousandth of the rule's own
