@@ -7,12 +7,11 @@ is to be put back is noted before it is replaced, and is put back, and run, howe
 interrupted.
 """
 
+import _signal  # type: ignore[import-not-found]  # as `signal`, which takes 10 times as long
 import signal
 import threading
 from types import FrameType
 from typing import Any, Self
-
-import _signal  # type: ignore[import-not-found]  # as `signal`, which takes 10 times as long
 
 SIGNALS = tuple(sorted(signal.valid_signals()))
 
