@@ -16,6 +16,7 @@ import pytest
 from rarefy.model_file import load_model
 from rarefy.readers.source import BLOCK_BYTES
 from tests.test_kills import PATIENCE, rows_text, sigint_is_not_ignored, trained
+from tests.test_outputs import give_up_privileges
 
 __all__ = ["sigint_is_not_ignored"]  # a fixture
 
@@ -317,6 +318,68 @@ def test_an_error_does_not_replace_another_model():
     trained("--resume", "new.unfinished", "-o", "new")
     trained("bad.svm", "-o", "whole")
     assert Path("new").read_bytes() == Path("whole").read_bytes()
+
+
+def test_nor_any_other_file():
+    shutil.copy("some.model", "new")
+    Path("new.unfinished").write_text("precious")
+    os.symlink("bad.svm", "new.unfinished-2")
+    for name in ("new.unfinished-3", "new.unfinished-4"):
+        said = late_error("-o", "new")
+        assert said.endswith(f"go on: rarefy train --resume {name} -o new\n")
+        assert load_model(name).run["place"]["rows"] > 0
+    assert Path("new.unfinished").read_text() == "precious"
+    assert Path("bad.svm").read_text().endswith("1 1:x\n")
+
+
+def test_data_that_is_called_unfinished():
+    shutil.copy("some.model", "new")
+    text = Path("long.svm").read_text() + "1 1:x\n"
+    Path("new.unfinished").write_text(text)
+    done = ended("train", "new.unfinished", "--format", "svmlight", "-o", "new", "--quiet")
+    assert done.returncode == 1
+    assert b"--resume new.unfinished-2 -o new" in done.stderr
+    assert Path("new.unfinished").read_text() == text
+
+
+def test_a_long_name_is_shortened_for_it():
+    name = "n" * 250
+    shutil.copy("some.model", name)
+    said = late_error("-o", name)
+    unfinished = f"{name[:244]}.unfinished"
+    assert said.startswith("Error: bad.svm:")
+    assert f"What was learned before is in {unfinished} " in said
+    assert load_model(unfinished).run["place"]["rows"] > 0
+
+
+def test_a_folder_that_takes_no_files(tmp_path):
+    """What was learned goes to the temporary folder."""
+    os.mkdir("locked")
+    shutil.copy("some.model", "locked/new")
+    os.chmod("locked", 0o555)
+    try:
+        options = {
+            "preexec_fn": give_up_privileges,
+            "env": {**os.environ, "TMPDIR": str(tmp_path)},
+        }
+        Path("bad.svm").write_text(Path("long.svm").read_text() + "1 1:x\n")
+        done = ended("train", "bad.svm", "--quiet", "-o", "locked/new", **options)
+    finally:
+        os.chmod("locked", 0o755)
+    if os.path.exists("locked/new.unfinished"):
+        pytest.skip("permissions do not hold for this user")
+    said = done.stderr.decode()
+    assert said.startswith("Error: bad.svm:")
+    assert said.endswith(f"--resume {tmp_path}/new.unfinished -o locked/new\n")
+    assert load_model(tmp_path / "new.unfinished").run["place"]["rows"] > 0
+
+
+def test_an_error_with_a_model_on_its_way_to_standard_output():
+    with open("new", "wb") as new:
+        Path("bad.svm").write_text(Path("long.svm").read_text() + "1 1:x\n")
+        assert ended("train", "bad.svm", "--quiet", "-o", "-", stdout=new).returncode == 1
+    assert load_model("new").run["place"]["rows"] > 0
+    assert not os.path.exists("/dev/stdout.unfinished")
 
 
 def test_an_error_replaces_what_the_run_has_written():

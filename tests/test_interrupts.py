@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import copy
 import itertools
+import os
 import signal
+import subprocess
 import sys
 import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rarefy
-from rarefy import SparseOnlineClassifier, SparseOnlineClassifierCV, SparseOnlineRegressor, rows
+from rarefy import (
+    SparseOnlineClassifier,
+    SparseOnlineClassifierCV,
+    SparseOnlineRegressor,
+    rows,
+)
 from rarefy.deferral import SIGNALS, Deferral
 
 PACKAGE = str(Path(rarefy.__file__).parent)
@@ -258,3 +267,216 @@ class TestDeferral:
         thread.start()
         thread.join()
         assert handlers == [signal.getsignal(signal.SIGINT)]
+
+    def test_every_handler_may_raise(self):
+        def raising(number, frame):
+            raise ValueError(int(number))
+
+        others = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGVTALRM, signal.SIGPROF)
+        before = {number: signal.signal(number, raising) for number in others}
+        try:
+            seen = set()
+            with pytest.raises(ValueError, match=str(int(signal.SIGPROF))) as found, Deferral():
+                list(map(signal.raise_signal, others))
+            error = found.value
+            while error is not None:
+                seen.add(error.args[0])
+                error = error.__context__
+            assert seen == set(others)
+            assert all(signal.getsignal(number) is raising for number in others)
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def test_one_in_another(self):
+        done = []
+
+        def work():
+            with Deferral() as outer:
+                with Deferral():
+                    signal.raise_signal(signal.SIGINT)
+                    done.append("inner")
+                done.append("outer")
+                outer.let_through()
+                done.append("not this")
+
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert done == ["inner", "outer"]
+
+    def test_a_handler_may_set_another(self):
+        before = signal.getsignal(signal.SIGALRM)
+
+        def once(number, frame):
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
+
+        signal.signal(signal.SIGALRM, once)
+        try:
+            with Deferral() as signals:
+                signal.raise_signal(signal.SIGALRM)
+                signals.let_through()
+            assert signal.getsignal(signal.SIGALRM) is signal.SIG_IGN
+        finally:
+            signal.signal(signal.SIGALRM, before)
+
+
+PAIRS = (signal.SIGINT, signal.SIGUSR1)
+
+
+def test_whenever_a_signal_comes_handlers_are_back_and_have_run():
+    n_run = 0
+
+    def handler(number, frame):
+        nonlocal n_run
+        n_run += 1
+        raise KeyboardInterrupt
+
+    def open_and_close():
+        with Deferral() as signals:
+            signals.let_through()
+
+    before = {number: signal.signal(number, handler) for number in PAIRS}
+    try:
+        for moment in itertools.count(1):
+            if not run_interrupted(open_and_close, moment, opcodes=True):
+                break
+            assert [signal.getsignal(number) for number in PAIRS] == [handler] * 2
+            assert n_run == moment
+        assert moment > 300
+    finally:
+        for number, own in before.items():
+            signal.signal(number, own)
+
+
+STORM = """
+import os, random, signal, sys, time
+process, reading, n = map(int, sys.argv[1:])
+for _ in range(n):
+    time.sleep(0.001 + 0.003 * random.random())
+    os.kill(process, random.choice([signal.SIGINT, signal.SIGUSR1]))
+    os.read(reading, 1)
+"""
+
+
+@pytest.mark.parametrize("n", [200, pytest.param(5000, marks=pytest.mark.slow)])
+def test_many_signals(n):
+    """Each comes when the handler of the last one has run."""
+    reading, writing = os.pipe()
+    counts = dict.fromkeys(PAIRS, 0)
+
+    def handler(number, frame):
+        counts[number] += 1
+        os.write(writing, b".")
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, handler) for number in PAIRS}
+    model = SparseOnlineClassifier(l1="auto").partial_fit(X, Y, classes=[0, 1])
+    command = [sys.executable, "-c", STORM, str(os.getpid()), str(reading), str(n)]
+    storm = subprocess.Popen(command, pass_fds=[reading])
+    deadline = time.monotonic() + 30.0 + 0.1 * n
+    try:
+        while sum(counts.values()) < n:
+            with suppress(KeyboardInterrupt):
+                while sum(counts.values()) < n:
+                    with suppress(KeyboardInterrupt):
+                        model.partial_fit(X[:4], Y[:4])
+                    assert [signal.getsignal(number) for number in PAIRS] == [handler] * 2
+                    assert time.monotonic() < deadline, "a signal was lost"
+        storm.wait()
+    finally:
+        storm.kill()
+        storm.wait()
+        for number, own in before.items():
+            signal.signal(number, own)
+        os.close(reading)
+        os.close(writing)
+    assert storm.returncode == 0
+    assert sum(counts.values()) == n
+    again = SparseOnlineClassifier(l1="auto").partial_fit(X, Y, classes=[0, 1])
+    for _ in range((model.t_ - N_ROWS) // 4):
+        again.partial_fit(X[:4], Y[:4])
+    assert np.array_equal(model.coef_, again.coef_)
+
+
+# --- readers and files ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def alarm():
+    """Lets a call be interrupted after a while, if it takes that long."""
+
+    def handler(number, frame):
+        raise KeyboardInterrupt
+
+    def interrupted(call, seconds: float) -> bool:
+        try:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, seconds)
+                call()
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
+        except KeyboardInterrupt:
+            return True
+        return False
+
+    before = signal.signal(signal.SIGALRM, handler)
+    yield interrupted
+    signal.signal(signal.SIGALRM, before)
+
+
+def seconds_of(call) -> float:
+    call()
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+@pytest.mark.parametrize("n", [100, pytest.param(3000, marks=pytest.mark.slow)])
+def test_a_reader_stays_as_it_is(tmp_path, alarm, n):
+    """And what the handler raises is what comes out."""
+    path = tmp_path / "rows.csv"
+    rows = (f"{y},{x[0]},{'abc'[int(x[1] + x[2])]}" for x, y in zip(X, Y, strict=True))
+    path.write_text("label,number,word\n" + "\n".join(rows))
+    model = SparseOnlineClassifier().fit_stream(rarefy.read(path))
+    reader = rarefy.read(path, ignore=["number"])
+    before = reader.settings()
+    seconds = seconds_of(lambda: model.predict(reader))
+    n_interrupts = 0
+    for _ in range(n):
+        n_interrupts += alarm(lambda: model.predict(reader), 1e-5 + RANDOM.random() * seconds)
+        assert reader.settings() == before
+        assert not reader.names_wanted
+    assert n_interrupts > n / 10
+
+
+@pytest.mark.parametrize("n", [100, pytest.param(3000, marks=pytest.mark.slow)])
+def test_saving_leaves_nothing_behind(tmp_path, alarm, n):
+    path = tmp_path / "model"
+    model = begun(MODELS["ftrl"])
+    seconds = seconds_of(lambda: model.save(path))
+    whole, n_open = path.read_bytes(), len(os.listdir("/dev/fd"))
+    n_interrupts = 0
+    for _ in range(n):
+        n_interrupts += alarm(lambda: model.save(path), 1e-5 + RANDOM.random() * seconds)
+        assert os.listdir(tmp_path) == ["model"]
+        assert path.read_bytes() == whole
+    assert len(os.listdir("/dev/fd")) == n_open
+    assert n_interrupts > n / 10
+
+
+def test_saving_is_done_or_not(tmp_path):
+    path = tmp_path / "model"
+    old, new = begun(MODELS["ftrl"]), begun(MODELS["ftrl"], n_rows=N_ROWS)
+    new.save(path)
+    after = path.read_bytes()
+    old.save(path)
+    before = path.read_bytes()
+    n_open = len(os.listdir("/dev/fd"))
+    for moment in itertools.count(1, 59):
+        old.save(path)
+        if not run_interrupted(lambda: new.save(path), moment, opcodes=True):
+            break
+        assert os.listdir(tmp_path) == ["model"]
+        assert path.read_bytes() in (before, after)
+    assert len(os.listdir("/dev/fd")) == n_open
+    assert moment > 300

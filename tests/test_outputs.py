@@ -125,6 +125,7 @@ def test_a_model_may_be_gone_on_with_in_place(folder):
         "flips some.model some.model rows.svm",
         "inspect some.model --why rows.svm",
         "train rows.svm --json -o new.model",
+        f"sweep rows.svm -o found {' '.join(QUICK)}",
     ],
 )
 def test_standard_streams_are_files_too(folder, command):
@@ -139,7 +140,64 @@ def test_standard_streams_are_files_too(folder, command):
     assert Path("rows.svm").read_bytes() == before
 
 
+@pytest.mark.parametrize("more", ["-o new.model --json", "-o - --quiet"])
+def test_standard_output_is_not_the_model_that_is_gone_on_with(folder, more):
+    before = Path("some.model").read_bytes()
+    command = f"train other.svm --resume some.model {more}"
+    with open("some.model", "ab") as writing:
+        done = subprocess.run(
+            [sys.executable, "-m", "rarefy.cli", *command.split()],
+            stdout=writing, stderr=subprocess.PIPE, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert b"is also read, as some.model" in done.stderr
+    assert Path("some.model").read_bytes() == before
+
+
+@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize(
+    "command", ["train rows.svm -o new.model", "evaluate some.model rows.svm", "train - -o new"]
+)
+def test_nothing_is_said_in_what_is_read(folder, command, both):
+    """Not even that; it is said on standard output, if that is somewhere else."""
+    before = Path("rows.svm").read_bytes()
+    with open("rows.svm", "rb") as reading, open("rows.svm", "ab") as writing:
+        done = subprocess.run(
+            [sys.executable, "-m", "rarefy.cli", *command.split()],
+            stdin=reading, stdout=writing if both else subprocess.PIPE, stderr=writing, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert both or b"standard error is also read" in done.stdout
+    assert Path("rows.svm").read_bytes() == before
+    assert not Path("new.model").exists()
+
+
 # --- places that can be written, found at the start ----------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["fox/", "fox/.", "./", "..", "."])
+def test_a_folder_is_no_place_for_a_file(folder, path):
+    assert "is a folder; name a file" in run("train", "rows.svm", "-o", path, code=1).stderr
+    assert not os.path.exists("fox")
+
+
+def test_links_that_lead_nowhere(folder):
+    os.symlink("loop", "loop")
+    os.symlink("missing/model", "dangling")
+    os.symlink("new.model", "good")
+    assert "loop is a link that leads to itself" in run(
+        "train", "rows.svm", "-o", "loop", code=1
+    ).stderr  # fmt: skip
+    said = run("train", "rows.svm", "-o", "dangling", code=1).stderr
+    assert f"dangling: there is no folder {folder}/missing." in said
+    assert (
+        "there is no folder nowhere." in run("train", "rows.svm", "-o", "nowhere/x", code=1).stderr
+    )
+    run("train", "rows.svm", "-o", "good", "--quiet")
+    assert sorted(path.name for path in folder.iterdir() if path.is_symlink()) == [
+        *("dangling", "good", "loop"),
+    ]
+    assert load_model("new.model").examples == 100
 
 
 def test_permissions_stay(tmp_path):

@@ -1,13 +1,19 @@
-"""Signals that wait while something changes that must not be left half changed."""
+"""Signals that wait while something changes that must not be left half changed.
 
+Python runs handlers between two instructions of the main thread, whichever thread of the process
+has got the signal. To block signals in one thread does not put them off, then; to replace all
+handlers does. An exception may come before all are replaced, and before all are back again. What
+is to be put back is noted before it is replaced, and is put back, and run, however often that is
+interrupted.
+"""
+
+import _signal  # type: ignore[import-not-found]  # as `signal`, which takes 10 times as long
 import signal
 import threading
 from types import FrameType
 from typing import Any, Self
 
-# Those whose handlers may raise an exception: Ctrl-C, and what programs use to end or to time out.
-NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM")
-SIGNALS = tuple(getattr(signal, name) for name in NAMES if hasattr(signal, name))
+SIGNALS = tuple(sorted(signal.valid_signals()))
 
 
 class Deferral:
@@ -17,32 +23,62 @@ class Deferral:
     only, so in others there is nothing to put off.
     """
 
+    def __init__(self) -> None:
+        self._handlers: dict[int, Any] = {}  # that are replaced
+        self._due: dict[int, FrameType | None] = {}  # signals that have come, and where
+        self._note = self._due.__setitem__  # compiled, so that nothing comes in between
+
     def __enter__(self) -> Self:
-        self._is_open = False
-        self._due: list[tuple[int, FrameType | None]] = []
-        self._handlers: dict[int, Any] = {}
-        if threading.current_thread() is threading.main_thread():
-            handlers = {number: signal.getsignal(number) for number in SIGNALS}
-            self._handlers = {number: own for number, own in handlers.items() if callable(own)}
-            for number in self._handlers:
-                signal.signal(number, self._note)
-        self._is_open = True
+        try:
+            if threading.current_thread() is threading.main_thread():
+                self._replace_handlers()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *error: object) -> None:
-        for number, handler in self._handlers.items():
-            signal.signal(number, handler)
-        self._is_open = False
-        self.let_through()
+        try:
+            self._put_back()
+            self.let_through()
+        finally:  # a handler has raised an exception; others may do so at the next call
+            try:
+                if self._handlers or self._due:
+                    self.__exit__()
+            finally:
+                if self._handlers or self._due:
+                    self.__exit__()
 
     def let_through(self) -> None:
         """Run the handlers of the signals that have come, which may raise an exception."""
-        while self._due:
-            number, frame = self._due.pop(0)
-            self._handlers[number](number, frame)
+        try:
+            for number in [*self._due]:
+                self._run(number)
+        finally:
+            if self._due:
+                self.let_through()
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if self._is_open:
-            self._due.append((number, frame))
-        else:  # opening it was interrupted
-            self._handlers[number](number, frame)
+    def _replace_handlers(self) -> None:
+        for number in SIGNALS:
+            handler = _signal.getsignal(number)
+            if callable(handler):
+                self._handlers[number] = handler
+                _signal.signal(number, self._note)
+
+    def _put_back(self) -> None:
+        """Whoever has set another handler in the meantime keeps it."""
+        for number, handler in [*self._handlers.items()]:
+            if _signal.getsignal(number) is self._note:
+                _signal.signal(number, handler)
+            del self._handlers[number]
+
+    def _run(self, number: int) -> None:
+        """From the moment at which a signal is no more due there is no call but of its handler."""
+        handler = _signal.getsignal(number)
+        if handler is self._note:
+            handler = self._handlers[number]
+        runs = callable(handler)
+        frame = self._due[number]
+        del self._due[number]
+        if runs:
+            handler(number, frame)

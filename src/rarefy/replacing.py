@@ -13,10 +13,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from rarefy.deferral import Deferral
 from rarefy.errors import InputError, RarefyWarning
 
 DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/(\d+)")
 STREAMS = {"stdout": 1, "stderr": 2}
+FOLDERS = ("", os.curdir, os.pardir)  # names that no file has
 # What the system says where no file can be made, or moved over another.
 NOT_ALLOWED = (errno.EBUSY, errno.EXDEV, errno.EPERM, errno.EACCES, errno.EROFS)
 LONGEST_NAME = 255  # bytes, where the file system does not say
@@ -61,19 +63,25 @@ class Output:
             if not self.can_be_written_again:
                 os.close(self._stream)
             return
-        part, descriptor = self._new_part()
+        opened: tuple[Path, IO[Any]] | None = None
         try:
-            with self._file(descriptor, mode, options) as file:
+            with Deferral():  # until it is known here what has been made
+                part, descriptor = self._new_part()
+                opened = part, self._file(descriptor, mode, options)
+            with opened[1] as file:
                 yield file
                 file.flush()
                 os.fsync(descriptor)
-            with _moving:
+            with _alone():
                 self._put(part)
         except OSError as error:
             error.filename = error.filename or self.path
             raise
-        finally:
-            _remove(part)
+        finally:  # twice, as a handler of signals may raise an exception
+            try:
+                _discard(opened)
+            finally:
+                _discard(opened)
 
     def _opened_stream(self) -> int | None:
         """The descriptor of what is no file."""
@@ -88,23 +96,27 @@ class Output:
         return stream
 
     def _check_file(self) -> None:
-        target = Path(self.path)
-        if target.is_dir() or not target.name:
+        folder, name = os.path.split(self.path)
+        if name in FOLDERS or self._target.is_dir():
             raise InputError(f"{self.path} is a folder; name a file.")
-        if not self._target.parent.is_dir():
-            raise InputError(f"{self.path}: there is no folder {target.parent}.")
-        if self._target.exists():
-            os.close(os.open(self._target, os.O_WRONLY))
-        part, descriptor = self._new_part()
-        os.close(descriptor)
-        _remove(part)
+        if self._target.is_symlink():
+            raise InputError(f"{self.path} is a link that leads to itself; name a file.")
+        for place in (Path(folder), self._target.parent):
+            if not place.is_dir():
+                raise InputError(f"{self.path}: there is no folder {place}.")
+        with Deferral():
+            if self._target.exists():
+                os.close(os.open(self._target, os.O_WRONLY))
+            part, descriptor = self._new_part()
+            os.close(descriptor)
+            _remove(part)
 
     def _new_part(self) -> tuple[Path, int]:
         """A new file, beside the place if possible, and its descriptor."""
         part = self._target.with_name(_name_of_part(self._target))
         existing = self._target.stat() if self._target.exists() else None
         mode = 0o666 if existing is None else stat.S_IMODE(existing.st_mode)
-        with _moving:
+        with _alone():
             try:
                 part.unlink(missing_ok=True)  # of a process of that number that was killed
                 descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
@@ -173,6 +185,11 @@ def replacing(path: str | Path, mode: str = "wb", **options: Any) -> Iterator[IO
         yield file
 
 
+def is_descriptor(path: str) -> bool:
+    """Whether a path stands for what is open already, such as standard output."""
+    return DESCRIPTOR.fullmatch(path) is not None
+
+
 def leave_nothing_unfinished() -> None:
     """To be called before the process is ended: all that is not complete goes away.
 
@@ -184,12 +201,26 @@ def leave_nothing_unfinished() -> None:
                 part.unlink(missing_ok=True)
 
 
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Inside, no other thread makes, moves or removes files, and no handler of signals runs."""
+    with Deferral(), _moving:
+        yield
+
+
+def _discard(opened: tuple[Path, IO[Any]] | None) -> None:
+    """Close, and remove, a file that has not taken its place."""
+    if opened is not None:
+        part, file = opened
+        file.close()
+        _remove(part)
+
+
 def _remove(part: Path) -> None:
-    """Remove a file that has not taken its place."""
-    with _moving:
+    with _alone():
         if part in _parts:
-            _parts.discard(part)
             part.unlink(missing_ok=True)
+            _parts.discard(part)
 
 
 def _begin_anew() -> None:
@@ -218,12 +249,17 @@ class _Named(io.FileIO):
             raise
 
 
-def _name_of_part(target: Path) -> str:
-    ending = f".{os.getpid()}-{threading.get_native_id()}.part"
+def fitting_name(folder: str | Path, name: str, ending: str) -> str:
+    """A name with an ending, shortened before it to what the folder takes."""
     longest = LONGEST_NAME
     with suppress(OSError, ValueError, AttributeError):
-        longest = os.pathconf(target.parent, "PC_NAME_MAX")
-    return os.fsdecode(os.fsencode(target.name)[: longest - len(ending)]) + ending
+        longest = os.pathconf(folder, "PC_NAME_MAX")
+    return os.fsdecode(os.fsencode(name)[: longest - len(ending)]) + ending
+
+
+def _name_of_part(target: Path) -> str:
+    ending = f".{os.getpid()}-{threading.get_native_id()}.part"
+    return fitting_name(target.parent, target.name, ending)
 
 
 def _in_temporary_folder() -> tuple[int, Path]:

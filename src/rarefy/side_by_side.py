@@ -96,8 +96,8 @@ def answered(side: Side, reader: Reader) -> Iterator[Part]:
         entries = Entries(indptr, keys, values, batch.names if names_wanted else None)
         return model.with_targets(model.store.prepare(batch)), entries
 
-    with model.reading_again(reader, label_needed=True, names_wanted=names_wanted):
-        for prepared, entries in ahead(job.then(work) for job in reader.jobs(READY_ITEMS)):
+    with model.reading_again(reader, label_needed=True, names_wanted=names_wanted) as again:
+        for prepared, entries in ahead(job.then(work) for job in again.jobs(READY_ITEMS)):
             batch, y = prepared.batch, prepared.y
             if y is not None and len(y):
                 scores = model.store.scores(model.learner, prepared)

@@ -159,27 +159,28 @@ class StreamModel:
         self, reader: Reader, finish: Callable[[Prepared], Prepared], *, label_needed: bool
     ) -> Iterator[Prepared]:
         """The batches of a reader that reads as the one did from which the model has learned."""
-        with self.reading_again(reader, label_needed=label_needed):
-            yield from prepared_ahead(reader, self.store, finish)
+        with self.reading_again(reader, label_needed=label_needed) as again:
+            yield from prepared_ahead(again, self.store, finish)
 
     @contextmanager
     def reading_again(
         self, reader: Reader, *, label_needed: bool, names_wanted: bool = False
-    ) -> Iterator[None]:
-        """Inside, the reader reads as the one did from which the model has learned.
+    ) -> Iterator[Reader]:
+        """A reader of the same that reads as the one did from which the model has learned.
 
-        What it is told to ignore, and the model has not learned from, is ignored still.
+        What the other is told to ignore, and the model has not learned from, is ignored still. The
+        other gets to know the bad lines, and else stays as it is.
         """
-        own = reader.columns, reader.cross
         known = self.reading.columns
-        more = [name for name in own[0].ignore if name not in known.kinds]
-        reader.names_wanted = names_wanted
-        reader.columns = known._replace(label_needed=label_needed, ignore=(*known.ignore, *more))
-        reader.cross = self.reading.cross
+        more = [name for name in reader.columns.ignore if name not in known.kinds]
+        again = copy(reader)
+        again.names_wanted = names_wanted
+        again.columns = known._replace(label_needed=label_needed, ignore=(*known.ignore, *more))
+        again.cross = self.reading.cross
         try:
-            yield
+            yield again
         finally:
-            reader.columns, reader.cross = own
+            reader.faults = again.faults
 
     def loss_without_weights(self) -> float:
         """The loss of an example of class 1 if all weights are zero; NaN in regression."""

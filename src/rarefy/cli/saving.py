@@ -1,12 +1,14 @@
 """Where `rarefy train` saves what it has learned, when all goes well and when it does not."""
 
 import os
+import tempfile
+from itertools import chain, count
 
 from rarefy.cli.display import Display
 from rarefy.cli.group import EXPECTED, sentence
 from rarefy.cli.plan import Plan
 from rarefy.errors import InputError
-from rarefy.replacing import Output, is_written_once
+from rarefy.replacing import Output, fitting_name, is_descriptor, is_written_once
 
 UNFINISHED = ".unfinished"  # behind the name of a file that stays as it is
 
@@ -14,12 +16,13 @@ UNFINISHED = ".unfinished"  # behind the name of a file that stays as it is
 class Saving:
     """Writes the model of a plan to its place, found to be good before anything is learned.
 
-    A model that an error left unfinished does not replace a file that this run has not written.
+    A model that an error left unfinished does not replace a file that this run has not written. It
+    goes to a new one, beside it, or, where none can be made, in the temporary folder.
     """
 
     def __init__(self, plan: Plan, output: Output | None = None) -> None:
         self._plan = plan
-        self._is_own = not os.path.isfile(plan.path) or _is_same(plan.path, plan.resumed)
+        self._is_own = not _is_file(plan.path) or _is_same(plan.path, plan.resumed)
         self._n_before = plan.run.model.t
         self._n_saved = 0  # examples that the file has learned
         if plan.settings["save_every"] is not None and is_written_once(plan.path):
@@ -48,18 +51,30 @@ class Saving:
         """Save what was learned before an error; what there is to say of it, and of the error."""
         run, path, said = self._plan.run, self._plan.path, sentence(error)
         if run.is_whole and run.model.t > max(self._n_before, self._n_saved):
-            output = self.output if self._is_own else Output(path + UNFINISHED)
             try:
-                self._plan.save(output)
+                path = self._save_unfinished()
             except EXPECTED as another:
                 return f"{said}\nWhat was learned before cannot be saved: {sentence(another)}"
-            path, self._n_saved = output.path, run.model.t
+            self._n_saved = run.model.t
         if self._n_saved == 0:
             return said
         return (
             f"{said}\nWhat was learned before is in {path} (examples: {self._n_saved:,}). Once the "
             f"error is put right, go on: {self._plan.command_to_go_on(path)}"
         )
+
+    def _save_unfinished(self) -> str:
+        """Write what an error has left; where it is."""
+        if self._is_own:
+            self._plan.save(self.output)
+            return self.output.path
+        path = _new_file(self._plan.path)
+        try:
+            self._plan.save(Output(path))
+        except BaseException:
+            os.unlink(path)
+            raise
+        return path
 
     def how_to_go_on(self) -> str:
         """What to say of a run that was interrupted, and saved."""
@@ -72,5 +87,34 @@ class Saving:
         )
 
 
+def _is_file(path: str) -> bool:
+    """Whether something is there that a model would replace, not be added to."""
+    return os.path.isfile(path) and not is_descriptor(path)
+
+
 def _is_same(path: str, resumed: str | None) -> bool:
     return resumed is not None and os.path.samefile(path, resumed)
+
+
+def _new_file(path: str) -> str:
+    """The name of a file, made just now, for what must not go to a path."""
+    folder, name = os.path.split(path)
+    try:
+        return _made_in(folder, name)
+    except OSError:  # it takes no new files
+        return _made_in(tempfile.gettempdir(), name)
+
+
+def _made_in(folder: str, name: str) -> str:
+    endings = chain([UNFINISHED], (f"{UNFINISHED}-{n}" for n in count(2)))
+    paths = (os.path.join(folder, fitting_name(folder or ".", name, end)) for end in endings)
+    return next(filter(_is_made, paths))
+
+
+def _is_made(path: str) -> bool:
+    """Make a file; False if there is one, or a link, of that name."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    except FileExistsError:
+        return False
+    return True

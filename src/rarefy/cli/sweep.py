@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from rarefy.cli.display import Quiet
-from rarefy.cli.files import check_outputs
+from rarefy.cli.files import STREAM, check_outputs
 from rarefy.cli.inspect import feature_as_json, order_of
 from rarefy.cli.options import (
     FILE,
@@ -165,7 +165,7 @@ def sweep(folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any) ->
     if asked["rule"] is None:
         asked["rule"] = [default_rule(asked["loss"])]
     Path(folder).mkdir(parents=True, exist_ok=True)
-    outputs = _outputs(folder, asked["data"])
+    outputs = _outputs(folder, asked["data"], None if quiet else STREAM)
     start = time.perf_counter()
     with make_progress(silent=as_json or quiet) as progress:
         found = _swept(asked, memory, progress)
@@ -184,10 +184,10 @@ def sweep(folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any) ->
             show(folder, found, facts, choices, chosen)
 
 
-def _outputs(folder: str, data: tuple[str, ...]) -> dict[str, Output]:
+def _outputs(folder: str, data: tuple[str, ...], stream: str | None) -> dict[str, Output]:
     """The files to write, by their names."""
     paths = {name: os.path.join(folder, name) for name in (TABLE, MODEL, REPORT)}
-    check_outputs(paths.values(), expand(data))
+    check_outputs([*paths.values(), stream], expand(data))
     return {name: Output(path) for name, path in paths.items()}
 
 

@@ -27,6 +27,7 @@ from rarefy.config import MOST_PASSES
 from rarefy.errors import InputError
 from rarefy.losses import LOSSES
 from rarefy.multiclass import MULTICLASS
+from rarefy.replacing import is_descriptor
 from rarefy.run import NEVER
 from rarefy.stores import DEFAULT_BITS, MOST_BITS, MOST_FEATURES, STORES
 from rarefy.stream import StreamModel
@@ -132,10 +133,7 @@ def train(context: click.Context, /, **options: Any) -> None:
         plan = new_plan(**options)
     else:
         plan = resumed_plan(given=given_options(context), **options)
-    check_outputs(
-        [plan.path, plan.settings["cache"], STREAM if options["json"] else None], plan.inputs
-    )
-    check_outputs([plan.settings["cache"]], [plan.resumed])
+    check_all_outputs(plan, STREAM if options["json"] else None)
     saving = Saving(plan)
     display = make_display(
         json=options["json"],
@@ -149,6 +147,14 @@ def train(context: click.Context, /, **options: Any) -> None:
             carry_out(plan, saving, display)
     finally:
         report_bad_lines(plan.run.reader)
+
+
+def check_all_outputs(plan: Plan, stream: str | None) -> None:
+    """Only a file may take the place of the model with which the run goes on."""
+    cache = plan.settings["cache"]
+    check_outputs([plan.path, cache, stream], plan.inputs)
+    written_at_once = plan.path if is_descriptor(plan.path) else None
+    check_outputs([written_at_once, cache, stream], [plan.resumed])
 
 
 def carry_out(plan: Plan, saving: Saving, display: Display) -> None:

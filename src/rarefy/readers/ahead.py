@@ -3,7 +3,11 @@
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+from queue import SimpleQueue
 from typing import Any, Generic, NamedTuple, TypeVar
+
+from rarefy.deferral import Deferral
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -23,92 +27,80 @@ class Job(NamedTuple, Generic[T]):
         return Job(lambda: work(self.make()), self.size)
 
 
+END = Job(lambda: None)
+
+
 class _Window:
-    """The items between the one that is being used and the last one that was begun."""
+    """The items between the one that is being used and the last one that was begun.
+
+    Who uses them may be the main thread, where a signal may raise an exception at any moment. It
+    has no locks, therefore, but two queues, which are never left half changed.
+    """
 
     def __init__(self, jobs: Iterator[Job[Any]]) -> None:
         self._jobs = jobs
-        self._taking = threading.Lock()
-        self._changed = threading.Condition()
+        self._taking = threading.Lock()  # of the workers; who has it counts what is begun
         self._n_begun = 0
-        self._n_used = 0
         self._sizes: dict[int, int] = {}  # of the items that are begun and not used
-        self._results: dict[int, tuple[Any, BaseException | None]] = {}
-        self._end: int | None = None  # how many items there are, once that is known
+        self._used: SimpleQueue[int | None] = SimpleQueue()  # None: no more are wanted
+        self._made: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
         self._wanted = True
 
     def work(self) -> None:
         """Make items until there are no more, or none are wanted."""
-        while True:
-            with self._taking:
-                with self._changed:
-                    self._changed.wait_for(
-                        lambda: self._n_begun < self._n_used + READY_ITEMS or not self._wanted
-                    )
-                    if not self._wanted or self._end is not None:
-                        return
-                    number = self._n_begun
-                    self._n_begun += 1
-                try:
-                    job = next(self._jobs, None)
-                except BaseException as error:
-                    self._done(number, None, error)
-                    return
-                if job is None:
-                    with self._changed:
-                        self._end = number
-                        self._changed.notify_all()
-                    return
-                if not self._may_begin(number, job.size):
-                    return
+        number = 0
+        while self._wanted:
             try:
-                self._done(number, job.make(), None)
+                with self._taking:
+                    number = self._n_begun
+                    job = self._next_job()
+                if job is not None:
+                    self._made.put((number, END if job is END else job.make(), None))
             except BaseException as error:
-                self._done(number, None, error)
-                return
+                self._wanted = False
+                self._made.put((number, None, error))
 
-    def _may_begin(self, number: int, size: int) -> bool:
-        """Wait until there is room for an item; one that is too large has to be alone."""
-        with self._changed:
-            self._changed.wait_for(
-                lambda: (
-                    sum(self._sizes.values()) + size <= READY_ITEMS
-                    or not self._sizes
-                    or not self._wanted
-                )
-            )
-            self._sizes[number] = size
-            return self._wanted
+    def _next_job(self) -> Job[Any] | None:
+        """The next one, when there is room for what it makes; too large a one has to be alone."""
+        self._wait_until(lambda: len(self._sizes) < READY_ITEMS)
+        if not self._wanted:
+            return None
+        job = next(self._jobs, END)
+        if job is END:
+            self._wanted = False
+            return END
+        self._wait_until(
+            lambda: not self._sizes or sum(self._sizes.values()) + job.size <= READY_ITEMS
+        )
+        self._sizes[self._n_begun] = job.size
+        self._n_begun += 1
+        return job if self._wanted else None
 
-    def _done(self, number: int, item: Any, error: BaseException | None) -> None:
-        with self._changed:
-            self._results[number] = item, error
-            if error is not None:
-                self._end = min(number + 1, self._end or number + 1)
-            self._changed.notify_all()
+    def _wait_until(self, is_met: Callable[[], bool]) -> None:
+        """Until items were used such that a condition is met, or none are wanted."""
+        while self._wanted and not is_met():
+            number = self._used.get()
+            if number is not None:
+                del self._sizes[number]
 
     def items(self) -> Iterator[Any]:
         """The items in order; the error of the first that failed comes in its place."""
-        while True:
-            with self._changed:
-                self._changed.wait_for(
-                    lambda: self._n_used in self._results or self._n_used == self._end
-                )
-                if self._n_used not in self._results:
-                    return
-                item, error = self._results.pop(self._n_used)
+        made: dict[int, tuple[Any, BaseException | None]] = {}
+        for number in count():
+            while number not in made:
+                which, item, error = self._made.get()
+                made[which] = item, error
+            item, error = made.pop(number)
+            if item is END:
+                return
             if error is not None:
                 raise error
             yield item
-            with self._changed:
-                del self._sizes[self._n_used]
-                self._n_used += 1
-                self._changed.notify_all()
+            self._used.put(number)
 
     def stop(self) -> None:
-        with self._changed:
-            self._wanted = False
-            self._changed.notify_all()
+        self._wanted = False
+        self._used.put(None)
 
 
 def ahead(jobs: Iterable[Job[T]]) -> Iterator[T]:
@@ -122,12 +114,19 @@ def ahead(jobs: Iterable[Job[T]]) -> Iterator[T]:
         threading.Thread(target=window.work, name=f"rarefy-reader-{n}", daemon=True)
         for n in range(WORKERS)
     ]
-    for thread in threads:
-        thread.start()
     try:
+        with Deferral():
+            for thread in threads:
+                thread.start()
         yield from window.items()
     finally:
-        window.stop()
-        deadline = time.monotonic() + PATIENCE
-        for thread in threads:
+        with Deferral():
+            window.stop()
+            _wait_for(threads)
+
+
+def _wait_for(threads: list[threading.Thread]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    for thread in threads:
+        if thread.ident is not None:  # it was started
             thread.join(max(deadline - time.monotonic(), 0.0))
