@@ -862,6 +862,15 @@ class TestFiles:
         path.write_bytes(b"FEA1" + bytes(100))
         assert "version 1 of Feather" in message_of(path)
 
+    def test_rows_that_are_lost(self, tmp_path, monkeypatch):
+        """PyArrow gives fewer rows of some damaged files, without a word."""
+        path = written(tmp_path, table_of(a=["x"] * 100), "parquet")
+        batches = pq.ParquetFile.iter_batches
+        monkeypatch.setattr(
+            pq.ParquetFile, "iter_batches", lambda *given, **more: [*batches(*given, **more)][:-1]
+        )
+        assert "there are 100 rows, of which 0 can be read" in message_of(path)
+
     @pytest.mark.parametrize("ending", ENDINGS)
     def test_cut_off(self, tmp_path, ending):
         table = table_of(a=[f"value {i}" for i in range(200)])

@@ -141,6 +141,16 @@ def test_learning_stops(tmp_path, pieces, name, change, monkeypatch):
 
 
 @pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_removed_is_read_to_its_end(tmp_path, pieces, name):
+    path = tmp_path / name
+    written_long_ago(path)
+    batches = iter(read(path))
+    n_rows = len(next(batches).labels)
+    path.unlink()
+    assert n_rows + sum(len(batch.labels) for batch in batches) == N_ROWS
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_another_file_in_its_place_is_no_change(tmp_path, pieces, name):
     path = tmp_path / name
     written_long_ago(path)

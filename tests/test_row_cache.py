@@ -647,7 +647,7 @@ def test_forged_rows_are_refused(folder, changes):
     refusal()
 
 
-@pytest.mark.parametrize("label", [-1.0, 0.5, 1e9, np.inf])
+@pytest.mark.parametrize("label", [-1.0, 0.5, 1e9, np.inf, np.nan])
 def test_labels_that_no_word_has_are_refused(folder, label):
     Path("data.csv").write_text(csv_text().replace('"1"', '"yes"').replace('"0"', '"no"'))
     train("data.csv", cache=CACHE, **WITH_TEXT)
@@ -664,7 +664,7 @@ def test_labels_that_no_word_has_are_refused(folder, label):
         *((-1, {"n_bad_lines": count}) for count in (-1, 1.5, "3", None, 10**30, 7)),
         *((-1, {"bad_lines": lines}) for lines in (3, [3], None)),
         *((-1, {"columns": columns}) for columns in (3, [], [3], ["label"] * 30)),
-        *((-1, {"findings": findings}) for findings in (3, {"n_shared": "x"}, [1])),
+        *((-1, {"findings": findings}) for findings in (3, {"n_shared": "x"}, [1], {"n": 1})),
     ],
 )
 def test_forged_words_are_refused(folder, at, said):
@@ -674,6 +674,14 @@ def test_forged_words_are_refused(folder, at, said):
         assert train("data.csv", cache=CACHE, **WITH_TEXT)["weights"] == expected["weights"]
         return
     refusal()
+
+
+def test_names_of_rows_that_are_refused_are_not_kept(folder):
+    values = pa.array([b"x", b"y"] * 19 + [b"\xffbad", b"z"], pa.binary())
+    pq.write_table(pa.table({"label": [0, 1] * 20, "a": values}), "bad.parquet")
+    expected = train("bad.parquet", bad_lines="skip")
+    for _ in range(2):
+        assert train("bad.parquet", bad_lines="skip", cache=CACHE) == expected
 
 
 @pytest.mark.parametrize("cache", ["nowhere/rows.arrow", "data.csv/rows.arrow", "."])

@@ -1,7 +1,7 @@
 """Rules, losses and schedules as JSON, and back."""
 
 import math
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
@@ -77,17 +77,22 @@ def _object(kind: str, fields: dict[str, Any]) -> Any:
         )
     if cls is Intensity:
         fields["basis"] = Basis[fields["basis"].upper()]
-    if kind in OURS and not all(map(_is_parameter, fields.values())):
-        raise ValueError(f"{kind} has no such parameters")
+    if kind in OURS:
+        for name, hint in get_type_hints(cls).items():
+            if name in fields and not _is_of(hint, fields[name]):
+                raise ValueError(f"{kind} has no such parameters")
     part = cls(**fields)
     return check_object(part) if hasattr(cls, "state_fields") else part
 
 
-def _is_parameter(value: Any) -> bool:
-    """Whether a rule, loss or schedule of ours may have it: a number, parts with such, or None."""
-    if isinstance(value, int):
+def _is_of(hint: Any, value: Any) -> bool:
+    """Whether a value is of a type, which may be several; whole numbers will do for others."""
+    kinds = get_args(hint) or (hint,)
+    if hint is Any:
+        return hasattr(value, "_asdict")
+    if float in kinds and isinstance(value, int):
         return abs(value) < 2**63
-    return value is None or isinstance(value, float) or hasattr(value, "_asdict")
+    return isinstance(value, kinds)
 
 
 def name_of_unknown(description: dict[str, Any]) -> str:

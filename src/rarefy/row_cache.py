@@ -63,7 +63,8 @@ class RowCache:
             return
         with self._clear_errors():
             n_batches = file.num_record_batches - 1
-            end = checked_end(_about(*file.get_batch_with_custom_metadata(n_batches)))
+            about = _about(*file.get_batch_with_custom_metadata(n_batches))
+            end = checked_end(about, self._store.findings())
             self._reader.columns = end.columns
             self._store.recall(end.findings)
             self._reader.faults = BadLines(skip=self._reader.skip_bad_lines)

@@ -29,7 +29,8 @@ class End(NamedTuple):
     bad_lines: list[str]
 
 
-def checked_end(about: dict[str, Any]) -> End:
+def checked_end(about: dict[str, Any], findings: dict[str, int]) -> End:
+    """What the last batch says; its findings are of the same kind as these."""
     end = End(
         checked_columns(Columns(*about["columns"])),
         dict(about["findings"]),
@@ -38,6 +39,7 @@ def checked_end(about: dict[str, Any]) -> End:
     )
     counts = (end.n_bad_lines, *end.findings.values())
     _require(all(type(count) is int and 0 <= count < MOST_LINES for count in counts))
+    _require(end.findings.keys() == findings.keys())
     _require(all(map(is_text, end.bad_lines)))
     _require(bool(end.bad_lines) or end.n_bad_lines == 0)
     return end
@@ -63,7 +65,7 @@ def check_batch(batch: Batch, most_keys: int) -> None:
         _require(all(map(is_text, batch.label_names)))
         for numbers in (labels, batch.block_labels):
             if numbers is not None:
-                _check_numbers(numbers[~np.isnan(numbers)], len(batch.label_names))
+                _check_numbers(numbers, len(batch.label_names))
 
 
 def checked_texts(keys: NDArray[Any], ends: NDArray[Any], text: NDArray[Any]) -> Texts:

@@ -1,7 +1,6 @@
 """Readers: files in several formats to batches of rows; each text format has a compiled parser."""
 
 import math
-import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count
@@ -33,7 +32,7 @@ from rarefy.readers.labels import (
     too_many_labels_at,
 )
 from rarefy.readers.scan import n_lines
-from rarefy.readers.source import STDIN, Block, blocks, expand, is_pipe, n_bytes
+from rarefy.readers.source import STDIN, Block, blocks, expand, file_sizes, is_pipe
 
 BAD_LINES = ("stop", "skip")
 NAMED_KINDS = ("text", "categorical", "numeric")
@@ -179,8 +178,9 @@ class Reader:
         self.faults = BadLines(skip=self.skip_bad_lines)
         self._numbers = count()  # of the blocks
         rooms = Rooms(n_rooms, groups=bool(self.cross), names=self.names_wanted)
-        total, before = n_bytes(self.files), 0
-        for file in self.files:
+        sizes, before = file_sizes(self.files), 0
+        total = None if sizes is None else sum(sizes)
+        for n, file in enumerate(self.files):
             self._check_pipe(file)
             format = self.format or recognise_binary(file)
             file_jobs = self._text_jobs(file, rooms)
@@ -189,7 +189,7 @@ class Reader:
             for job, position in file_jobs:
                 share = (before + position) / total if total else math.nan
                 yield job.then(partial(_with_share, share))
-            before += 0 if total is None else os.path.getsize(file)
+            before += 0 if sizes is None else sizes[n]
 
     def _text_jobs(self, file: str, rooms: Rooms) -> Iterator[Placed]:
         """Blocks whose lines can be counted beforehand are parsed later, others at once."""

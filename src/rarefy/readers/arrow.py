@@ -113,6 +113,8 @@ def _clear_errors(file: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())[:SHOWN_REASON].rstrip(".")
         what = "the file is damaged or of another kind"
+        if isinstance(error, pa.ArrowNotImplementedError):
+            what = "the file has something that PyArrow does not read"
         if MISSING_FIXED_LIST.match(reason):
             what = "missing lists of fixed size can be read from Parquet by PyArrow 26 and later"
         elif is_pipe(file):
@@ -145,11 +147,15 @@ def _open_parquet(file: str, opened: Any) -> Opened:
     n_rows = math.ceil(MOST_BYTES / max(*row_bytes, MOST_BYTES / MOST_ROWS, 1))
 
     def pieces(plan: Layout) -> Iterator[Any]:
+        n_read = 0
         for batch in parquet.iter_batches(n_rows, columns=plan.columns):
+            n_read += len(batch)
             yield from _cut(batch)
+        if n_read != n_in_all:
+            raise pa.ArrowInvalid(f"there are {n_in_all} rows, of which {n_read} can be read")
 
-    n_bytes = os.path.getsize(file)
-    return Opened(parquet.schema_arrow, pieces, n_bytes / max(parquet.metadata.num_rows, 1))
+    n_in_all = parquet.metadata.num_rows
+    return Opened(parquet.schema_arrow, pieces, os.path.getsize(file) / max(n_in_all, 1))
 
 
 def _open_ipc(file: str, opened: Any) -> Opened:

@@ -105,7 +105,7 @@ def as_numbers(array: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
 
 
 def as_texts(array: Any, form: str | None = None) -> tuple[Texts, NDArray[np.bool_]]:
-    """The values as text, and which of them are not in UTF-8."""
+    """The values as text, and which of them are not in UTF-8; those have none."""
     array = _text_form(plain(array), form)
     try:
         array.cast(pa.large_string())
@@ -115,8 +115,8 @@ def as_texts(array: Any, form: str | None = None) -> tuple[Texts, NDArray[np.boo
     _, offsets, data = array.buffers()
     bounds = _items(offsets, np.int64, array.offset, len(array) + 1 if len(array) else 0)
     ends = bounds[1:]
-    if array.null_count:
-        ends = np.where(_mask(array.is_valid()), ends, bounds[:-1])
+    if array.null_count or not_utf8.any():
+        ends = np.where(_mask(array.is_valid()) & ~not_utf8, ends, bounds[:-1])
     return Texts(_bytes(data), _read_only(bounds[:-1]), _read_only(ends)), not_utf8
 
 

@@ -81,11 +81,11 @@ def is_pipe(file: str) -> bool:
     return file == STDIN or (os.path.exists(file) and not os.path.isfile(file))
 
 
-def n_bytes(files: Iterable[str]) -> int | None:
-    """The size of all files together; None if one is a pipe."""
+def file_sizes(files: Iterable[str]) -> list[int] | None:
+    """The sizes of the files; None if one is a pipe."""
     sizes = [os.path.getsize(file) if os.path.isfile(file) else None for file in files]
     known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None
+    return known if len(known) == len(sizes) else None
 
 
 def blocks(
