@@ -330,7 +330,7 @@ def texts(found: Any) -> list[str]:
 
 def _checked_task(task: Task) -> Task:
     right = (
-        (is_unknown(task.rule) or hasattr(task.rule, "state_fields"))
+        (task.rule is None or is_unknown(task.rule) or hasattr(task.rule, "state_fields"))
         and type(task.schedule) in SCHEDULES.values()
         and type(task.loss) in LOSSES.values()
         and task.multiclass in MULTICLASS

@@ -55,7 +55,7 @@ def _how_it_was_trained(model: Model) -> dict[str, Any]:
     asked = model.parameters
     return {
         "rule": _name_of(asked.get("rule")),
-        **({} if is_unknown(task.rule) else flat(task.rule)),
+        **(flat(task.rule) if _is_known(task.rule) else {}),
         "schedule": _schedule(model),
         **{name: asked[name] for name in ALWAYS_SHOWN if name in asked},
         **({name: asked[name] for name in OF_ENDOWMENT} if asked.get("endowment") else {}),
@@ -66,6 +66,10 @@ def _how_it_was_trained(model: Model) -> dict[str, Any]:
     }
 
 
+def _is_known(rule: Any) -> bool:
+    return rule is not None and not is_unknown(rule)
+
+
 def _name_of(rule: Any) -> str | None:
     if is_unknown(rule):
         return name_of_unknown(rule)
@@ -74,7 +78,7 @@ def _name_of(rule: Any) -> str | None:
 
 def _schedule(model: Model) -> str | None:
     """None for rules with steps of their own."""
-    if is_unknown(model.task.rule) or hasattr(model.task.rule, "eta0"):
+    if not _is_known(model.task.rule) or hasattr(model.task.rule, "eta0"):
         return None
     schedule = model.task.schedule
     name = next(name for name, kind in SCHEDULES.items() if isinstance(schedule, kind))
