@@ -197,6 +197,7 @@ VALUES = st.one_of(
         datetime.datetime(1970, 1, 2),
         datetime.datetime(2037, 1, 1),
         timezones=st.sampled_from(ZONES),
+        allow_imaginary=False,
     ),
     st.times(),
     st.decimals(-9999, 9999, places=2),

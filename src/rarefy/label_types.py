@@ -19,9 +19,9 @@ def label_type(name: str, labels: NDArray[Any]) -> str:
     dtype = labels.dtype
     is_text = all(isinstance(label, str) for label in labels) if dtype.kind == "O" else True
     if dtype.kind not in "iufbUO" or not is_text:
-        what = dtype.name if is_text else "of several kinds"
         raise InputError(
-            f"{name} has labels that are {what}: numbers, texts, or True and False are expected."
+            f"Unknown label type: {name} is an array of {dtype}; whole numbers, texts, or True and "
+            f"False are expected."
         )
     if dtype.kind != "U":
         return USUAL.get(dtype, dtype.str)
