@@ -360,6 +360,61 @@ def test_what_is_missing(missing):
     assert scores(model, pandas.DataFrame({"x": [missing], "y": "a"}, dtype=object)) == expected
 
 
+def learned_from_texts(texts: list[Any]) -> SparseOnlineClassifier:
+    """Each of the texts, in the column x, has a weight of its own."""
+    rows = {"label": np.arange(len(texts)) % 2, "y": 0.5, "x": texts}
+    pandas.DataFrame(rows).to_csv("texts.csv", index=False)
+    return rarefy.train("texts.csv", l1=0.0, passes=2, categorical=["x"])
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([np.datetime64("NaT"), np.int64(3)], [None, "3"]),  # PyArrow would end the process
+        ([np.datetime64("NaT", "ns"), True, pandas.NA], [None, "true", None]),
+        ([2.5, False], ["2.5", "false"]),
+        ([np.float64(2.5), np.bool_(True)], ["2.5", "true"]),
+        ([0, decimal.Decimal("-0.001")], ["0", "-0.001"]),
+        ([decimal.Decimal("1.5"), decimal.Decimal("0.25")], ["1.5", "0.25"]),
+        ([decimal.Decimal("1E-8"), decimal.Decimal("1E+3")], ["1E-8", "1000"]),
+        ([2**70, 1.0, "1.0"], [str(2**70), "1", "1.0"]),
+        ([np.float32(0.1), 0.1, np.float32(0.1).item()], ["0.1", "0.1", "0.10000000149011612"]),
+        ([datetime.date(2024, 1, 31), "?"], ["2024-01-31", "?"]),
+        (
+            [np.datetime64("2024-01-31"), np.datetime64("2024"), 1],
+            ["2024-01-31", "2024-01-01", "1"],
+        ),
+        ([np.datetime64("2024-01-31T10"), 1], ["2024-01-31 10:00:00", "1"]),
+        ([np.datetime64("2024-01-31", "ns"), 1], ["2024-01-31 00:00:00.000000000", "1"]),
+        ([pandas.Timestamp("2024-01-31").as_unit("s"), 1], ["2024-01-31 00:00:00", "1"]),
+        ([b"a", "b"], ["a", "b"]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("dtype", [object, "category"])
+def test_objects_in_a_frame_are_what_they_are_in_dicts(values, texts, dtype):
+    decoys = ["0.000", "0.0", "1.50", "True", "2", "2024-01-31 00:00:00.000000", "0.001"]
+    model = learned_from_texts([*filter(None, texts), *decoys])
+    expected = scores(model, [{"x": text, "y": 1} for text in texts])
+    column = pandas.Series(values, dtype=object)
+    if dtype != "category" or column.dropna().is_unique:
+        found = pandas.DataFrame({"x": column.astype(dtype), "y": np.ones(len(values), "float32")})
+        assert scores(model, found) == expected
+    assert scores(model, [{"x": value, "y": 1} for value in values]) == expected
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "Float32", "category", "float32[pyarrow]"])
+def test_small_floats_beside_objects(dtype):
+    """They keep their 32 bits, whatever is in another column."""
+    small = np.array([0.1, 0.2], "float16" if dtype == "float16" else "float32")
+    texts = [str(np.float32(value)) for value in small]
+    model = learned_from_texts([*texts, *map(float, small), "0.3"])
+    rows = pandas.DataFrame({"x": pandas.Series(small).astype(dtype), "y": [1, 2]})
+    mixed = rows.assign(y=pandas.Series([1, "2"], dtype=object))
+    expected = scores(model, [{"x": text, "y": n} for n, text in enumerate(texts, start=1)])
+    assert scores(model, rows) == scores(model, mixed) == expected
+
+
 # --- columns --------------------------------------------------------------------------------
 
 MAIL = pandas.DataFrame(
