@@ -415,6 +415,85 @@ def test_small_floats_beside_objects(dtype):
     assert scores(model, rows) == scores(model, mixed) == expected
 
 
+MOMENTS = st.datetimes(datetime.datetime(1970, 1, 2), datetime.datetime(2037, 1, 1))
+NUMBER_COLUMNS: list[tuple[Any, st.SearchStrategy[Any]]] = [
+    *(
+        (dtype, st.floats(-9, 9, width=32))
+        for dtype in ("float64", "float32", "Float64", "Float32")
+    ),
+    ("float16", st.floats(-9, 9, width=16)),
+    *((dtype, st.integers(-128, 127)) for dtype in ("int8", "Int8", "int8[pyarrow]")),
+    *((dtype, st.integers(-(2**63), 2**63 - 1)) for dtype in ("int64", "Int64")),
+    ("uint64", st.integers(0, 2**64 - 1)),
+    *((dtype, st.booleans()) for dtype in ("bool", "boolean", "bool[pyarrow]")),
+    (pandas.ArrowDtype(pa.decimal128(20, 9)), st.decimals(-9, 9, places=9)),
+]
+ALL_COLUMNS: list[tuple[Any, st.SearchStrategy[Any]]] = [
+    *NUMBER_COLUMNS,
+    *((dtype, st.sampled_from(("a", "é", "", "1", "1.0"))) for dtype in ("str", "string")),
+    *((f"datetime64[{unit}]", MOMENTS) for unit in ("s", "ms", "us", "ns", "ns, Asia/Tokyo")),
+    ("timestamp[ms][pyarrow]", MOMENTS.map(lambda moment: moment.replace(microsecond=5000))),
+    ("date32[day][pyarrow]", st.dates()),
+]
+MISSING = st.sampled_from(
+    [None, math.nan, np.float32("nan"), pandas.NA, pandas.NaT, np.datetime64("NaT")]
+)
+DECIMALS = st.decimals(-9, 9, places=2) | st.decimals(-1, 1, places=9)
+PYTHON_OBJECTS = st.one_of(st.booleans(), st.integers(), st.floats(-9, 9), DECIMALS)
+
+
+@st.composite
+def typed_columns(draw: st.DrawFn, n: int, of: list[Any]) -> pandas.Series[Any]:
+    """A column of one type, or of categories of one."""
+    dtype, values = draw(st.sampled_from(of))
+    column = pandas.Series(draw(st.lists(values, min_size=n, max_size=n)), dtype=dtype)
+    if draw(st.booleans()):
+        column = column.where(np.arange(n) % 3 > 0)
+    can_be_categories = dtype != "float16" and column.dtype != object
+    return column.astype("category") if can_be_categories and draw(st.booleans()) else column
+
+
+@st.composite
+def columns(draw: st.DrawFn, n: int, of: list[Any]) -> pandas.Series[Any]:
+    """A column of one type, or one of objects of several."""
+    if draw(st.booleans()):
+        return draw(typed_columns(n, of))
+    parts = [draw(typed_columns(n, of)) for _ in range(2)]
+    others = draw(st.lists(PYTHON_OBJECTS | MISSING, min_size=n, max_size=n))
+    objects = [
+        draw(st.sampled_from([*(part.iloc[i] for part in parts), others[i]])) for i in range(n)
+    ]
+    return pandas.Series(objects, dtype=object)
+
+
+@st.composite
+def frames(draw: st.DrawFn) -> pandas.DataFrame:
+    n = draw(st.integers(1, 4))
+    kinds = {"a": ALL_COLUMNS, "b": ALL_COLUMNS, "n": NUMBER_COLUMNS, "n2": NUMBER_COLUMNS}
+    return pandas.DataFrame({name: draw(columns(n, of)) for name, of in kinds.items()})
+
+
+@pytest.fixture(scope="module")
+def hashed_models(tmp_path_factory) -> list[SparseOnlineClassifier]:
+    """All texts have weights, some shared; the forms are the usual one and others."""
+    path = tmp_path_factory.mktemp("hashed") / "data.csv"
+    models = []
+    for a in ("{}", "{}.0", "2024-01-31 10:20:30.{:06d}"):
+        rows = [f"{n % 2},{a.format(n)},{n},{n / 7},{n}\n" for n in range(4000)]
+        path.write_text("label,a,b,n,n2\n" + "".join(rows))
+        kinds = {"categorical": ["a", "b"], "numeric": ["n", "n2"]}
+        models.append(rarefy.train(path, l1=0.0, store="hashed", bits=9, **kinds))
+    return models
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(frame=frames(), number=st.integers(0, 2))
+def test_a_frame_means_what_its_values_mean_in_dicts(hashed_models, frame, number):
+    model = hashed_models[number]
+    rows = [{name: frame[name].iloc[n] for name in frame} for n in range(len(frame))]
+    assert scores(model, frame) == scores(model, rows)
+
+
 # --- columns --------------------------------------------------------------------------------
 
 MAIL = pandas.DataFrame(

@@ -166,9 +166,22 @@ def _from_pandas(pa: Any, frame: Any) -> Any:
     if any(_has_objects(column) for _, column in frame.items()):
         return None
     try:
-        return pa.Table.from_pandas(frame, preserve_index=False)
+        return _without_nan(pa, pa.Table.from_pandas(frame, preserve_index=False))
     except (pa.ArrowException, OverflowError):
         return None
+
+
+def _without_nan(pa: Any, table: Any) -> Any:
+    """Nothing in the place of NaN, which PyArrow leaves in some types of columns."""
+    import pyarrow.compute as pc
+
+    for n, field in enumerate(table.schema):
+        if pa.types.is_floating(field.type):
+            to = pa.float32() if field.type == pa.float16() else field.type
+            numbers = table.column(n).cast(to)
+            numbers = pc.if_else(pc.is_nan(numbers), pa.scalar(None, to), numbers)
+            table = table.set_column(n, field.name, numbers)
+    return table
 
 
 def _has_objects(column: Any) -> bool:
