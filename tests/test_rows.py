@@ -361,6 +361,140 @@ def test_what_is_missing(missing):
     assert scores(model, pandas.DataFrame({"x": [missing], "y": "a"}, dtype=object)) == expected
 
 
+def learned_from_texts(texts: list[Any]) -> SparseOnlineClassifier:
+    """Each of the texts, in the column x, has a weight of its own."""
+    rows = {"label": np.arange(len(texts)) % 2, "y": 0.5, "x": texts}
+    pandas.DataFrame(rows).to_csv("texts.csv", index=False)
+    return rarefy.train("texts.csv", l1=0.0, passes=2, categorical=["x"])
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([np.datetime64("NaT"), np.int64(3)], [None, "3"]),  # PyArrow would end the process
+        ([np.datetime64("NaT", "ns"), True, pandas.NA], [None, "true", None]),
+        ([2.5, False], ["2.5", "false"]),
+        ([np.float64(2.5), np.bool_(True)], ["2.5", "true"]),
+        ([0, decimal.Decimal("-0.001")], ["0", "-0.001"]),
+        ([decimal.Decimal("1.5"), decimal.Decimal("0.25")], ["1.5", "0.25"]),
+        ([decimal.Decimal("1E-8"), decimal.Decimal("1E+3")], ["1E-8", "1000"]),
+        ([2**70, 1.0, "1.0"], [str(2**70), "1", "1.0"]),
+        ([np.float32(0.1), 0.1, np.float32(0.1).item()], ["0.1", "0.1", "0.10000000149011612"]),
+        ([datetime.date(2024, 1, 31), "?"], ["2024-01-31", "?"]),
+        (
+            [np.datetime64("2024-01-31"), np.datetime64("2024"), 1],
+            ["2024-01-31", "2024-01-01", "1"],
+        ),
+        ([np.datetime64("2024-01-31T10"), 1], ["2024-01-31 10:00:00", "1"]),
+        ([np.datetime64("2024-01-31", "ns"), 1], ["2024-01-31 00:00:00.000000000", "1"]),
+        ([pandas.Timestamp("2024-01-31").as_unit("s"), 1], ["2024-01-31 00:00:00", "1"]),
+        ([b"a", "b"], ["a", "b"]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("dtype", [object, "category"])
+def test_objects_in_a_frame_are_what_they_are_in_dicts(values, texts, dtype):
+    decoys = ["0.000", "0.0", "1.50", "True", "2", "2024-01-31 00:00:00.000000", "0.001"]
+    model = learned_from_texts([*filter(None, texts), *decoys])
+    expected = scores(model, [{"x": text, "y": 1} for text in texts])
+    column = pandas.Series(values, dtype=object)
+    if dtype != "category" or column.dropna().is_unique:
+        found = pandas.DataFrame({"x": column.astype(dtype), "y": np.ones(len(values), "float32")})
+        assert scores(model, found) == expected
+    assert scores(model, [{"x": value, "y": 1} for value in values]) == expected
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "Float32", "category", "float32[pyarrow]"])
+def test_small_floats_beside_objects(dtype):
+    """They keep their 32 bits, whatever is in another column."""
+    small = np.array([0.1, 0.2], "float16" if dtype == "float16" else "float32")
+    texts = [str(np.float32(value)) for value in small]
+    model = learned_from_texts([*texts, *map(float, small), "0.3"])
+    rows = pandas.DataFrame({"x": pandas.Series(small).astype(dtype), "y": [1, 2]})
+    mixed = rows.assign(y=pandas.Series([1, "2"], dtype=object))
+    expected = scores(model, [{"x": text, "y": n} for n, text in enumerate(texts, start=1)])
+    assert scores(model, rows) == scores(model, mixed) == expected
+
+
+MOMENTS = st.datetimes(datetime.datetime(1970, 1, 2), datetime.datetime(2037, 1, 1))
+NUMBER_COLUMNS: list[tuple[Any, st.SearchStrategy[Any]]] = [
+    *(
+        (dtype, st.floats(-9, 9, width=32))
+        for dtype in ("float64", "float32", "Float64", "Float32")
+    ),
+    ("float16", st.floats(-9, 9, width=16)),
+    *((dtype, st.integers(-128, 127)) for dtype in ("int8", "Int8", "int8[pyarrow]")),
+    *((dtype, st.integers(-(2**63), 2**63 - 1)) for dtype in ("int64", "Int64")),
+    ("uint64", st.integers(0, 2**64 - 1)),
+    *((dtype, st.booleans()) for dtype in ("bool", "boolean", "bool[pyarrow]")),
+    (pandas.ArrowDtype(pa.decimal128(20, 9)), st.decimals(-9, 9, places=9)),
+]
+ALL_COLUMNS: list[tuple[Any, st.SearchStrategy[Any]]] = [
+    *NUMBER_COLUMNS,
+    *((dtype, st.sampled_from(("a", "é", "", "1", "1.0"))) for dtype in ("str", "string")),
+    *((f"datetime64[{unit}]", MOMENTS) for unit in ("s", "ms", "us", "ns", "ns, Asia/Tokyo")),
+    ("timestamp[ms][pyarrow]", MOMENTS.map(lambda moment: moment.replace(microsecond=5000))),
+    ("date32[day][pyarrow]", st.dates()),
+]
+MISSING = st.sampled_from(
+    [None, math.nan, np.float32("nan"), pandas.NA, pandas.NaT, np.datetime64("NaT")]
+)
+DECIMALS = st.decimals(-9, 9, places=2) | st.decimals(-1, 1, places=9)
+PYTHON_OBJECTS = st.one_of(st.booleans(), st.integers(), st.floats(-9, 9), DECIMALS)
+
+
+@st.composite
+def typed_columns(draw: st.DrawFn, n: int, of: list[Any]) -> pandas.Series[Any]:
+    """A column of one type, or of categories of one."""
+    dtype, values = draw(st.sampled_from(of))
+    column = pandas.Series(draw(st.lists(values, min_size=n, max_size=n)), dtype=dtype)
+    if draw(st.booleans()):
+        column = column.where(np.arange(n) % 3 > 0)
+    can_be_categories = dtype != "float16" and column.dtype != object
+    return column.astype("category") if can_be_categories and draw(st.booleans()) else column
+
+
+@st.composite
+def columns(draw: st.DrawFn, n: int, of: list[Any]) -> pandas.Series[Any]:
+    """A column of one type, or one of objects of several."""
+    if draw(st.booleans()):
+        return draw(typed_columns(n, of))
+    parts = [draw(typed_columns(n, of)) for _ in range(2)]
+    others = draw(st.lists(PYTHON_OBJECTS | MISSING, min_size=n, max_size=n))
+    objects = [
+        draw(st.sampled_from([*(part.iloc[i] for part in parts), others[i]])) for i in range(n)
+    ]
+    return pandas.Series(objects, dtype=object)
+
+
+@st.composite
+def frames(draw: st.DrawFn) -> pandas.DataFrame:
+    n = draw(st.integers(1, 4))
+    kinds = {"a": ALL_COLUMNS, "b": ALL_COLUMNS, "n": NUMBER_COLUMNS, "n2": NUMBER_COLUMNS}
+    return pandas.DataFrame({name: draw(columns(n, of)) for name, of in kinds.items()})
+
+
+@pytest.fixture(scope="module")
+def hashed_models(tmp_path_factory) -> list[SparseOnlineClassifier]:
+    """All texts have weights, some shared; the forms are the usual one and others."""
+    path = tmp_path_factory.mktemp("hashed") / "data.csv"
+    models = []
+    for a in ("{}", "{}.0", "2024-01-31 10:20:30.{:06d}"):
+        rows = [f"{n % 2},{a.format(n)},{n},{n / 7},{n}\n" for n in range(4000)]
+        path.write_text("label,a,b,n,n2\n" + "".join(rows))
+        kinds = {"categorical": ["a", "b"], "numeric": ["n", "n2"]}
+        models.append(rarefy.train(path, l1=0.0, store="hashed", bits=9, **kinds))
+    return models
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(frame=frames(), number=st.integers(0, 2))
+def test_a_frame_means_what_its_values_mean_in_dicts(hashed_models, frame, number):
+    model = hashed_models[number]
+    rows = [{name: frame[name].iloc[n] for name in frame} for n in range(len(frame))]
+    assert scores(model, frame) == scores(model, rows)
+
+
 # --- columns --------------------------------------------------------------------------------
 
 MAIL = pandas.DataFrame(

@@ -31,6 +31,7 @@ UNIT_FORMS = {
     unit: f"{DATE_FORM} 00:00:00{decimals}"
     for unit, decimals in {"s": "", "ms": ".000", "us": ".000000", "ns": ".000000000"}.items()
 }
+NUMPY_UNITS = {"Y": "D", "M": "D", "W": "D", "h": "s", "m": "s", "ps": "ns", "fs": "ns", "as": "ns"}
 
 
 def form_of(values: Iterable[bytes]) -> str | None:
@@ -65,8 +66,6 @@ def zone_form(zone: str | None) -> str:
 
 def written(value: Any, form: str | None = None) -> str | None:
     """The text of a value; None if it is one of another kind."""
-    if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[us]").item()
     if isinstance(value, str):
         return value
     if isinstance(value, bytes):
@@ -79,8 +78,8 @@ def written(value: Any, form: str | None = None) -> str | None:
         value = np.float32(value) if isinstance(value, np.float16) else value
         return str(value) if form == FLOATS else _shortest(value)
     if isinstance(value, Decimal):
-        return format(value, "f")
-    if isinstance(value, datetime.date):
+        return str(value) if value.adjusted() < 0 else format(value, "f")
+    if isinstance(value, datetime.date | np.datetime64):
         return _moment(value, form)
     if isinstance(value, datetime.time) and value.tzinfo is None:
         return value.isoformat("microseconds")
@@ -102,22 +101,32 @@ def _shortest(value: float | np.floating[Any]) -> str:
     return f"{sign}{digits[0]}{point}{digits[1:]}e{number.adjusted():+d}"
 
 
-def _moment(value: datetime.date, form: str | None) -> str:
+def _moment(value: datetime.date | np.datetime64, form: str | None) -> str:
     """A date or a moment; with all its decimals where the form would lose some."""
     moment, zone = moment_form(form) or ("", "")
-    if not isinstance(value, datetime.datetime):
-        if moment in ("", DATE_FORM) or zone:
-            return value.isoformat()
-        value = datetime.datetime.combine(value, datetime.time())
-    has_zone = value.tzinfo is not None
-    if has_zone and zone == UTC_FORM:
+    has_zone = getattr(value, "tzinfo", None) is not None
+    if isinstance(value, datetime.datetime) and has_zone and zone == UTC_FORM:
         value = value.astimezone(datetime.UTC)
-    nanoseconds = 1000 * value.microsecond + getattr(value, "nanosecond", 0)
-    text = f"{value.isoformat(' ')[:19]}.{nanoseconds:09d}"
-    if not moment or has_zone != bool(zone) or text[len(moment) :].strip("0:. "):
-        moment = UNIT_FORMS["ns" if nanoseconds % 1000 else "us"]
-        zone = zone_form(str(value.tzinfo)) if has_zone else ""
-    return text[: len(moment)].replace(" ", moment[10:11]) + _zone(value, zone)
+    text, unit_form = _digits(value)
+    longer = len(text) - len(UNIT_FORMS["ns"])  # years may have more than four digits
+    if not moment or has_zone != bool(zone) or text[longer + len(moment) :].strip("0:. "):
+        moment = unit_form
+        zone = zone_form(str(getattr(value, "tzinfo", None))) if has_zone else ""
+    text = text[: longer + len(moment)].replace(" ", moment[10:11])
+    return text + _zone(value, zone) if isinstance(value, datetime.datetime) else text
+
+
+def _digits(value: Any) -> tuple[str, str]:
+    """A date or a moment to the nanosecond, in the time of its zone, and the form of its unit."""
+    if isinstance(value, datetime.datetime):
+        value = value.replace(tzinfo=None)
+    if not isinstance(value, np.datetime64):  # the moments of pandas have other units than Python's
+        value = value.to_datetime64() if hasattr(value, "to_datetime64") else np.datetime64(value)
+    unit = np.datetime_data(value.dtype)[0]
+    unit = NUMPY_UNITS.get(unit, unit)
+    text = str(value.astype(f"datetime64[{unit}]")).replace("T", " ")
+    form = UNIT_FORMS.get(unit, DATE_FORM)
+    return text + UNIT_FORMS["ns"][len(form) :], form
 
 
 def _zone(value: datetime.datetime, form: str) -> str:

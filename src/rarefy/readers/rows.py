@@ -23,6 +23,7 @@ from rarefy.readers.source import BLOCK_BYTES, Block, padded
 NAME = "rows"  # in the place of a file's name, in messages
 ARROW_INTERFACES = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
 UNUSED = ("ignore", "label")
+SMALL_FLOATS = (np.dtype(np.float16), np.dtype(np.float32))
 
 
 def are_rows(X: Any) -> bool:
@@ -155,21 +156,58 @@ def _as_table(X: Any) -> Any:
 
 
 def _from_pandas(pa: Any, frame: Any) -> Any:
-    """None if a column holds values of several types."""
+    """None if objects other than text are in it: in dicts each is what it is by itself.
+
+    PyArrow makes values of one type of them, or ends the process.
+    """
     if not frame.columns.is_unique:
         name = frame.columns[frame.columns.duplicated()][0]
         raise InputError(f"{NAME}: there are two columns of the name {str(name)!r}.")
+    if any(_has_objects(column) for _, column in frame.items()):
+        return None
     try:
-        return pa.Table.from_pandas(frame, preserve_index=False)
+        return _without_nan(pa, pa.Table.from_pandas(frame, preserve_index=False))
     except (pa.ArrowException, OverflowError):
         return None
 
 
+def _without_nan(pa: Any, table: Any) -> Any:
+    """Nothing in the place of NaN, which PyArrow leaves in some types of columns."""
+    import pyarrow.compute as pc
+
+    for n, field in enumerate(table.schema):
+        if pa.types.is_floating(field.type):
+            to = pa.float32() if field.type == pa.float16() else field.type
+            numbers = table.column(n).cast(to)
+            numbers = pc.if_else(pc.is_nan(numbers), pa.scalar(None, to), numbers)
+            table = table.set_column(n, field.name, numbers)
+    return table
+
+
+def _has_objects(column: Any) -> bool:
+    """Whether there are objects other than text in a column of pandas, or in its categories."""
+    from pandas.api.types import infer_dtype
+
+    values = getattr(column.dtype, "categories", column)
+    return values.dtype == object and infer_dtype(values, skipna=True) not in ("string", "empty")
+
+
 def _dicts(frame: Any) -> Iterator[dict[Any, Any]]:
     """The rows of a frame of pandas, with values of the types that the columns have."""
-    columns = [frame[name].array for name in frame.columns]
+    columns = [_values(column) for _, column in frame.items()]
     for _, *values in zip(frame.index, *columns, strict=True):
         yield dict(zip(frame.columns, values, strict=True))
+
+
+def _values(column: Any) -> Iterable[Any]:
+    """The values of a column of pandas; floats of 32 bits stay such."""
+    array, dtype = column.array, column.dtype
+    if hasattr(dtype, "categories"):
+        values = [*_values(array.categories), None]  # the last is what the code -1 leads to
+        return [values[code] for code in array.codes]
+    if getattr(dtype, "numpy_dtype", None) in SMALL_FLOATS:
+        return array.to_numpy(dtype.numpy_dtype, na_value=math.nan)  # type: ignore[no-any-return]
+    return array  # type: ignore[no-any-return]
 
 
 def _check_names(names: list[str], columns: Columns) -> None:
