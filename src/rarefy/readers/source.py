@@ -49,6 +49,8 @@ class Block:
         self.end = end
         self.rest = end
         self.last = last
+        self.line = 1  # of the file, at which it begins
+        self.header: Any = None  # of the file, if blocks before had no more than that
         self.file_position = 0  # bytes of the file that were read for it and those before
 
     @property
@@ -225,7 +227,7 @@ class _Cutting:
                 return
             rest = memoryview(buffer)[block.rest : n_bytes]
             size = self._block_bytes
-            if block.rest <= block.begin:
+            if block.rest <= block.begin < block.end:
                 size = self._larger(n_bytes, self._row_too_long)
 
     def _buffer(self, size: int) -> bytearray:
