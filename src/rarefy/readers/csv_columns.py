@@ -117,7 +117,7 @@ def open_csv_file(file: str, block: Block, columns: Columns, labels: Labels) -> 
     roles = {name: header.roles.get(name) or _role(values[name]) for name in header.names}
     label = next(filter(None, values.get(columns.label, ())), None)
     if label is not None:
-        labels.settle(words=not _are_numbers([label]))
+        labels.settle(words=NUMBER.fullmatch(label) is None)
     table = _table(roles, columns, labels)
     if next(_rows(block, header.dialect), None) is not None:
         # a file without rows says nothing of the columns of others
@@ -197,7 +197,7 @@ def _sample(block: Block, header: _Header) -> list[list[bytes]]:
 
 def _fields(block: Block, split: Split, bounds: Bounds) -> list[bytes]:
     fields = []
-    for start, begin, end in zip(*(a[: split.n_fields] for a in bounds), strict=True):
+    for start, begin, end in zip(*(a[: split.n_fields].tolist() for a in bounds), strict=True):
         field = block.data[begin:end].tobytes()
         fields.append(field.replace(b'""', b'"') if begin > start else field)
     return fields
@@ -212,7 +212,8 @@ def _delimiter(file: str, block: Block, columns: Columns) -> str:
     if file != STDIN and any(ending in TAB_ENDINGS for ending in Path(file).suffixes):
         return "\t"
     begin = skip_empty_lines(block.data, block.begin, block.end)
-    line = block.data[begin : line_end(block, begin)].tobytes()
+    end = line_end(block, begin) if begin < block.end else begin
+    line = block.data[begin:end].tobytes()
     if columns.quotes:
         line = b"".join(line.split(b'"')[::2])
     return max(DELIMITERS, key=lambda delimiter: line.count(delimiter.encode()))

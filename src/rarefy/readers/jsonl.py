@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.config import number_or_none
 from rarefy.hashing import hash_text, xxh64
 from rarefy.jit import compiled, helper
 from rarefy.jit.intrinsics import load_word, store_word
@@ -43,7 +42,7 @@ from rarefy.readers.json_text import (
     decode_string,
     literal_end,
 )
-from rarefy.readers.labels import Labels, number_of_label
+from rarefy.readers.labels import Labels, is_word, number_of_label
 from rarefy.readers.names import ABSENT, EQUALS, Names, note_name, wants_name
 from rarefy.readers.numbers import COLON, MINUS, NEWLINE, parse_number, skip_blanks
 from rarefy.readers.source import Block
@@ -161,7 +160,7 @@ def begins_with_a_word(block: Block, name: str) -> bool:
         if isinstance(label, bool):
             return False
         if isinstance(label, str) and label:
-            return number_or_none(label) is None
+            return is_word(label)
         position = faults.line_end(block, position) + 1
     return False
 
