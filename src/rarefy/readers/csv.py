@@ -136,14 +136,6 @@ def split_one_row(data: Any, i: int, end: int, dialect: Dialect, bounds: Bounds)
     return split_row(data, i, end, dialect, bounds)
 
 
-@compiled
-def skip_empty_lines(data: Any, i: int, end: int) -> int:
-    """The position of the first line that is not empty."""
-    while i < end and (data[i] == NEWLINE or (data[i] == RETURN and data[i + 1] == NEWLINE)):
-        i += 1
-    return i
-
-
 @helper
 def undouble_quotes(data: Any, bounds: Bounds, n_fields: int, to: Any) -> None:
     """Write the fields without the doubling of quotes, each with a newline behind it."""

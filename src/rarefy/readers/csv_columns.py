@@ -27,12 +27,12 @@ from rarefy.readers.csv import (
     Table,
     new_bounds,
     parse_csv,
-    skip_empty_lines,
     split_one_row,
 )
 from rarefy.readers.faults import fault, first_invalid, line_end
 from rarefy.readers.forms import form_of
 from rarefy.readers.labels import Labels
+from rarefy.readers.scan import skip_empty_lines
 from rarefy.readers.source import BLOCK_BYTES, STDIN, Block
 from rarefy.readers.words import new_scratch, word_tables
 

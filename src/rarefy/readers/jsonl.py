@@ -45,6 +45,7 @@ from rarefy.readers.json_text import (
 from rarefy.readers.labels import Labels, is_word, number_of_label
 from rarefy.readers.names import ABSENT, EQUALS, Names, note_name, wants_name
 from rarefy.readers.numbers import COLON, MINUS, NEWLINE, parse_number, skip_blanks
+from rarefy.readers.scan import skip_empty_lines
 from rarefy.readers.source import Block
 from rarefy.readers.words import WordTables, add_words, new_scratch, word_tables
 
@@ -155,7 +156,7 @@ def label_at(block: Block, position: int, name: str) -> str:
 def begins_with_a_word(block: Block, name: str) -> bool:
     """Whether the first label there is a word and not a number."""
     position = block.begin
-    while position < block.end:
+    while (position := skip_empty_lines(block.data, position, block.end)) < block.end:
         label = _label(block, position, name)
         if isinstance(label, bool):
             return False
