@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from benchmarks.data import REAL_DATA
 from rarefy import InputError
 from rarefy.errors import ConfigError
-from rarefy.readers import Reader, read, source
+from rarefy.readers import Reader, csv_columns, read, source
 from rarefy.readers.columns import Columns
 from tests.test_readers import ROOT, block_size, on_files, written
 from tests.test_words import features_of
@@ -409,6 +409,59 @@ def test_a_quote_that_is_never_closed_in_a_large_file(tmp_path, monkeypatch):
         assert len(all_of(read(path, quotes=False))[0]) == 1001
 
 
+# --- limits ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("empty", [b"\n", b"\r\n"], ids=repr)
+def test_many_empty_lines(tmp_path, empty):
+    """A block of them passes; with a larger one again and again this would take minutes."""
+    n = 4 << 20
+    path = written(tmp_path, empty * n + b"label,a\n" + empty * n + b"1,2\n0,3\n", "data.csv")
+    reader = read(path)
+    rows, lines, _ = all_of(reader)
+    assert ([row.label for row in rows], lines) == ([1, 0], [2 * n + 2, 2 * n + 3])
+    assert reader.columns.numeric == ("a",)
+
+
+@pytest.mark.parametrize("n_bytes", [1, 3, 7, 10, 16, 30])
+def test_empty_lines_in_blocks(tmp_path, n_bytes):
+    path = written(tmp_path, b'\n\n\nlabel,a\n\n\n\r\n\n1,"x\n\n"\n\n0,3\n', "data.csv")
+    with block_size(n_bytes):
+        rows, lines, _ = all_of(read(path, categorical=["a"]))
+    assert ([row.label for row in rows], lines) == ([1, 0], [9, 13])
+
+
+def test_a_wrong_header_behind_empty_lines(tmp_path):
+    path = written(tmp_path, b"\n" * 50 + b'label,"a"b\n1,2\n', "data.csv")
+    with block_size(10), pytest.raises(InputError, match=re.escape(f"{path}:51:10: the end of")):
+        list(read(path))
+
+
+def test_only_fields_of_columns_become_objects(tmp_path, monkeypatch):
+    found, fields_of = [], csv_columns._fields
+    monkeypatch.setattr(
+        csv_columns, "_fields", lambda *row: found.append(fields_of(*row)) or found[-1]
+    )
+    path = written(tmp_path, b"label,a\n1" + b"," * (2 << 20) + b"\n0,3\n", "data.csv")
+    rows, lines, _ = all_of(read(path, bad_lines="skip"))
+    assert (len(rows), lines) == (1, [3])
+    assert found == [[b"label", b"a"], [b"0", b"3"]]
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_too_many_columns(tmp_path, monkeypatch, header):
+    monkeypatch.setattr(csv_columns, "MOST_COLUMNS", 3)
+    for n_columns, is_good in ((3, True), (4, False)):
+        names = ",".join(map(str, range(1, n_columns + 1)))
+        path = written(tmp_path, f"\n{names}\n{names}\n".encode(), "data.csv")
+        reader = read(path, header=header, label="1")
+        if is_good:
+            assert len(all_of(reader)[0]) == 2 - header
+            continue
+        with pytest.raises(InputError, match=re.escape(f"{path}:2: there are 4 columns; 3 at")):
+            list(reader)
+
+
 # --- faults ---------------------------------------------------------------------------------
 
 FAULTS = {
@@ -559,6 +612,24 @@ def test_columns_without_a_header(tmp_path):
     assert reader.columns.numeric == ("3",)
 
 
+@pytest.mark.parametrize("first", [b'"1,2', b'1,"2', b'1,"2"x,3', b"1,\xff,3"], ids=repr)
+@pytest.mark.parametrize("n_bytes", [None, 1, 12])
+def test_without_a_header_the_first_good_row_tells_the_columns(tmp_path, first, n_bytes):
+    path = written(tmp_path, first + b"\n0,3\n1,4\n", "data.csv")
+    with block_size(n_bytes):
+        reader = read(path, header=False, label="1", bad_lines="skip")
+        assert (all_of(reader)[1], reader.n_bad_lines) == ([2, 3], 1)
+        assert reader.columns.numeric == ("2",)
+        with pytest.raises(InputError, match=re.escape(f"{path}:1:")):
+            list(read(path, header=False, label="1"))
+
+
+def test_without_a_header_and_a_good_row(tmp_path):
+    path = written(tmp_path, b'"1,2\n', "data.csv")
+    with pytest.raises(InputError, match=re.escape(f"{path}:1:1: a closing quote")):
+        list(read(path, header=False, label="1"))
+
+
 WRONG_COLUMNS = {
     "there is no column 'label' for the label; the columns are a, b. Say which": ("a,b\n1,2\n", {}),
     "there is no column 't' (text); the columns are label, b.": ("label,b\n1,2\n", {"text": ["t"]}),
@@ -666,6 +737,13 @@ def test_the_first_label_tells_whether_labels_are_words(tmp_path):
     assert [line.split(": ")[1] for line in reader.bad_lines] == [
         "a label is expected, near ',1'.", "a number as the label is expected, near 'x,1'.",
     ]  # fmt: skip
+
+
+def test_a_first_label_that_is_too_large_is_no_word(tmp_path):
+    path = written(tmp_path, b"label,a\n1e999,1\n1,1\n0,1\n", "data.csv")
+    reader = read(path, bad_lines="skip")
+    assert [row.label for row in all_of(reader)[0]] == [1, 0]
+    assert "a number as the label" in reader.bad_lines[0]
 
 
 @pytest.mark.parametrize("text", ["a,b\nx,2\n", "a,label,b\nx,,2\n", "a,label,b\nx,?,2\n"])

@@ -669,3 +669,11 @@ def test_random_lines_with_checked_bounds(tmp_path):
         env=environment, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("label", ["1e999", '"-1e999"'])
+def test_a_first_label_that_is_too_large_is_no_word(tmp_path, label):
+    text = f'{{"label": {label}, "a": 1}}\n{{"label": 1, "a": 1}}\n'
+    reader = read(written(tmp_path, text.encode(), "data.jsonl"), bad_lines="skip")
+    assert [batch.labels.tolist() for batch in reader] == [[1]]
+    assert reader.n_bad_lines == 1

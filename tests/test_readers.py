@@ -862,3 +862,11 @@ def test_a_line_that_is_too_long(tmp_path, monkeypatch):
         for content in (text, gzip.compress(text)):
             path = written(tmp_path, content, "data.svm")
             assert message_of(path).startswith(f"{path}:71:1: the line has more than")
+
+
+def test_xz_that_asks_for_too_much_memory(tmp_path, monkeypatch):
+    text = b"1 1:1\n" * 1000
+    path = written(tmp_path, lzma.compress(text[:600]) + bytes(8) + lzma.compress(text[600:]))
+    assert len(labels_of(path)) == 1000
+    monkeypatch.setattr(source, "MOST_XZ_MEMORY", 1 << 20)
+    assert message_of(path).startswith(f"{path}: decompressing it takes more than 1 MiB of memory")

@@ -198,12 +198,16 @@ class Reader:
         def line_reached() -> int:
             return line
 
+        header = None
         for block in self._blocks(file, line_reached):
-            opened = opened or self._open(file, block)
             if opened is None:
-                block.rest = block.begin
+                begin, block.line, block.header = block.begin, line, header
+                opened = self._open(file, block)
+                header = block.header
+                seen = block.rest if opened is None else block.begin
+                line += n_lines(block.data, begin, seen)
+            if opened is None:
                 continue
-            line = max(line, 1 + opened.n_header_lines)
             place = rooms.next(block.end - block.begin)
             parse = partial(self._parse, opened, file, block, next(self._numbers), line, place)
             if opened.rows_are_lines and not self.labels.are_words and not self.cross:
@@ -268,8 +272,8 @@ class Reader:
     def _open(self, file: str, block: Block) -> Opened | None:
         """How to parse the file that begins with the block, which is left without its header.
 
-        None if the block is too small to tell. What the columns of the first file were found to be
-        holds for all files, and for all passes.
+        None if the block is too small to tell; its `rest` is to be seen again, with more. What the
+        columns of the first file were found to be holds for all files, and for all passes.
         """
         format = self.format or recognise(file, block)
         if format == "svmlight":
@@ -279,8 +283,6 @@ class Reader:
         if opened is None:
             return None
         self.columns = opened.columns or self.columns
-        for _ in range(opened.n_header_lines):
-            block.begin = line_end(block, block.begin) + 1
         return opened
 
     def _refuse_names(self, file: str) -> None:

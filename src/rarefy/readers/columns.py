@@ -97,10 +97,11 @@ def roles_in(file: str, names: Sequence[str], columns: Columns) -> dict[str, str
     roles = columns.kinds
     if columns.weight is not None:
         roles[columns.weight] = "weight"
+    there = set(names)
     for name, role in roles.items():
-        if name not in names and not may_be_absent(role, columns):
+        if name not in there and not may_be_absent(role, columns):
             raise missing_column(file, name, role, names, columns)
-    if columns.label_needed and columns.label not in names:
+    if columns.label_needed and columns.label not in there:
         raise InputError(
             f"{file}: there is no column {columns.label!r} for the label; {there_are}. "
             f"Say which one it is with label=... (--label on the command line).{no_header}"

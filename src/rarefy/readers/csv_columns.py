@@ -32,13 +32,15 @@ from rarefy.readers.csv import (
 from rarefy.readers.faults import fault, first_invalid, line_end
 from rarefy.readers.forms import form_of
 from rarefy.readers.labels import Labels
-from rarefy.readers.source import STDIN, Block
+from rarefy.readers.scan import skip_empty_lines
+from rarefy.readers.source import BLOCK_BYTES, STDIN, Block
 from rarefy.readers.words import new_scratch, word_tables
 
 DELIMITERS = ",;\t|"
 TAB_ENDINGS = (".tsv", ".tab")
-EMPTY_LINES = (b"", b"\r")
 ROWS_LOOKED_AT = 1000
+FIELDS_LOOKED_AT = BLOCK_BYTES
+MOST_COLUMNS = 1_000_000
 BLANKS = " \t"
 ROLES = {
     "ignore": IGNORED,
@@ -57,7 +59,6 @@ class CsvFile(NamedTuple):
     table: Table
     columns: Columns  # with every column of the file in it
     labels: Labels
-    n_header_lines: int
 
     def parse(self, data: Any, end: int, start: Parsed, room: Room) -> Parsed:
         n_bytes = end - start.position
@@ -99,54 +100,99 @@ class CsvFile(NamedTuple):
 
 
 def open_csv_file(file: str, block: Block, columns: Columns, labels: Labels) -> CsvFile | None:
-    """How to read the file that begins with the block; None if there is no whole row in it."""
-    dialect = Dialect(ord(columns.delimiter or _delimiter(file, block, columns)), columns.quotes)
-    rows = _rows(block, dialect)
-    first = next(rows, None)
-    n_header_lines = first.n_lines_to_end if first is not None and columns.header else 0
-    sample = list(islice(rows, ROWS_LOOKED_AT))
-    if first is not None and not columns.header:
-        sample = [first, *sample]
-    if not sample and not block.last:
+    """How to read the file that begins with the block, which is left without its header.
+
+    None if there is no whole row in it. Then a header is kept for the next block, and the block's
+    `rest` is where the first row begins.
+    """
+    header = block.header or _header(file, block, columns)
+    if not block.last and (header is None or next(_rows(block, header.dialect), None) is None):
+        block.header = header
+        block.rest = skip_empty_lines(block.data, block.begin, block.end)
         return None
-    if first is None:
-        return CsvFile(dialect, _table({}, columns, labels), columns, labels, 0)
-    names = _names(file, block, first) if columns.header else _numbered(first)
-    values = _values(sample, names)
-    roles = roles_in(file, names, columns)
-    for name in names:
-        if name not in roles:
-            roles[name] = "numeric" if _are_numbers(values[name]) else "categorical"
-    given_labels = [label for label in values.get(columns.label, ()) if label]
-    if given_labels:
-        labels.settle(words=not _are_numbers(given_labels[:1]))
-    roles = {name: roles[name] for name in names}
+    if header is None:
+        header = _Header(_dialect(file, block, columns), [], {})
+    sample = _sample(block, header)
+    values = {name: [fields[k] for fields in sample] for k, name in enumerate(header.names)}
+    roles = {name: header.roles.get(name) or _role(values[name]) for name in header.names}
+    label = next(filter(None, values.get(columns.label, ())), None)
+    if label is not None:
+        labels.settle(words=NUMBER.fullmatch(label) is None)
     table = _table(roles, columns, labels)
-    if sample:  # a file without rows says nothing of the columns of others
+    if next(_rows(block, header.dialect), None) is not None:
+        # a file without rows says nothing of the columns of others
         columns = complete_columns(columns, roles, _forms(roles, values))
-    return CsvFile(dialect, table, columns, labels, n_header_lines)
+    return CsvFile(header.dialect, table, columns, labels)
+
+
+class _Header(NamedTuple):
+    """Which columns there are, and what is said of them."""
+
+    dialect: Dialect
+    names: list[str]
+    roles: dict[str, str]
+
+
+def _header(file: str, block: Block, columns: Columns) -> _Header | None:
+    """The header, which is taken off the block, or numbers for names; None without a whole row."""
+    dialect = _dialect(file, block, columns)
+    row = next(_rows(block, dialect), None) if columns.header else _good_row(block, dialect)
+    if row is None:
+        return None
+    _check_header(file, block, row)
+    if columns.header:
+        names = _names(file, block, row)
+        block.begin = row.split.row_end + 1
+    else:
+        names = [str(number) for number in range(1, row.split.n_fields + 1)]
+    return _Header(dialect, names, roles_in(file, names, columns))
 
 
 class _Row(NamedTuple):
     """A row as it is met in the first block."""
 
+    begin: int
     split: Split
-    fields: list[bytes]
-    n_lines_to_end: int  # counted from the beginning of the block
+    bounds: Bounds  # of its fields, until the next row comes
 
 
 def _rows(block: Block, dialect: Dialect) -> Iterator[_Row]:
     """The rows of a block, the faulty ones too, but not one that goes on in the next block."""
-    position, n_lines = block.begin, 0
-    bounds = new_bounds(block.end - block.begin)
-    while position < block.end:
-        split = split_one_row(block.data, position, block.end, dialect, bounds)
+    bounds = new_bounds(min(block.end - block.begin, MOST_COLUMNS))
+    begin = block.begin
+    while (begin := skip_empty_lines(block.data, begin, block.end)) < block.end:
+        split = split_one_row(block.data, begin, block.end, dialect, bounds)
         if split.problem == Problem.OPEN_QUOTE and not block.last:
             return
-        n_lines += split.n_lines
-        if block.data[position : split.row_end].tobytes() not in EMPTY_LINES:
-            yield _Row(split, _fields(block, split, bounds), n_lines)
-        position = split.row_end + 1
+        yield _Row(begin, split, bounds)
+        last_line = {Problem.OPEN_QUOTE: begin, Problem.NOT_UTF8: split.fault}
+        begin = line_end(block, last_line.get(split.problem, split.row_end)) + 1
+
+
+def _good_row(block: Block, dialect: Dialect) -> _Row | None:
+    """The first row that is as it should be, or else the one that comes nearest.
+
+    None if there is none, but may be one in the next block.
+    """
+    rows = list(islice(_rows(block, dialect), ROWS_LOOKED_AT))
+    best = min(rows, key=lambda row: _badness(block, row), default=None)
+    may_come = not block.last and len(rows) < ROWS_LOOKED_AT
+    return None if best is None or (may_come and _badness(block, best)) else best
+
+
+def _badness(block: Block, row: _Row) -> int:
+    if row.split.problem != Problem.NONE:
+        return 2
+    return int(first_invalid(block.data[row.begin : row.split.row_end].tobytes()) is not None)
+
+
+def _sample(block: Block, header: _Header) -> list[list[bytes]]:
+    """The fields of the first rows, of those that are as they should be."""
+    n_columns = len(header.names)
+    rows = islice(_rows(block, header.dialect), ROWS_LOOKED_AT)
+    whole = (r for r in rows if r.split.problem == Problem.NONE and r.split.n_fields == n_columns)
+    few = islice(whole, 1 + FIELDS_LOOKED_AT // max(n_columns, 1))
+    return [_fields(block, row.split, row.bounds) for row in few if not _badness(block, row)]
 
 
 def _fields(block: Block, split: Split, bounds: Bounds) -> list[bytes]:
@@ -157,47 +203,47 @@ def _fields(block: Block, split: Split, bounds: Bounds) -> list[bytes]:
     return fields
 
 
+def _dialect(file: str, block: Block, columns: Columns) -> Dialect:
+    return Dialect(ord(columns.delimiter or _delimiter(file, block, columns)), columns.quotes)
+
+
 def _delimiter(file: str, block: Block, columns: Columns) -> str:
     """The one of the delimiters that is most often in the first line, outside quotes."""
     if file != STDIN and any(ending in TAB_ENDINGS for ending in Path(file).suffixes):
         return "\t"
-    line = b""
-    position = block.begin
-    while not line.strip(b"\r") and position < block.end:
-        end = line_end(block, position)
-        line, position = block.data[position:end].tobytes(), end + 1
+    begin = skip_empty_lines(block.data, block.begin, block.end)
+    end = line_end(block, begin) if begin < block.end else begin
+    line = block.data[begin:end].tobytes()
     if columns.quotes:
         line = b"".join(line.split(b'"')[::2])
     return max(DELIMITERS, key=lambda delimiter: line.count(delimiter.encode()))
 
 
-def _names(file: str, block: Block, header: _Row) -> list[str]:
-    """The names in the header, without blanks around them."""
-    problem, position = header.split.problem, header.split.fault
+def _check_header(file: str, block: Block, row: _Row) -> None:
+    """Refuse a row that does not tell which columns there are."""
+    problem, position = row.split.problem, row.split.fault
+    line = block.line + block.data[block.begin : position].tobytes().count(b"\n")
     if problem != Problem.NONE:
-        line = 1 + block.data[block.begin : position].tobytes().count(b"\n")
         what = fault(block, position, f"{EXPECTED[problem]} is expected")
         raise InputError(f"{file}:{line}:{what}")
+    if row.split.n_fields > MOST_COLUMNS:
+        raise InputError(
+            f"{file}:{line}: there are {row.split.n_fields:,} columns; {MOST_COLUMNS:,} at most "
+            "can be read from CSV."
+        )
+
+
+def _names(file: str, block: Block, row: _Row) -> list[str]:
+    """The names in the header, without blanks around them."""
+    fields = _fields(block, row.split, row.bounds)
     try:
-        return [field.decode().strip(BLANKS) for field in header.fields]
+        return [field.decode().strip(BLANKS) for field in fields]
     except UnicodeDecodeError as error:
         raise InputError(f"{file}: the header is not UTF-8: {error}.") from error
 
 
-def _numbered(row: _Row) -> list[str]:
-    return [str(number) for number in range(1, len(row.fields) + 1)]
-
-
-def _values(rows: Sequence[_Row], names: Sequence[str]) -> dict[str, list[bytes]]:
-    """The values of each column in the rows that are as they should be."""
-    good = [
-        row.fields
-        for row in rows
-        if row.split.problem == Problem.NONE
-        and len(row.fields) == len(names)
-        and first_invalid(b"".join(row.fields)) is None
-    ]
-    return {name: [fields[k] for fields in good] for k, name in enumerate(names)}
+def _role(values: Sequence[bytes]) -> str:
+    return "numeric" if _are_numbers(values) else "categorical"
 
 
 def _are_numbers(values: Sequence[bytes]) -> bool:

@@ -22,7 +22,6 @@ class Opened(NamedTuple):
     """How to parse the blocks of one file."""
 
     parse: Parse  # (data, end, where to start, room) -> how far it came
-    n_header_lines: int = 0
     rows_are_lines: bool = False  # then blocks can be parsed in any order
     label_at: Callable[[Block, int], str] | None = None  # the label of the row at a position
     # where, and at which line, to go on after a fault at a position and line; None: the next line
@@ -61,15 +60,14 @@ def open_csv(file: str, block: Block, columns: Columns, labels: Labels) -> Opene
         return None
     return Opened(
         csv.parse,
-        csv.n_header_lines,
         label_at=csv.label_at,
         next_row=csv.next_row,
         columns=csv.columns,
     )
 
 
-# Each gets the file's name and first block, may see to the labels, and says how to go on; or None,
-# if it has to see more of the file for that.
+# Each gets the file's name and first block, may see to the labels, takes a header off the block,
+# and says how to go on; or None, if it has to see more of the file for that, from `rest` on.
 TEXT_FORMATS: dict[str, Callable[[str, Block, Columns, Labels], Opened | None]] = {
     "svmlight": open_svmlight,
     "vw": open_vw,

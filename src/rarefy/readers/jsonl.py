@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.config import number_or_none
 from rarefy.hashing import hash_text, xxh64
 from rarefy.jit import compiled, helper
 from rarefy.jit.intrinsics import load_word, store_word
@@ -43,9 +42,10 @@ from rarefy.readers.json_text import (
     decode_string,
     literal_end,
 )
-from rarefy.readers.labels import Labels, number_of_label
+from rarefy.readers.labels import Labels, is_word, number_of_label
 from rarefy.readers.names import ABSENT, EQUALS, Names, note_name, wants_name
 from rarefy.readers.numbers import COLON, MINUS, NEWLINE, parse_number, skip_blanks
+from rarefy.readers.scan import skip_empty_lines
 from rarefy.readers.source import Block
 from rarefy.readers.words import WordTables, add_words, new_scratch, word_tables
 
@@ -156,12 +156,12 @@ def label_at(block: Block, position: int, name: str) -> str:
 def begins_with_a_word(block: Block, name: str) -> bool:
     """Whether the first label there is a word and not a number."""
     position = block.begin
-    while position < block.end:
+    while (position := skip_empty_lines(block.data, position, block.end)) < block.end:
         label = _label(block, position, name)
         if isinstance(label, bool):
             return False
         if isinstance(label, str) and label:
-            return number_or_none(label) is None
+            return is_word(label)
         position = faults.line_end(block, position) + 1
     return False
 

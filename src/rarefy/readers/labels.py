@@ -1,5 +1,6 @@
 """Labels that are words: each has a number, in the order in which they came."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -57,6 +58,19 @@ def checked_names(classes: Sequence[Any]) -> tuple[str, ...]:
     if len(names) == 1 or len(set(names)) < len(names):
         raise ConfigError(f"classes={','.join(names)}: two or more different labels are expected.")
     return names
+
+
+def is_word(label: str) -> bool:
+    """Whether a label is no number; one that is too large, as 1e999, is a wrong number."""
+    is_too_large = "_" not in label and label[-1:].isdigit() and _is_infinite(label)
+    return number_or_none(label) is None and not is_too_large
+
+
+def _is_infinite(text: str) -> bool:
+    try:
+        return math.isinf(float(text))
+    except ValueError:
+        return False
 
 
 def listed(classes: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rarefy.jit import compiled, helper, inlined
 from rarefy.jit.intrinsics import WINDOW, bytes_between, count_ones, trailing_zeros
-from rarefy.readers.numbers import NEWLINE
+from rarefy.readers.numbers import NEWLINE, RETURN
 
 SCANNED_BYTES = 1 << 14
 AT_ONCE = 8
@@ -63,6 +63,14 @@ def scanned(data: Any, begin: Any, end: Any, ends: NDArray[np.uint32]) -> Scan:
         count = add_ends(found, offset, ends, count)
         offset += np.uint64(WINDOW)
     return Scan(begin, np.uint64(0), count)
+
+
+@compiled
+def skip_empty_lines(data: Any, i: int, end: int) -> int:
+    """The position of the first line that is not empty."""
+    while i < end and (data[i] == NEWLINE or (data[i] == RETURN and data[i + 1] == NEWLINE)):
+        i += 1
+    return i
 
 
 @compiled

@@ -1,6 +1,7 @@
 """Bytes from files, globs and standard input, decompressed, in blocks of whole lines."""
 
 import bz2
+import errno
 import glob
 import gzip
 import io
@@ -22,7 +23,8 @@ from rarefy.errors import InputError
 from rarefy.readers.ahead import READY_ITEMS
 
 BLOCK_BYTES = 3 << 20
-LONGEST_LINE = 64 << 20
+LONGEST_LINE = 16 << 20
+MOST_XZ_MEMORY = 256 << 20  # what `xz -9` makes needs 65 MiB
 STDIN = "-"
 NEWLINE = 10
 T = TypeVar("T")
@@ -49,6 +51,8 @@ class Block:
         self.end = end
         self.rest = end
         self.last = last
+        self.line = 1  # of the file, at which it begins
+        self.header: Any = None  # of the file, if blocks before had no more than that
         self.file_position = 0  # bytes of the file that were read for it and those before
 
     @property
@@ -225,7 +229,7 @@ class _Cutting:
                 return
             rest = memoryview(buffer)[block.rest : n_bytes]
             size = self._block_bytes
-            if block.rest <= block.begin:
+            if block.rest <= block.begin < block.end:
                 size = self._larger(n_bytes, self._row_too_long)
 
     def _buffer(self, size: int) -> bytearray:
@@ -321,9 +325,59 @@ class _ZstdFile(io.RawIOBase):
         return True
 
 
+class _XzFile(io.RawIOBase):
+    """Decompressed xz streams; unlike the library's own reader it takes a limited memory."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+        self._stream = self._new_stream()
+        self._compressed = b""
+
+    @staticmethod
+    def _new_stream() -> lzma.LZMADecompressor:
+        return lzma.LZMADecompressor(memlimit=MOST_XZ_MEMORY)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = b""
+        while not part and self._has_more():
+            compressed, self._compressed = self._compressed, b""
+            part = self._decompress(compressed, len(buffer))
+        buffer[: len(part)] = part
+        return len(part)
+
+    def _has_more(self) -> bool:
+        """Whether there is more to decompress; between streams there may be zeros."""
+        if self._stream.eof:
+            self._compressed = (self._stream.unused_data or self._raw.read(1 << 16)).lstrip(b"\0")
+            while not self._compressed and (more := self._raw.read(1 << 16)):
+                self._compressed = more.lstrip(b"\0")
+            self._stream = self._new_stream() if self._compressed else self._stream
+            return bool(self._compressed)
+        if self._stream.needs_input and not self._compressed:
+            self._compressed = self._raw.read(1 << 16)
+            if not self._compressed:
+                raise EOFError("the last stream is not complete")
+        return True
+
+    def _decompress(self, compressed: bytes, n_bytes: int) -> bytes:
+        try:
+            return self._stream.decompress(compressed, n_bytes)
+        except lzma.LZMAError as error:
+            if "Memory usage limit" not in str(error):
+                raise
+            why = (
+                f"decompressing it takes more than {MOST_XZ_MEMORY >> 20} MiB of memory; compress "
+                "it with a smaller dictionary, as `xz -9` does"
+            )
+            raise OSError(errno.ENOMEM, why) from error
+
+
 OPENERS: dict[str, Any] = {
     "gzip": gzip.open,
     "bzip2": bz2.open,
-    "xz": lzma.open,
+    "xz": _XzFile,
     "zstd": _ZstdFile,
 }
