@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import gzip
 import itertools
 import json
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -505,3 +507,24 @@ def test_stopped_while_passing_over_what_was_learned(n_batches):
     assert plan.run.model.t == N_ROWS + 100
     plan.save()
     assert carried_out(plan_of("--resume", "some.model")) == expected
+
+
+@pytest.mark.parametrize("more", [(), ("--save-every", "50"), ("--slim",), ("--refit",)], ids=str)
+def test_a_disk_that_is_full_at_the_end(monkeypatch, tmp_path, more):
+    """The model is in the temporary folder."""
+    said("binary.svm", "-o", "whole.model", *more, code=0)
+    save = Plan.save
+
+    def save_if_possible(plan, output, **options):
+        if not output.path.startswith(str(tmp_path)):
+            raise OSError(errno.ENOSPC, "No space left on device", output.path)
+        return save(plan, output, **options)
+
+    monkeypatch.setattr(Plan, "save", save_if_possible)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    output = said("binary.svm", "-o", "new.model", *more, code=1)
+    assert "Error: new.model" in output
+    assert "No space left on device" in output
+    found = tmp_path / "new.model.unfinished"
+    assert f"What was learned before is in {found} (examples: {N_ROWS})." in output
+    assert found.read_bytes() == Path("whole.model").read_bytes()

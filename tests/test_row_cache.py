@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import gc
 import gzip
 import json
 import lzma
@@ -744,3 +745,22 @@ def test_shared_weights_are_reported_from_the_cache_too(tmp_path):
         reports.append(store.report())
     assert reports[0].startswith("8 of 8 weights are shared")
     assert reports[1] == reports[0]
+
+
+def test_an_interruption_that_is_kept_does_not_disturb_the_next_run(folder, monkeypatch):
+    """A traceback keeps all that it went through; what was being written goes all the same."""
+    expected = train("data.csv", **WITH_TEXT)
+    learn = StreamModel.begin
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(StreamModel, "begin", interrupted)
+    with pytest.raises(KeyboardInterrupt) as kept:
+        train("data.csv", cache=CACHE, **WITH_TEXT)
+    assert parts() == []
+    monkeypatch.setattr(StreamModel, "begin", learn)
+    assert train("data.csv", cache=CACHE, **WITH_TEXT) == expected
+    del kept
+    gc.collect()
+    assert train("data.csv", cache=CACHE, **WITH_TEXT) == expected

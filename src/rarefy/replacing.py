@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,6 +25,7 @@ NOT_ALLOWED = (errno.EBUSY, errno.EXDEV, errno.EPERM, errno.EACCES, errno.EROFS)
 LONGEST_NAME = 255  # bytes, where the file system does not say
 PATIENCE = 10.0  # seconds that a file which is being overwritten is given to be complete
 
+_numbers = count()  # of the files that this process makes
 _parts: set[Path] = set()  # that are being written
 _moving = threading.Lock()  # whoever makes, moves or removes files has it
 
@@ -258,7 +260,7 @@ def fitting_name(folder: str | Path, name: str, ending: str) -> str:
 
 
 def _name_of_part(target: Path) -> str:
-    ending = f".{os.getpid()}-{threading.get_native_id()}.part"
+    ending = f".{os.getpid()}-{next(_numbers)}.part"
     return fitting_name(target.parent, target.name, ending)
 
 

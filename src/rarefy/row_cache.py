@@ -17,8 +17,8 @@ beside its place and moved there when it is complete, so that an interruption le
 import json
 import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ class RowCache:
         self._store = store
         self._made_from = made_from(reader, store)
 
-    def batches(self, finish: Callable[[Prepared], Prepared]) -> Iterator[Prepared]:
+    def batches(self, finish: Callable[[Prepared], Prepared]) -> Generator[Prepared]:
         """All batches: from the cache, if there is a right one, else from the reader.
 
         What is left to do with a batch, `finish`, is done in the readers' threads.
@@ -106,12 +106,12 @@ class RowCache:
                 f"file."
             ) from error
 
-    def _recorded(self, batches: Iterable[Prepared]) -> Iterator[Prepared]:
+    def _recorded(self, batches: Generator[Prepared]) -> Iterator[Prepared]:
         """The same batches, written to the cache on their way."""
         pa = _pyarrow()
         output, writer = Output(self.path), None
         try:
-            with ExitStack() as opened:
+            with closing(batches), ExitStack() as opened:
                 for prepared in batches:
                     table = self._to_arrow(prepared)
                     if writer is None:
@@ -258,7 +258,7 @@ def _checksum(table: Any, about: bytes) -> str:
 
 def prepared_ahead(
     reader: Reader, store: Store, finish: Callable[[Prepared], Prepared]
-) -> Iterator[Prepared]:
+) -> Generator[Prepared]:
     """All batches of a reader, prepared for a store and finished, in threads of their own."""
 
     def work(batch: Batch) -> Prepared:

@@ -1,7 +1,8 @@
 """Going over data several times in steps, so that learning can be stopped and gone on with."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -95,10 +96,10 @@ class Run:
         """
         while not self.is_over:
             self._read = Place(self.place.pass_number)
-            batches = self._batches()
-            while (prepared := self._next(batches)) is not None:
-                if len(prepared.batch.labels):
-                    yield from self._learn_batch(prepared, pause)
+            with closing(self._batches()) as batches:
+                while (prepared := self._next(batches)) is not None:
+                    if len(prepared.batch.labels):
+                        yield from self._learn_batch(prepared, pause)
             if self._read.rows < self.place.rows:
                 raise _other_data(self.place)
             self.place = Place(self.place.pass_number + 1)
@@ -106,14 +107,15 @@ class Run:
     def again(self) -> Iterator[tuple[Prepared, NDArray[np.bool_]]]:
         """All rows of the data once more, and which of them are held out; nothing is learned."""
         n_rows = 0
-        for prepared in self._batches():
-            held = np.zeros(len(prepared.batch.labels), np.bool_)
-            if self.held_out is not None:
-                held = self.held_out.chosen(n_rows, len(held))
-            yield prepared, held
-            n_rows += len(held)
+        with closing(self._batches()) as batches:
+            for prepared in batches:
+                held = np.zeros(len(prepared.batch.labels), np.bool_)
+                if self.held_out is not None:
+                    held = self.held_out.chosen(n_rows, len(held))
+                yield prepared, held
+                n_rows += len(held)
 
-    def _batches(self) -> Iterator[Prepared]:
+    def _batches(self) -> Generator[Prepared]:
         finish = self.model.with_targets
         if self._cache is not None:
             return self._cache.batches(finish)

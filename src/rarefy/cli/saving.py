@@ -2,6 +2,8 @@
 
 import os
 import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain, count
 
 from rarefy.cli.display import Display
@@ -25,6 +27,7 @@ class Saving:
         self._is_own = not _is_file(plan.path) or _is_same(plan.path, plan.resumed)
         self._n_before = plan.run.model.t
         self._n_saved = 0  # examples that the file has learned
+        self._is_finished = False
         if plan.settings["save_every"] is not None and is_written_once(plan.path):
             raise InputError(
                 f"{plan.path} is a pipe, which cannot be written twice: name a file, or leave out "
@@ -32,11 +35,16 @@ class Saving:
             )
         self.output = output or Output(plan.path)
 
-    def save(self, *, slim: bool = False) -> int:
+    def save(self, *, is_finished: bool = False) -> int:
         """Write the model as it is now; how many bytes that were."""
-        n_bytes = self._plan.save(self.output, slim=slim)
+        self._is_finished = is_finished
+        n_bytes = self._plan.save(self.output, slim=self._is_slim)
         self._is_own, self._n_saved = True, self._plan.run.model.t
         return n_bytes
+
+    @property
+    def _is_slim(self) -> bool:
+        return self._is_finished and (self._plan.slim or self._plan.refits)
 
     def save_meanwhile(self, display: Display) -> None:
         """Write the model, if possible; if not, learning goes on."""
@@ -54,27 +62,35 @@ class Saving:
             try:
                 path = self._save_unfinished()
             except EXPECTED as another:
-                return f"{said}\nWhat was learned before cannot be saved: {sentence(another)}"
-            self._n_saved = run.model.t
+                said += f"\nWhat was learned before cannot be saved: {sentence(another)}"
+            else:
+                self._n_saved = run.model.t
         if self._n_saved == 0:
             return said
-        return (
-            f"{said}\nWhat was learned before is in {path} (examples: {self._n_saved:,}). Once the "
-            f"error is put right, go on: {self._plan.command_to_go_on(path)}"
-        )
+        said += f"\nWhat was learned before is in {path} (examples: {self._n_saved:,})."
+        if self._is_finished:
+            return f"{said} It is finished: all that is left to do is to move it."
+        return f"{said} Once the error is put right, go on: {self._plan.command_to_go_on(path)}"
 
     def _save_unfinished(self) -> str:
-        """Write what an error has left; where it is."""
+        """Write what an error has left, at the first place where that is possible; where it is."""
+        errors = []
+        for place in self._places():
+            try:
+                output = place()
+                self._plan.save(output, slim=self._is_slim)
+                return output.path
+            except EXPECTED as error:
+                errors.append(error)
+        raise errors[0]
+
+    def _places(self) -> Iterator[Callable[[], Output]]:
         if self._is_own:
-            self._plan.save(self.output)
-            return self.output.path
-        path = _new_file(self._plan.path)
-        try:
-            self._plan.save(Output(path))
-        except BaseException:
-            os.unlink(path)
-            raise
-        return path
+            yield lambda: self.output
+        if not is_descriptor(self._plan.path):
+            folder, name = os.path.split(self._plan.path)
+            yield partial(_new_output, folder, name)
+            yield partial(_new_output, tempfile.gettempdir(), name)
 
     def how_to_go_on(self) -> str:
         """What to say of a run that was interrupted, and saved."""
@@ -96,25 +112,8 @@ def _is_same(path: str, resumed: str | None) -> bool:
     return resumed is not None and os.path.samefile(path, resumed)
 
 
-def _new_file(path: str) -> str:
-    """The name of a file, made just now, for what must not go to a path."""
-    folder, name = os.path.split(path)
-    try:
-        return _made_in(folder, name)
-    except OSError:  # it takes no new files
-        return _made_in(tempfile.gettempdir(), name)
-
-
-def _made_in(folder: str, name: str) -> str:
+def _new_output(folder: str, name: str) -> Output:
+    """A place in a folder for what must not replace anything."""
     endings = chain([UNFINISHED], (f"{UNFINISHED}-{n}" for n in count(2)))
     paths = (os.path.join(folder, fitting_name(folder or ".", name, end)) for end in endings)
-    return next(filter(_is_made, paths))
-
-
-def _is_made(path: str) -> bool:
-    """Make a file; False if there is one, or a link, of that name."""
-    try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-    except FileExistsError:
-        return False
-    return True
+    return Output(next(path for path in paths if not os.path.lexists(path)))

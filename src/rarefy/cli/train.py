@@ -164,9 +164,9 @@ def carry_out(plan: Plan, saving: Saving, display: Display) -> None:
     with Interrupts(plan.run) as interrupts:
         try:
             is_over = _learned(plan, saving, display, loop, interrupts)
+            n_bytes = saving.save(is_finished=is_over)
         except EXPECTED as error:
             raise click.ClickException(saving.after(error)) from error
-        n_bytes = saving.save(slim=(plan.slim or plan.refits) and is_over)
     summary = loop.summary(is_over=is_over)
     model = plan.run.model
     for remark in (_found(model), model.store.report(), doubt(model)):

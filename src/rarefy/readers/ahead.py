@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import count
 from queue import SimpleQueue
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -103,7 +103,7 @@ class _Window:
         self._used.put(None)
 
 
-def ahead(jobs: Iterable[Job[T]]) -> Iterator[T]:
+def ahead(jobs: Iterable[Job[T]]) -> Generator[T]:
     """What the jobs give, in their order, made in other threads.
 
     Jobs are fetched one at a time, and run side by side. An item may be used until the next one is
