@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import subprocess
@@ -82,15 +83,21 @@ def test_a_file_that_is_there_is_replaced(folder):
     assert os.listdir(folder.path) == ["file"]
 
 
+def open_descriptors() -> set[int]:
+    found = set()
+    for number in range(256):
+        with contextlib.suppress(OSError):
+            os.fstat(number)
+            found.add(number)
+    return found
+
+
 def test_no_descriptors_are_left_open(folder):
-    before = os.dup(0)
+    before = open_descriptors()
     folder.write("file", b"content")
     folder.read("file")
     folder.read("no such file")
-    after = os.dup(0)
-    os.close(before)
-    os.close(after)
-    assert after == before + 1
+    assert open_descriptors() <= before
 
 
 def test_where_files_have_no_owners_they_are_read_and_written(tmp_path, monkeypatch):

@@ -100,7 +100,7 @@ class InMemory:
 
     def __init__(self, examples: Examples, block_sizes=(1 << 30,), name_of=None) -> None:
         self.examples, self.block_sizes, self.name_of = examples, block_sizes, name_of
-        self.names_wanted, self.columns, self.cross = False, Columns(), ()
+        self.names_wanted, self.columns, self.cross, self.faults = False, Columns(), (), None
 
     def jobs(self, n_rooms=None):
         return (Job(lambda batch=batch: batch) for batch in self.batches())

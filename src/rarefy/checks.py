@@ -179,8 +179,6 @@ def sorted_labels(name: str, labels: Any) -> NDArray[Any]:
     labels = np.asarray(labels)
     if labels.ndim != 1:
         raise InputError(f"{name} has {labels.ndim} dimensions; a list of labels is expected.")
-    if not len(labels):
-        raise InputError(f"{name} is empty; all labels that will come are expected.")
     missing = labels[:0]
     if labels.dtype.kind == "f":
         missing = labels[np.isnan(labels)]

@@ -288,7 +288,10 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
                 raise InputError(
                     "classes=None: the first call of partial_fit needs all labels that will come."
                 )
-            self.classes_ = sorted_labels("classes", classes)
+            found = sorted_labels("classes", classes)
+            if not len(found):
+                raise InputError("classes is empty; all labels that will come are expected.")
+            self.classes_ = found
         elif classes is not None and not np.array_equal(
             np.sort(self.classes_), sorted_labels("classes", classes)
         ):
