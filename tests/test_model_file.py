@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import json
 import math
 import os
@@ -913,9 +914,10 @@ def test_what_is_no_file_is_not_replaced_by_one(path):
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_what_a_killed_process_left_is_in_nobodys_way(path):
-    """In a container every process may have the same number."""
-    part = f"{path.name}.{os.getpid()}-{threading.get_native_id()}.part"
+def test_what_a_killed_process_left_is_in_nobodys_way(path, monkeypatch):
+    """In a container every process may have the same number, and number its files alike."""
+    monkeypatch.setattr("rarefy.replacing._numbers", itertools.count(5))
+    part = f"{path.name}.{os.getpid()}-5.part"
     path.with_name(part).write_bytes(b"half a model")
     save_model(path, model(3))
     assert len(load_model(path).kept.weights) == 3
