@@ -16,10 +16,11 @@ from benchmarks.texts import (
     write_rows,
     write_times,
 )
-from rarefy.config import make_loss, make_rule
+from rarefy.engine.task import Task
+from rarefy.parameters.build import make_loss, make_rule
 from rarefy.readers import read
 from rarefy.stores.table import TableStore
-from rarefy.stream import StreamModel, Task
+from rarefy.streams.stream_model import StreamModel
 
 REPEATS = 3
 GIB = 1 << 30

@@ -12,15 +12,14 @@ import numpy as np
 from benchmarks.data import zipf_rows
 from benchmarks.tables import markdown_table
 from benchmarks.timing import best_of
-from rarefy.checks import as_csr
-from rarefy.config import make_rule
-from rarefy.engine import Rows
+from rarefy.arrays import Rows, as_rows
+from rarefy.engine.learner import Learner
+from rarefy.engine.state import new_state
+from rarefy.estimators.matrices import as_csr
 from rarefy.jit.intrinsics import row_width
-from rarefy.learner import Learner
-from rarefy.losses import Logistic
-from rarefy.rows import as_rows
+from rarefy.model.losses import Logistic
+from rarefy.parameters.build import make_rule
 from rarefy.rules import RULES
-from rarefy.state import new_state
 
 WIDTHS = (10_000, 100_000, 1_000_000, 10_000_000)
 NAMES = ("ogd", "rda", "fobos", "fr-comid", "frda", "ftprl", "ftpfrl", "ftrl")

@@ -8,17 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from rarefy.checks import as_csr
-from rarefy.config import make_loss
-from rarefy.engine import Rows
-from rarefy.learner import Learner
-from rarefy.losses import Logistic
-from rarefy.multiclass import multiclass_loss
-from rarefy.rows import as_rows, part_of
-from rarefy.sweeping.block import NO_FOLD, Block
-from rarefy.tuning import new_learner
-from rarefy.tuning.learner import TuningLearner
+from rarefy.arrays import Rows, as_rows, part_of
+from rarefy.engine.learner import Learner
+from rarefy.estimators.matrices import as_csr
+from rarefy.lanes.block import NO_FOLD, Block
+from rarefy.model.losses import Logistic
+from rarefy.model.multiclass import multiclass_loss
+from rarefy.parameters.build import make_loss
 from rarefy.tuning.space import Point, Space, moved, rule_or_space
+from rarefy.tuning.tuning_learner import TuningLearner
 from tests import data
 
 N_FEATURES = 25
@@ -85,7 +83,7 @@ def learner_in(space: Space, point, task: Task = BINARY, **shape) -> Learner:
 
 def tuning(space: Space, task: Task = BINARY, **shape) -> TuningLearner:
     shape = {"n_features": N_FEATURES, "n_outputs": task.n_outputs, **shape}
-    return new_learner(space, None, task.loss, **shape)
+    return TuningLearner(space, task.loss, **{"fit_intercept": True, **shape})
 
 
 def learn(block: Block, rows: Rows) -> None:

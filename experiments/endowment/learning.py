@@ -6,9 +6,7 @@ import numpy as np
 from scipy.special import expit
 
 from experiments.endowment.data import Dataset
-from rarefy.checks import as_csr
-from rarefy.config import make_loss, make_rule, make_weighting
-from rarefy.endowment import (
+from experiments.endowment.measures import (
     Answers,
     Replacement,
     draw_replacement,
@@ -17,9 +15,10 @@ from rarefy.endowment import (
     learn_and_note,
     right_answers,
 )
-from rarefy.engine import Rows
-from rarefy.learner import Learner
-from rarefy.rows import as_rows
+from rarefy.arrays import Rows, as_rows
+from rarefy.engine.learner import Learner
+from rarefy.estimators.matrices import as_csr
+from rarefy.parameters.build import make_loss, make_rule, make_weighting
 
 SHARES = (0.05, 0.1, 0.3, 0.7, 0.9, 0.95)  # of test rows that are replaced, ρ
 TEST_PART = 4  # one row in four is for testing, as with the thesis's news20

@@ -24,7 +24,7 @@ from experiments.reproduction.methods import (
 )
 from experiments.reproduction.names import Kept
 from experiments.reproduction.study import Study
-from rarefy.intensity import Intensity, norm_for
+from rarefy.rules.penalty_norm import Intensity, norm_for
 
 INF = math.inf
 LINES = {  # of the rules in the picture of paths

@@ -1,28 +1,21 @@
 """Sparse online learning that keeps the rare features that matter."""
 
-from rarefy.errors import (
-    ConfigError,
-    DivergenceError,
-    InputError,
-    RarefyError,
-    RarefyWarning,
-)
+from rarefy.errors import ConfigError, DivergenceError, InputError, RarefyError, RarefyWarning
+from rarefy.version import __version__
 
 TYPE_CHECKING = False  # importing typing would be most of the time that this takes
 if TYPE_CHECKING:
     from typing import Any
 
+    from rarefy.analysis.negative_flips import flips
     from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
     from rarefy.estimators.cv import SparseOnlineClassifierCV, SparseOnlineRegressorCV
-    from rarefy.estimators.saving import load
-    from rarefy.flipping import flips
+    from rarefy.estimators.persistence import load
+    from rarefy.estimators.sweep_grid import sweep
+    from rarefy.estimators.train_files import train
     from rarefy.jit import helper
     from rarefy.readers import read
     from rarefy.rules import rule
-    from rarefy.sweeping.run import sweep
-    from rarefy.training import train
-
-__version__ = "0.1.0"
 
 __all__ = [
     "ConfigError",
@@ -34,6 +27,7 @@ __all__ = [
     "SparseOnlineClassifierCV",
     "SparseOnlineRegressor",
     "SparseOnlineRegressorCV",
+    "__version__",
     "flips",
     "helper",
     "load",
@@ -49,13 +43,13 @@ _LATE = {
     "SparseOnlineClassifierCV": "rarefy.estimators.cv",
     "SparseOnlineRegressor": "rarefy.estimators",
     "SparseOnlineRegressorCV": "rarefy.estimators.cv",
-    "flips": "rarefy.flipping",
+    "flips": "rarefy.analysis.negative_flips",
     "helper": "rarefy.jit",
-    "load": "rarefy.estimators.saving",
+    "load": "rarefy.estimators.persistence",
     "read": "rarefy.readers",
     "rule": "rarefy.rules",
-    "sweep": "rarefy.sweeping.run",
-    "train": "rarefy.training",
+    "sweep": "rarefy.estimators.sweep_grid",
+    "train": "rarefy.estimators.train_files",
 }
 
 

@@ -14,7 +14,7 @@ COMMANDS = (
 def __getattr__(name: str) -> "Any":
     if name != "main":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from rarefy.cli.group import main  # what takes time is imported when signals are watched
+    from rarefy.cli.group import main
 
     return main
 
@@ -33,7 +33,7 @@ def run() -> None:
         signal.signal(signal.SIGINT, lambda number, frame: os._exit(128 + number))
     import gc
 
-    from rarefy.cli.streams import open_standard_streams
+    from rarefy.cli.standard_streams import open_standard_streams
 
     open_standard_streams()  # first, or the next files that are opened would take their places
     from rarefy.cli.signals import watch

@@ -26,7 +26,7 @@ class Commands(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"rarefy.cli.{name}"), name)
+        command: click.Command = getattr(import_module(f"rarefy.cli.commands.{name}"), name)
         return command
 
     def invoke(self, context: click.Context) -> Any:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Self
 
 from rarefy.cli import signals
-from rarefy.run import Run
+from rarefy.streams.run import Run
 
 SAME_WISH = 1.0  # seconds in which further signals say the same: they come in twos and threes
 NOTHING_LEARNED = "Interrupted before anything was learned."

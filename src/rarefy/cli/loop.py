@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from rarefy.cli.display import Display, Line
 from rarefy.cli.interrupts import Interrupts, Stopped
-from rarefy.cli.texts import FLIPS
-from rarefy.holdout import HeldOutFiles, HeldOutShare
-from rarefy.memory import resident_memory
-from rarefy.run import NEVER, Run
+from rarefy.cli.views.display import Display, Line
+from rarefy.cli.views.texts import FLIPS
+from rarefy.streams.holdout import HeldOutFiles, HeldOutShare
+from rarefy.streams.run import NEVER, Run
+from rarefy.system.memory import resident_memory
 
 FIRST_LINE = 1000  # examples; the next lines come at twice as many each
 SHOWN_OF_HOLDOUT = ("loss", "accuracy", "auc", "rmse", *FLIPS)

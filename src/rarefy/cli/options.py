@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
-from rarefy.intensity import Basis
+from rarefy.model.importance import ENDOWMENTS, UPDATES
+from rarefy.model.schedules import SCHEDULES
 from rarefy.readers import BAD_LINES, Reader
-from rarefy.readers.formats import FORMATS
-from rarefy.readers.labels import MOST_CLASSES
+from rarefy.readers.features.labels import MOST_CLASSES
+from rarefy.readers.formats.registry import FORMATS
 from rarefy.rules import ALIASES, RULES
-from rarefy.schedules import SCHEDULES
+from rarefy.rules.penalty_norm import Basis
 from rarefy.tuning.space import AUTO, LARGEST_MODEL
-from rarefy.weighting import ENDOWMENTS, UPDATES
 
 
 class Names(click.ParamType):  # type: ignore[type-arg]

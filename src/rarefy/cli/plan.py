@@ -6,24 +6,25 @@ from typing import Any, NamedTuple
 
 import click
 
+from rarefy.checks import check_whole, number_or_none
 from rarefy.cli.options import READING
-from rarefy.config import RULE_PARAMETERS, check_whole, default_rule, make_loss, number_or_none
 from rarefy.errors import InputError
-from rarefy.holdout import HeldOutFiles, HeldOutShare
-from rarefy.losses import LOSSES
-from rarefy.model_file import Model, load_model, model_of, save_model, texts
-from rarefy.multiclass import check_multiclass
+from rarefy.files.model_file import Model, load_model, model_of, save_model, texts
+from rarefy.model.losses import LOSSES
+from rarefy.model.multiclass import check_multiclass
+from rarefy.parameters.build import RULE_PARAMETERS, check_refit, default_rule, make_loss
 from rarefy.readers import Reader, read
-from rarefy.readers.columns import Columns, checked_columns
-from rarefy.readers.crosses import checked_crosses
-from rarefy.readers.labels import checked_classes
+from rarefy.readers.features.columns import Columns, checked_columns
+from rarefy.readers.features.crosses import checked_crosses
+from rarefy.readers.features.labels import checked_classes
 from rarefy.readers.source import STDIN, expand
-from rarefy.refit import check_refit
-from rarefy.refit_run import check_readable_again, refit_run
-from rarefy.replacing import Output
-from rarefy.run import BEGINNING, NEVER, Place, Run
 from rarefy.stores import make_store
-from rarefy.stream import StreamModel, Task
+from rarefy.streams.holdout import HeldOutFiles, HeldOutShare
+from rarefy.streams.refit_stream import check_readable_again, refit_run
+from rarefy.streams.run import BEGINNING, NEVER, Place, Run
+from rarefy.streams.stream_model import StreamModel
+from rarefy.system.atomic_write import Output
+from rarefy.tuning.open_task import task_of
 from rarefy.tuning.space import rule_or_space
 
 # How a run is carried out; the others say what is learned.
@@ -116,7 +117,7 @@ def new_plan(
             raise click.UsageError(f"--{name.replace('_', '-')} has no meaning without --refit.")
     check_refit(refit, **of_refit, loss=loss)
     of_loss = _given_to_loss(loss, epsilon=epsilon, quantile=quantile)
-    task = Task(
+    task = task_of(
         made_rule,
         schedule,
         make_loss(loss, **of_loss),

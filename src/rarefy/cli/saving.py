@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain, count
 
-from rarefy.cli.display import Display
 from rarefy.cli.group import EXPECTED, sentence
 from rarefy.cli.plan import Plan
+from rarefy.cli.views.display import Display
 from rarefy.errors import InputError
-from rarefy.replacing import Output, fitting_name, is_descriptor, is_written_once
+from rarefy.system.atomic_write import Output, fitting_name, is_descriptor, is_written_once
 
 UNFINISHED = ".unfinished"  # behind the name of a file that stays as it is
 

@@ -74,7 +74,7 @@ def _obey(number: int) -> None:
 
 def end(number: int, message: str = "Interrupted.") -> None:
     """End the process; what it has not finished writing goes away."""
-    from rarefy.replacing import leave_nothing_unfinished  # seldom needed, and never at the start
+    from rarefy.system.atomic_write import leave_nothing_unfinished
 
     leave_nothing_unfinished()
     with suppress(OSError, ValueError):

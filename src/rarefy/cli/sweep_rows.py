@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rarefy.cli.texts import size
-from rarefy.engine import Floats
+from rarefy.arrays import Floats
+from rarefy.cli.views.texts import size
 from rarefy.errors import InputError
-from rarefy.run import Run
+from rarefy.streams.run import Run
 
 # At the most, while the parts are put together.
 BYTES_PER_ENTRY = 20

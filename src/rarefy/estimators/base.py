@@ -13,21 +13,22 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from rarefy.checks import as_csr, check_structure, refuse_other_than_numbers
-from rarefy.config import MOST_PASSES, RULE_PARAMETERS, check_flag, check_whole
-from rarefy.deferral import Deferral
+from rarefy.arrays import as_rows
+from rarefy.checks import check_flag, check_whole
+from rarefy.engine.learner import Learner
+from rarefy.engine.refit import refitted
+from rarefy.engine.task import Task
 from rarefy.errors import ConfigError, InputError
-from rarefy.estimators.saving import Saving
-from rarefy.estimators.streams import FromStreams
-from rarefy.learner import Learner
-from rarefy.model_file import Model
+from rarefy.estimators.from_streams import FromStreams
+from rarefy.estimators.matrices import as_csr, check_structure, refuse_other_than_numbers
+from rarefy.estimators.persistence import Saving
+from rarefy.files.model_file import Model
+from rarefy.model.importance import Weighting
+from rarefy.parameters.build import MOST_PASSES, RULE_PARAMETERS, check_refit
 from rarefy.readers import Reader
-from rarefy.refit import check_refit, refitted
-from rarefy.rows import as_rows
-from rarefy.stream import Task
-from rarefy.tuning import new_learner
+from rarefy.system.deferred_signals import Deferral
+from rarefy.tuning.open_task import task_of
 from rarefy.tuning.space import rule_or_space
-from rarefy.weighting import Weighting
 
 WEIGHTING_PARAMETERS = ("importance", "endowment", "endowment_by")
 
@@ -82,21 +83,13 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
         """What the parameters ask for; all of them are checked."""
         rule, schedule, weighting = self._check_parameters()
         multiclass = getattr(self, "multiclass", "auto")
-        return Task(
+        return task_of(
             rule, schedule, self._make_loss(), multiclass, bool(self.fit_intercept), weighting
         )
 
     def _new_learner(self, task: Task) -> Learner:
-        loss, n_outputs = self._loss_and_outputs()
-        return new_learner(
-            task.rule,
-            task.schedule,
-            loss,
-            n_features=self.n_features_in_,
-            n_outputs=n_outputs,
-            fit_intercept=task.fit_intercept,
-            weighting=task.weighting,
-        )
+        self._loss_and_outputs()
+        return task.new_learner(len(getattr(self, "classes_", ())), self.n_features_in_)
 
     @contextmanager
     def _draft(self, *, keeps_rows: bool = False) -> Iterator[Self]:

@@ -8,16 +8,17 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from rarefy.checks import check_importance, check_targets, sorted_labels
-from rarefy.config import DEFAULT_RULE, choose, make_loss, number_or_none
-from rarefy.deferral import Deferral
+from rarefy.checks import choose, number_or_none
 from rarefy.errors import InputError
 from rarefy.estimators.base import SparseOnline, has_partial_fit
-from rarefy.losses import MARGIN_LOSSES
-from rarefy.multiclass import check_multiclass, multiclass_loss
-from rarefy.probabilities import LOSSES_WITH_PROBABILITIES, probabilities
-from rarefy.stream import StreamModel
-from rarefy.weighting import Weighting
+from rarefy.estimators.matrices import check_importance, check_targets, sorted_labels
+from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, probabilities
+from rarefy.model.importance import Weighting
+from rarefy.model.losses import MARGIN_LOSSES
+from rarefy.model.multiclass import check_multiclass, multiclass_loss
+from rarefy.parameters.build import DEFAULT_RULE, make_loss
+from rarefy.streams.stream_model import StreamModel
+from rarefy.system.deferred_signals import Deferral
 
 
 def check_probabilities(loss: Any) -> bool:

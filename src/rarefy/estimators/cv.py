@@ -9,12 +9,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rarefy.config import DEFAULT_RULE, check_whole, choose
+from rarefy.checks import check_whole, choose
 from rarefy.estimators.classifier import check_probabilities
-from rarefy.losses import MARGIN_LOSSES, REGRESSION_LOSSES
+from rarefy.estimators.sweep_grid import DEFAULT_MEMORY, DEFAULT_PASSES, sweep
+from rarefy.model.losses import MARGIN_LOSSES, REGRESSION_LOSSES
+from rarefy.parameters.build import DEFAULT_RULE
 from rarefy.sweeping.grid import values
 from rarefy.sweeping.result import Sweep
-from rarefy.sweeping.run import DEFAULT_MEMORY, DEFAULT_PASSES, sweep
 
 # The parameters that `sweep` does not have, or calls by another name.
 OF_THE_CHOICE = ("cv", "choose", "max_features")

@@ -7,13 +7,14 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from rarefy.checks import check_importance, check_targets
-from rarefy.config import choose, make_loss
-from rarefy.deferral import Deferral
+from rarefy.checks import choose
 from rarefy.estimators.base import SparseOnline, has_partial_fit
-from rarefy.losses import REGRESSION_LOSSES
-from rarefy.stream import StreamModel
-from rarefy.weighting import Weighting
+from rarefy.estimators.matrices import check_importance, check_targets
+from rarefy.model.importance import Weighting
+from rarefy.model.losses import REGRESSION_LOSSES
+from rarefy.parameters.build import make_loss
+from rarefy.streams.stream_model import StreamModel
+from rarefy.system.deferred_signals import Deferral
 
 
 class SparseOnlineRegressor(RegressorMixin, SparseOnline):

@@ -4,8 +4,8 @@ Only compiler.py knows Numba, and it is imported when there is something to comp
 finds all its loops on disk starts without it.
 """
 
-from rarefy.jit.loop import CompileError as CompileError
-from rarefy.jit.loop import compiled as compiled
+from rarefy.jit.dispatch import CompileError as CompileError
+from rarefy.jit.dispatch import compiled as compiled
 from rarefy.jit.marks import compile_methods as compile_methods
 from rarefy.jit.marks import helper as helper
 from rarefy.jit.marks import inlined as inlined

@@ -25,9 +25,9 @@ from numba.core.typing.templates import (
 )
 from numba.extending import lower_builtin, register_jitable
 
-from rarefy.jit.image import C_TYPES, ENTRY, Image, assembled
-from rarefy.jit.loop import CompileError
+from rarefy.jit.dispatch import CompileError
 from rarefy.jit.marks import is_ours, marks
+from rarefy.jit.object_code import C_TYPES, ENTRY, Image, assembled
 
 # Strict IEEE arithmetic (no fastmath): the same data give the same bits, and NaN is never lost.
 OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": True}

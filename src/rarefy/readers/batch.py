@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.readers.names import Names, clear_names, new_names, with_more_room
-from rarefy.readers.plain import Words, new_words
-from rarefy.readers.short_names import ShortNames, new_short_names
+from rarefy.readers.features.names import Names, clear_names, new_names, with_more_room
 from rarefy.readers.source import BLOCK_BYTES
+from rarefy.readers.text.short_names import ShortNames, new_short_names
+from rarefy.readers.text.short_numbers import Words, new_words
 
 
 class Batch(NamedTuple):

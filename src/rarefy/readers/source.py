@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.errors import InputError
-from rarefy.readers.ahead import READY_ITEMS
+from rarefy.readers.prefetch import READY_ITEMS
 
 BLOCK_BYTES = 3 << 20
 LONGEST_LINE = 16 << 20

@@ -6,9 +6,9 @@ H = β + √(Σ g²), a step size per coordinate: c/H. It has no common schedule
 import math
 from typing import NamedTuple
 
-from rarefy.clock import Clock
-from rarefy.proximal import curvature, penalise, proximal_time, ratio, shrink, soft
+from rarefy.model.clock import Clock
 from rarefy.rules.base import State, rule
+from rarefy.rules.proximal import curvature, penalise, proximal_time, ratio, shrink, soft
 
 
 @rule("w", "squares", "last")

@@ -24,9 +24,9 @@ Five more methods have defaults that suit most rules:
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from rarefy.clock import Clock
 from rarefy.errors import ConfigError
 from rarefy.jit import compile_methods
+from rarefy.model.clock import Clock
 
 State = tuple[float, ...]
 R = TypeVar("R", bound=type)

@@ -11,11 +11,11 @@ The papers have no l2 here. The rules with it let it act in every round, w ← (
 import math
 from typing import NamedTuple
 
-from rarefy.clock import Clock
-from rarefy.intensity import Intensity
 from rarefy.jit import helper
-from rarefy.proximal import proximal_decay, soft
+from rarefy.model.clock import Clock
 from rarefy.rules.base import State, rule
+from rarefy.rules.penalty_norm import Intensity
+from rarefy.rules.proximal import proximal_decay, soft
 
 
 @helper

@@ -7,10 +7,10 @@ clock's `decay`, and `since` is that.
 
 from typing import NamedTuple
 
-from rarefy.clock import Clock
-from rarefy.intensity import Intensity, MeanIntensity
-from rarefy.proximal import passed_after, passed_before, penalise, proximal_decay, shrink
+from rarefy.model.clock import Clock
 from rarefy.rules.base import State, rule
+from rarefy.rules.penalty_norm import Intensity, MeanIntensity
+from rarefy.rules.proximal import passed_after, passed_before, penalise, proximal_decay, shrink
 
 
 @rule("w", "since")

@@ -3,9 +3,9 @@
 import math
 from typing import NamedTuple
 
-from rarefy.clock import Clock
-from rarefy.proximal import curvature, ratio, soft
+from rarefy.model.clock import Clock
 from rarefy.rules.base import State, rule
+from rarefy.rules.proximal import curvature, ratio, soft
 
 
 @rule("z", "root")

@@ -19,12 +19,12 @@ Without any penalty z = w/η_t, and the leader is gradient descent: so it is on 
 import math
 from typing import NamedTuple
 
-from rarefy.clock import Clock, decay_between
-from rarefy.intensity import Intensity
 from rarefy.jit import helper
-from rarefy.proximal import curvature, passed_after, passed_before, shrink, soft
+from rarefy.model.clock import Clock, decay_between
 from rarefy.rules.base import State, rule
 from rarefy.rules.ogd import Ogd
+from rarefy.rules.penalty_norm import Intensity
+from rarefy.rules.proximal import curvature, passed_after, passed_before, shrink, soft
 
 
 @helper

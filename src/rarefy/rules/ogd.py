@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from rarefy.clock import Clock
+from rarefy.model.clock import Clock
 from rarefy.rules.base import State, rule
 
 

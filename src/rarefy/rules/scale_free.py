@@ -11,9 +11,9 @@ Lazy form: none is needed, all of it rests while the coordinate is away.
 import math
 from typing import NamedTuple
 
-from rarefy.clock import Clock
-from rarefy.proximal import curvature, ratio, soft
+from rarefy.model.clock import Clock
 from rarefy.rules.base import State, rule
+from rarefy.rules.proximal import curvature, ratio, soft
 
 
 @rule("G", "r", "largest")

@@ -12,9 +12,9 @@ Lazy form: none is needed, all of it rests while the coordinate is away.
 import math
 from typing import NamedTuple
 
-from rarefy.clock import Clock
-from rarefy.proximal import curvature, ratio, soft
+from rarefy.model.clock import Clock
 from rarefy.rules.base import State, rule
+from rarefy.rules.proximal import curvature, ratio, soft
 
 SHARE = 0.5  # of its weight, to which each round ties the next ones
 

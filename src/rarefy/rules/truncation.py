@@ -7,10 +7,10 @@ for all features. (L's own per-feature count, floor((t - s)/K), is an approximat
 import math
 from typing import NamedTuple
 
-from rarefy.clock import Clock
 from rarefy.jit import helper
-from rarefy.proximal import proximal_time, shrink
+from rarefy.model.clock import Clock
 from rarefy.rules.base import State, rule
+from rarefy.rules.proximal import proximal_time, shrink
 
 
 @helper

@@ -5,7 +5,7 @@
 - table: in a place of its own, in a table that holds only features that carry state
 """
 
-from rarefy.config import check_flag, check_whole, choose
+from rarefy.checks import check_flag, check_whole, choose
 from rarefy.errors import ConfigError
 from rarefy.stores.array import ArrayStore
 from rarefy.stores.base import STATE_ARRAYS, Kept, Prepared, Store

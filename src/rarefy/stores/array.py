@@ -5,12 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.engine import Floats
+from rarefy.arrays import Floats, without
+from rarefy.engine.learner import Learner
+from rarefy.engine.snapshots import Arrays
 from rarefy.errors import InputError
-from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
-from rarefy.rows import without
-from rarefy.snapshots import Arrays
 from rarefy.stores.base import Kept, Prepared, merged, restore_slots, slots_snapshot
 
 MOST_FEATURES = 1 << 30

@@ -6,13 +6,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.engine import LARGEST_VALUE, Rows
+from rarefy.arrays import LARGEST_VALUE, Rows, longest, read_only
+from rarefy.engine.learner import Learner
+from rarefy.engine.snapshots import Arrays
 from rarefy.errors import InputError
-from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
-from rarefy.rows import longest, read_only
-from rarefy.snapshots import Arrays
-from rarefy.stores.merge import are_within, new_seen, unique_in_rows
+from rarefy.stores.unique_slots import are_within, new_seen, unique_in_rows
 
 Floats = NDArray[np.float64]
 

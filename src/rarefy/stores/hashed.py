@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.engine import FETCHED_AHEAD, Floats
+from rarefy.arrays import Floats
+from rarefy.engine.learner import Learner
+from rarefy.engine.loop import FETCHED_AHEAD
+from rarefy.engine.snapshots import Arrays
 from rarefy.jit import compiled
 from rarefy.jit.intrinsics import prefetch_byte
-from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
-from rarefy.snapshots import Arrays
 from rarefy.stores.base import Kept, Prepared, merged, restore_slots, slots_snapshot
 
 MOST_BITS = 31

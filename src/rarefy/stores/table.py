@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.engine import Floats
+from rarefy.arrays import Floats, read_only, without
+from rarefy.engine.learner import Learner
+from rarefy.engine.snapshots import Arrays
 from rarefy.errors import InputError
 from rarefy.jit import compiled, helper
 from rarefy.jit.intrinsics import prefetch_row
-from rarefy.learner import Learner
 from rarefy.readers.batch import Batch
-from rarefy.readers.names import ABSENT, Names, begin_of, find_name
-from rarefy.rows import read_only, without
-from rarefy.snapshots import Arrays
+from rarefy.readers.features.names import ABSENT, Names, begin_of, find_name
 from rarefy.stores.base import Kept, Prepared, check_slots, merged
 
 FEWEST_PLACES = 1 << 12

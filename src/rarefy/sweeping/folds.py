@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.config import check_whole
-from rarefy.engine import Floats
+from rarefy.arrays import Floats
+from rarefy.checks import check_whole
 from rarefy.errors import InputError
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from rarefy.config import UPDATE_BASED, check_whole, choose, has_meaning, has_own_steps, resolve
+from rarefy.checks import check_whole, choose
 from rarefy.errors import ConfigError
 from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
-from rarefy.losses import LOSSES, REGRESSION_LOSSES
+from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
+from rarefy.parameters.build import UPDATE_BASED, has_meaning, has_own_steps, resolve
 from rarefy.rules import SCALE_FREE
 from rarefy.tuning.space import AUTO, MAY_BE_AUTO, is_auto
 

@@ -9,7 +9,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from rarefy.sweeping.picture import draw, draw_by_l1
+from rarefy.sweeping.plots import draw, draw_by_l1
 from rarefy.sweeping.result import Choice, Sweep, column_names
 
 PICTURES = {

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rarefy.engine import Floats
+from rarefy.arrays import Floats
 from rarefy.errors import ConfigError, DivergenceError
 from rarefy.estimators import SparseOnlineRegressor
 from rarefy.sweeping.grid import Point
@@ -151,7 +151,7 @@ class Sweep:
 
     def plot(self, axes: Any = None) -> Any:
         """Draw score against weights kept, with the frontier of every rule; needs Matplotlib."""
-        from rarefy.sweeping.picture import draw
+        from rarefy.sweeping.plots import draw
 
         return draw(self, axes)
 

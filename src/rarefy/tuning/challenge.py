@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rarefy.engine import Floats
-from rarefy.learner import Learner
+from rarefy.arrays import Floats
+from rarefy.engine.learner import Learner
 from rarefy.tuning.pack import Pack
 from rarefy.tuning.space import Point, Space
 

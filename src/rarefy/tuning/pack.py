@@ -6,16 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.engine import Floats, Rows
-from rarefy.learner import Learner
-from rarefy.losses import REGRESSION_LOSSES
-from rarefy.rows import read_only
-from rarefy.snapshots import Arrays
-from rarefy.sweeping.block import NO_FOLD, Block, Lane
-from rarefy.tuning.occurring import Occurring
+from rarefy.arrays import Floats, Rows, read_only
+from rarefy.engine.learner import Learner
+from rarefy.engine.snapshots import Arrays
+from rarefy.lanes.block import NO_FOLD, Block, Lane
+from rarefy.model.losses import REGRESSION_LOSSES
+from rarefy.tuning.feature_numbers import Occurring
 from rarefy.tuning.record import SCALES, Record
 from rarefy.tuning.space import Point, Space
-from rarefy.tuning.steady import with_common_norm
+from rarefy.tuning.steady_rules import with_common_norm
 
 
 class Pack(ABC):

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from rarefy.engine import Floats
-from rarefy.learner import Learner
-from rarefy.snapshots import Arrays, checked_whole, put_back
+from rarefy.arrays import Floats
+from rarefy.engine.learner import Learner
+from rarefy.engine.snapshots import Arrays, checked_whole, put_back
 from rarefy.tuning.pack import Pack
 from rarefy.tuning.space import FARTHEST, Point, Space
 

@@ -9,9 +9,9 @@ themselves, too.
 
 import numpy as np
 
-from rarefy.engine import Floats
-from rarefy.snapshots import Arrays, put_back
-from rarefy.sweeping.block import Block
+from rarefy.arrays import Floats
+from rarefy.engine.snapshots import Arrays, put_back
+from rarefy.lanes.block import Block
 
 SCALES = (0.5, 2.0)  # of scores, one of which may suit a model that classifies
 MEMORY = 0.7  # what a stretch of examples counts, beside the next one

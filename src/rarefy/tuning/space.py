@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from rarefy.config import (
+from rarefy.checks import check_whole
+from rarefy.errors import ConfigError
+from rarefy.jit.lane_intrinsics import WIDTH
+from rarefy.model.importance import PLAIN, Weighting
+from rarefy.model.losses import REGRESSION_LOSSES
+from rarefy.parameters.build import (
     RULE_PARAMETERS,
     check_number,
-    check_whole,
     has_meaning,
     make_rule,
     make_weighting,
     resolve,
 )
-from rarefy.errors import ConfigError
-from rarefy.intensity import MeanIntensity, growth_of
-from rarefy.losses import REGRESSION_LOSSES
 from rarefy.rules import SCALE_FREE
-from rarefy.sweeping.lane_jit import WIDTH
-from rarefy.tuning.steady import SLOWER, SlowlyFalling, steady
-from rarefy.weighting import PLAIN, Weighting
+from rarefy.rules.penalty_norm import MeanIntensity, growth_of
+from rarefy.tuning.steady_rules import SLOWER, SlowlyFalling, steady
 
 Point = dict[str, Any]  # parameters of a rule, by name
 

@@ -1,0 +1,112 @@
+"""Why a model predicts what it does for one row: what each feature adds to the score."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rarefy.arrays import Floats
+from rarefy.errors import InputError
+from rarefy.files.model_file import Model
+from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, probabilities
+from rarefy.readers import Reader
+from rarefy.readers.batch import Batch
+from rarefy.readers.features.names import texts_by_key
+from rarefy.streams.stream_model import predicted_labels
+
+
+class Part(NamedTuple):
+    """A feature of the row; its weights are one a score."""
+
+    name: str
+    key: int
+    value: float
+    weights: Floats
+
+    @property
+    def contributions(self) -> Floats:
+        return self.value * self.weights
+
+
+class Explanation(NamedTuple):
+    """The intercepts and the contributions of all parts add up to the scores."""
+
+    place: str  # path:line
+    scores: Floats  # one, or one a class
+    probabilities: Floats | None  # as many, if the loss has them
+    label: str | None  # None: the score is the prediction
+    intercepts: tuple[float, ...]
+    parts: list[Part]
+    without_weight: list[str]  # features of the row to which the model gives no weight
+
+
+def explain(model: Model, reader: Reader, number: int) -> Explanation:
+    """Why the row of that number, counted from 1, is predicted as it is."""
+    batch = _read_row(model, reader, number)
+    values = _values_by_key(batch)  # before the store takes the memory of the keys
+    scorer = model.scorer()
+    store, learner = scorer.store, scorer.learner
+    scores = store.scores(learner, store.prepare(batch))
+    mask = store.most_keys - 1
+    weights = _weights_at(model, {key & mask for key in values})
+    names = texts_by_key(batch.names, values)
+    return Explanation(
+        batch.place(0),
+        scores[0],
+        probabilities(model.loss, learner.loss, scores)[0]
+        if model.loss in LOSSES_WITH_PROBABILITIES
+        else None,
+        None if scorer.task.is_regression else predicted_labels(scorer, scores)[0],
+        model.intercepts,
+        [
+            Part(names[key], key, value, weights[key & mask])
+            for key, value in values.items()
+            if key & mask in weights
+        ],
+        [names[key] for key in values if key & mask not in weights],
+    )
+
+
+def _read_row(model: Model, reader: Reader, number: int) -> Batch:
+    """One row, read as the model's data was, with the names of its features."""
+    reader.names_wanted = True
+    reader.columns = model.reading.columns._replace(label_needed=False)
+    reader.cross = model.reading.cross
+    n_before = 0
+    for batch in reader:
+        if number <= n_before + len(batch.labels):
+            return _single(batch, number - n_before - 1)
+        n_before += len(batch.labels)
+    raise InputError(
+        f"{' '.join(reader.files)}: there is no row {number:,}; the rows are {n_before:,}."
+    )
+
+
+def _single(batch: Batch, row: int) -> Batch:
+    begin, end = batch.indptr[row : row + 2].tolist()
+    return batch._replace(
+        indptr=np.array([0, end - begin]),
+        keys=batch.keys[begin:end].copy(),
+        values=batch.values[begin:end].copy(),
+        labels=batch.labels[row : row + 1],
+        importance=batch.importance[row : row + 1],
+        lines=batch.lines[row : row + 1],
+    )
+
+
+def _values_by_key(batch: Batch) -> dict[int, float]:
+    """A feature that occurs twice has the sum of its values; one whose value is zero is absent."""
+    values: dict[int, float] = {}
+    for key, value in zip(batch.keys.tolist(), batch.values.tolist(), strict=True):
+        values[key] = values.get(key, 0.0) + value
+    return {key: value for key, value in values.items() if value != 0.0}
+
+
+def _weights_at(model: Model, places: set[int]) -> dict[int, Floats]:
+    """The weights that the model has at some of these places."""
+    kept = model.kept
+    found: dict[int, Floats] = {}
+    for at in np.flatnonzero(np.isin(kept.keys, np.array([*places], np.uint64))).tolist():
+        place = int(kept.keys[at])
+        weights = found.setdefault(place, np.zeros(len(model.intercepts)))
+        weights[kept.outputs[at]] = kept.weights[at]
+    return found

@@ -1,0 +1,137 @@
+"""BothAnswers that two models do not both have right: which ones, how many, what share."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rarefy.arrays import Floats, Numbers
+
+
+class Example(NamedTuple):
+    """An example whose answer flipped."""
+
+    row: int  # counted from 0
+    place: str  # path:line, or the row of a matrix
+    label: Any
+    old: Any
+    new: Any
+
+
+class Feature(NamedTuple):
+    """How far a feature moved the lost examples towards their wrong answers, summed up."""
+
+    name: str
+    key: int
+    towards_wrong: float
+
+
+@dataclass(frozen=True, repr=False)
+class Flips:
+    """What became of an old model's answers in a new one.
+
+    A negative flip is an example that the old model had right and the new one has wrong; a positive
+    one is the opposite. Examples count by their importance in rates and accuracies.
+    """
+
+    n_examples: int
+    weight: float  # the sum of their importance
+    old_accuracy: float
+    new_accuracy: float
+    negative_rate: float  # share of all examples
+    positive_rate: float
+    lost_rate: float  # negative flips as a share of what the old model had right
+    negative_rows: Numbers  # counted from 0
+    positive_rows: Numbers
+    first_negative: list[Example]
+    first_positive: list[Example]
+    features: list[Feature] | None = None  # largest first; None: not known for these models
+    intercept: float | None = None  # as towards_wrong of a feature
+
+    @property
+    def n_negative(self) -> int:
+        return len(self.negative_rows)
+
+    @property
+    def n_positive(self) -> int:
+        return len(self.positive_rows)
+
+    def __repr__(self) -> str:
+        return (
+            f"{self.n_examples:,} examples: {self.n_negative:,} negative flips "
+            f"({self.negative_rate:.2%} of all, {self.lost_rate:.2%} of what was right), "
+            f"{self.n_positive:,} positive flips ({self.positive_rate:.2%} of all); "
+            f"accuracy {self.old_accuracy:.2%} before, {self.new_accuracy:.2%} now"
+        )
+
+
+class BothAnswers(NamedTuple):
+    """Rows of both models: the right class, and the one that each of them answers, by number."""
+
+    truth: Numbers
+    old: Numbers
+    new: Numbers
+    importance: Floats
+    place: Callable[[int], str]  # of a row
+
+
+class Tally:
+    """Counts flips batch by batch; memory grows with the flips alone."""
+
+    def __init__(self, classes: Sequence[Any], top: int) -> None:
+        self._classes = classes
+        self._top = top
+        self._n_rows = 0
+        self._n_examples = 0
+        self._weight = 0.0
+        self._right = np.zeros(2)  # the importance of what was right: old, new
+        self._flipped = np.zeros(2)  # ... and of what flipped: negative, positive
+        self._rows: tuple[list[Numbers], list[Numbers]] = ([], [])
+        self._first: tuple[list[Example], list[Example]] = ([], [])
+
+    def add(self, answers: BothAnswers) -> Numbers:
+        """One more batch; returns which of its rows are negative flips.
+
+        Rows of importance zero are no examples.
+        """
+        importance, counts = answers.importance, answers.importance > 0.0
+        right = [answers.old == answers.truth, answers.new == answers.truth]
+        self._n_examples += int(np.count_nonzero(counts))
+        self._weight += float(importance.sum())
+        self._right += [importance[each].sum() for each in right]
+        flips = [np.flatnonzero(counts & right[n] & ~right[1 - n]) for n in (0, 1)]
+        for n, flipped in enumerate(flips):
+            self._flipped[n] += importance[flipped].sum()
+            self._rows[n].append(flipped + self._n_rows)
+            for row in flipped[: self._top - len(self._first[n])].tolist():
+                self._first[n].append(self._example(answers, row))
+        self._n_rows += len(counts)
+        return flips[0]
+
+    def _example(self, answers: BothAnswers, row: int) -> Example:
+        labels = (self._classes[number[row]] for number in answers[:3])
+        return Example(self._n_rows + row, answers.place(row), *labels)
+
+    def flips(self, **causes: Any) -> Flips | None:
+        """What was found, and what it came from, if that is known; None without any examples."""
+        if self._n_examples == 0:
+            return None
+        (old_right, new_right), weight = self._right.tolist(), self._weight
+        negative, positive = self._flipped.tolist()
+        negative_rows, positive_rows = map(np.concatenate, self._rows)
+        first_negative, first_positive = self._first
+        return Flips(
+            self._n_examples,
+            weight,
+            old_right / weight,
+            new_right / weight,
+            negative / weight,
+            positive / weight,
+            negative / old_right if old_right else 0.0,
+            negative_rows,
+            positive_rows,
+            first_negative,
+            first_positive,
+            **causes,
+        )

@@ -1,0 +1,146 @@
+"""Two models that answer the same files, each of which reads them in its own way."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from rarefy.analysis.comparison import predicted
+from rarefy.analysis.flip_causes import Blame, Entries, Side, comparable
+from rarefy.analysis.flip_tally import BothAnswers, Flips, Tally
+from rarefy.arrays import Floats, Numbers
+from rarefy.errors import InputError
+from rarefy.model.answers import predicted_classes, true_classes
+from rarefy.readers import Reader
+from rarefy.readers.batch import Batch
+from rarefy.readers.prefetch import READY_ITEMS, ahead
+from rarefy.stores import Prepared
+
+
+class Part(NamedTuple):
+    """Rows of a file, and what a model answers; classes are by their shared numbers."""
+
+    path: str
+    lines: Numbers
+    truth: Numbers
+    answers: Numbers
+    importance: Floats
+    entries: Entries
+
+    def place(self, row: int) -> str:
+        return f"{self.path}:{self.lines[row]}"
+
+    def split(self, n_rows: int) -> "tuple[Part, Part | None]":
+        """The first so many rows, and the others, if there are any."""
+        rest = self._rows(n_rows, len(self.lines)) if n_rows < len(self.lines) else None
+        return self._rows(0, n_rows), rest
+
+    def _rows(self, begin: int, end: int) -> "Part":
+        return self._replace(
+            lines=self.lines[begin:end],
+            truth=self.truth[begin:end],
+            answers=self.answers[begin:end],
+            importance=self.importance[begin:end],
+            entries=self.entries._replace(indptr=self.entries.indptr[begin : end + 1]),
+        )
+
+
+def stream_flips(old: Side, new: Side, reader: Reader, top: int) -> Flips:
+    """The flips between two models, and up to `top` examples of each kind, and features.
+
+    A row counts as much as the new model reads that it does.
+    """
+    check_classes(old.model.classes, new.model.classes)
+    tally, blame = Tally(old.labels, top), Blame(old, new)
+    for before, now in side_by_side(answered(old, reader), answered(new, reader.another())):
+        check_labels(before, now, old.labels)
+        lost = tally.add(
+            BothAnswers(now.truth, before.answers, now.answers, now.importance, now.place)
+        )
+        if len(lost):
+            entries = before.entries.only(lost), now.entries.only(lost)
+            blame.add(entries, now.answers[lost], now.truth[lost], now.importance[lost])
+    found = tally.flips(**blame.findings(top))
+    if found is None:
+        raise InputError(f"{' '.join(reader.files)}: there are no examples to compare.")
+    return found
+
+
+def check_classes(old: tuple[str, ...], new: tuple[str, ...]) -> None:
+    """Refuse models whose answers cannot flip, or are about other classes."""
+    for which, classes in (("old", old), ("new", new)):
+        if not classes:
+            raise numbers_error(which)
+    if set(comparable(old)) != set(comparable(new)):
+        raise other_classes_error(old, new)
+
+
+def numbers_error(which: str) -> InputError:
+    return InputError(
+        f"the {which} model predicts numbers, which are not just right or wrong; flips are counted "
+        f"between models of classes."
+    )
+
+
+def other_classes_error(old: Sequence[Any], new: Sequence[Any]) -> InputError:
+    return InputError(
+        f"the old model predicts {predicted(old)} and the new one {predicted(new)}; flips are "
+        f"counted between models of the same classes."
+    )
+
+
+def answered(side: Side, reader: Reader) -> Iterator[Part]:
+    """All rows as the model reads them, with its answers."""
+    model, names_wanted = side.model, side.kept.names is None
+
+    def work(batch: Batch) -> tuple[Prepared, Entries]:
+        # copied, because the store uses up the arrays of a batch
+        indptr, keys, values = batch.indptr.copy(), batch.keys.copy(), batch.values.copy()
+        entries = Entries(indptr, keys, values, batch.names if names_wanted else None)
+        return model.with_targets(model.store.prepare(batch)), entries
+
+    with model.reading_again(reader, label_needed=True, names_wanted=names_wanted) as again:
+        for prepared, entries in ahead(job.then(work) for job in again.jobs(READY_ITEMS)):
+            batch, y = prepared.batch, prepared.y
+            if y is not None and len(y):
+                scores = model.store.scores(model.learner, prepared)
+                yield Part(
+                    batch.path,
+                    batch.lines,
+                    side.shared_numbers[true_classes(scores, y)],
+                    side.shared_numbers[predicted_classes(scores)],
+                    batch.importance,
+                    entries,
+                )
+
+
+def side_by_side(old: Iterator[Part], new: Iterator[Part]) -> Iterator[tuple[Part, Part]]:
+    """The same rows from both, however many each gives at once."""
+    before, now = next(old, None), next(new, None)
+    while before is not None and now is not None:
+        n_rows = min(len(before.lines), len(now.lines))
+        (of_old, before), (of_new, now) = before.split(n_rows), now.split(n_rows)
+        differ = of_old.lines != of_new.lines
+        if of_old.path != of_new.path or differ.any():
+            row = int(differ.argmax())
+            raise _other_rows(of_old.place(row), of_new.place(row))
+        yield of_old, of_new
+        before, now = before or next(old, None), now or next(new, None)
+    if before is not now:
+        raise _other_rows(*(part.place(0) if part else "no more" for part in (before, now)))
+
+
+def _other_rows(old: str, new: str) -> InputError:
+    return InputError(
+        f"the old model's next row is {old}, and the new one's {new}: there is a line that only "
+        f"one of them can read. Mend it, or leave it out."
+    )
+
+
+def check_labels(before: Part, now: Part, labels: list[str]) -> None:
+    """Refuse models that were taught by different columns."""
+    differ = before.truth != now.truth
+    if differ.any():
+        row = int(differ.argmax())
+        raise InputError(
+            f"{now.place(row)}: the label is {labels[before.truth[row]]} for the old model and "
+            f"{labels[now.truth[row]]} for the new one: they have learned different columns."
+        )

@@ -1,0 +1,60 @@
+"""`rarefy evaluate`."""
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from rarefy.cli.options import data_options, report_bad_lines
+from rarefy.cli.outputs import STREAM, check_outputs
+from rarefy.errors import InputError
+from rarefy.files.model_file import load_model
+from rarefy.readers import read
+from rarefy.readers.source import expand
+from rarefy.streams.metrics import MEASURES, Metrics, confusions
+
+
+@click.command()
+@click.argument("model_path", metavar="MODEL")
+@data_options
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
+def evaluate(
+    model_path: str, data: tuple[str, ...], format: str | None, bad_lines: str, as_json: bool
+) -> None:
+    """Measure how well MODEL predicts DATA, which has labels.
+
+    \b
+    Example:
+      rarefy evaluate reviews.model new.svm
+    """
+    check_outputs([STREAM], [model_path, *expand(data)])
+    saved = load_model(model_path)
+    reader = read(*data, format=format, bad_lines=bad_lines, classes=saved.classes)
+    model = saved.scorer()
+    metrics = Metrics(model)
+    for batch in model.scored(reader):
+        metrics.add(*batch)
+    report_bad_lines(reader)
+    summary = metrics.summary()
+    if summary["examples"] == 0:
+        raise InputError(f"{' '.join(data)}: there are no examples to evaluate.")
+    if as_json:
+        click.echo(json.dumps(summary))
+    elif sys.stdout.isatty():
+        from rarefy.cli.views.metrics_view import show
+
+        show(summary)
+    else:
+        for line in plain_lines(summary):
+            click.echo(line)
+
+
+def plain_lines(summary: dict[str, Any]) -> Iterator[str]:
+    """A measure a line, after its name; of the confusion matrix, what is not zero."""
+    for name in ("examples", "weight", *MEASURES):
+        if name in summary:
+            yield f"{name}\t{summary[name]}"
+    for truth, predicted, weight in confusions(summary):
+        yield f"confusion\t{truth}\t{predicted}\t{weight}"

@@ -1,0 +1,67 @@
+"""`rarefy predict`."""
+
+from typing import Any
+
+import click
+
+from rarefy.cli.options import FILE, data_options, report_bad_lines
+from rarefy.cli.outputs import STREAM, Destination
+from rarefy.files.model_file import load_model
+from rarefy.model.answers import LOSSES_WITH_PROBABILITIES
+from rarefy.model.answers import probabilities as probabilities_of
+from rarefy.readers import read
+from rarefy.readers.source import expand
+from rarefy.streams.stream_model import predicted_labels
+
+
+@click.command()
+@click.argument("model_path", metavar="MODEL", type=FILE)
+@data_options
+@click.option("-o", "--output", type=FILE, default=STREAM, help="Where to write the predictions.")
+@click.option("--scores", is_flag=True, help="Scores instead of labels, one a class.")
+@click.option(
+    "--probabilities", is_flag=True, help="Probabilities instead (logistic, modified_huber)."
+)
+def predict(
+    model_path: str,
+    data: tuple[str, ...],
+    format: str | None,
+    bad_lines: str,
+    output: str,
+    scores: bool,
+    probabilities: bool,
+) -> None:
+    """Predict DATA with MODEL, a line each.
+
+    With two classes the score, or the probability, is that of the second one; with more, there is
+    one for each, in the order of the classes, with a tab between them.
+
+    \b
+    Example:
+      rarefy predict reviews.model new.svm --probabilities
+    """
+    if scores and probabilities:
+        raise click.UsageError("choose between --scores and --probabilities.")
+    place = Destination(output, [model_path, *expand(data)])
+    saved = load_model(model_path)
+    if probabilities and saved.loss not in LOSSES_WITH_PROBABILITIES:
+        raise click.UsageError(f"the model has the {saved.loss} loss, which has no probabilities.")
+    reader = read(*data, format=format, bad_lines=bad_lines, classes=saved.classes)
+    model = saved.scorer()
+    with place.writing() as file:
+        for batch in model.scores(reader):
+            if probabilities:
+                lines = table_lines(probabilities_of(saved.loss, model.learner.loss, batch))
+            elif scores or model.task.is_regression:
+                lines = table_lines(batch)
+            else:
+                lines = predicted_labels(model, batch)
+            file.write("\n".join(lines) + "\n" if lines else "")
+    report_bad_lines(reader)
+
+
+def table_lines(numbers: Any) -> list[str]:
+    """Numbers as text, a row a line, in full precision."""
+    if numbers.shape[1] == 1:
+        return list(map(str, numbers.ravel().tolist()))
+    return ["\t".join(map(str, row)) for row in numbers.tolist()]

@@ -1,0 +1,375 @@
+"""`rarefy sweep`."""
+
+import csv
+import json
+import math
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rarefy.cli.commands.inspect import feature_as_json, order_of
+from rarefy.cli.commands.train import carry_out, train
+from rarefy.cli.options import (
+    FILE,
+    READING,
+    Several,
+    Size,
+    column_options,
+    format_options,
+    options,
+    report_bad_lines,
+)
+from rarefy.cli.outputs import STREAM, check_outputs
+from rarefy.cli.plan import OF_RULE, new_plan
+from rarefy.cli.saving import Saving
+from rarefy.cli.sweep_rows import RowsInMemory, TooManyRowsError, read_rows
+from rarefy.cli.views.display import Quiet
+from rarefy.cli.views.progress import Silent, make_progress
+from rarefy.cli.views.sweep_view import MODEL, REPORT, TABLE, choices_as_json, facts_of, show
+from rarefy.cli.views.tables import visible
+from rarefy.cli.views.texts import count, size
+from rarefy.errors import InputError
+from rarefy.files.model_file import model_of
+from rarefy.model.losses import LOSSES
+from rarefy.model.multiclass import MULTICLASS
+from rarefy.model.schedules import SCHEDULES
+from rarefy.parameters.build import LARGEST_SEED, MOST_PASSES, default_rule
+from rarefy.readers import Reader
+from rarefy.readers.source import expand
+from rarefy.rules import ALIASES, RULES
+from rarefy.rules.penalty_norm import Basis
+from rarefy.stores import MOST_FEATURES
+from rarefy.streams.stream_model import StreamModel
+from rarefy.system.atomic_write import Output
+
+FEATURES_IN_REPORT = 100
+NUMBERS = Several(click.FLOAT)
+
+grid_options = options(
+    click.option(
+        "--rule",
+        type=Several(click.Choice([*RULES, *ALIASES])),
+        metavar="RULE,...",
+        help=f"{', '.join([*RULES, *ALIASES])}. Default: scale-free; adagrad-fobos for regression.",
+    ),
+    click.option("--l1", type=NUMBERS, help="More of it, fewer weights."),
+    click.option(
+        "--n-l1",
+        type=click.IntRange(1),
+        default=30,
+        show_default=True,
+        help="How many values of l1 to try if none is given.",
+    ),
+    click.option("--l2", type=NUMBERS),
+    click.option("--q", type=NUMBERS, help="Norm of the feature-aware penalty: 1, 2, inf, ..."),
+    click.option("--basis", type=Several(click.Choice([basis.name.lower() for basis in Basis]))),
+    click.option("--cap", type=NUMBERS, help="Upper bound of that norm."),
+    click.option("--eta0", type=NUMBERS, help="The first step."),
+    click.option("--beta", type=NUMBERS),
+    click.option("--schedule", type=Several(click.Choice(list(SCHEDULES)))),
+    click.option("--truncate-every", type=Several(click.INT)),
+    click.option("--threshold", type=NUMBERS),
+    click.option("--cumulative", is_flag=True, help="Cumulative penalty (fobos, fr-comid)."),
+)
+
+
+@click.command()
+@click.argument("data", nargs=-1, required=True, type=FILE)
+@format_options
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    required=True,
+    help="Folder to write to; made if it is not there.",
+)
+@column_options
+@click.option("--loss", type=click.Choice(list(LOSSES)), default="logistic", show_default=True)
+@click.option("--epsilon", type=float, help="Of huber and epsilon_insensitive.")
+@click.option("--quantile", type=float, help="Of the quantile loss.")
+@click.option("--multiclass", type=click.Choice(MULTICLASS), default="auto", show_default=True)
+@grid_options
+@click.option("--no-intercept", is_flag=True)
+@click.option("--folds", type=click.IntRange(2), help="How many.  [default: 10]")
+@click.option(
+    "--progressive",
+    is_flag=True,
+    help="No folds: judge what is predicted for each row before it is learned, in one pass.",
+)
+@click.option(
+    "--passes", type=click.IntRange(1, MOST_PASSES), help="[default: 20, or 1 with --progressive]"
+)
+@click.option(
+    "--choose",
+    type=click.Choice(["best", "one-standard-error"]),
+    default="best",
+    show_default=True,
+    help="The best score, or the fewest weights within a standard error of it.",
+)
+@click.option(
+    "--max-features",
+    type=click.IntRange(1, MOST_FEATURES),
+    help="Choose a model that keeps no more features.",
+)
+@click.option(
+    "--refit",
+    is_flag=True,
+    help="Learn the weights that are kept again, without l1, in every model before it is judged.",
+)
+@click.option(
+    "--refit-features",
+    type=Several(click.IntRange(1)),
+    metavar="INTEGER,...",
+    help="With --refit, leave so many features, the strongest.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, LARGEST_SEED),
+    default=0,
+    show_default=True,
+    help="Of the folds.",
+)
+@click.option(
+    "--memory",
+    type=Size(),
+    default="4GB",
+    show_default=True,
+    help="What rows and models may take; models that do not fit are learned one part at a time.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
+@click.option("--quiet", is_flag=True, help="Say nothing unless something is wrong.")
+def sweep(folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any) -> None:
+    """Learn a model from DATA for every combination of parameters, and keep the one that does best.
+
+    Options with commas take several values. Every combination is judged by cross-validation, all
+    of them from one reading of DATA; rows that do not fit memory are read again in every pass. DIR
+    gets table.csv, with a row for every combination; report.html, with pictures; and best.model,
+    which has learned all rows.
+
+    \b
+    Examples:
+      rarefy sweep reviews.svm.gz -o reviews --rule frda --n-l1 8 --folds 3 --passes 2
+      rarefy sweep clicks.csv -o clicks --label click --rule ftrl --eta0 0.1,1 --progressive
+    """
+    if as_json and quiet:
+        raise click.UsageError("choose between --json and --quiet.")
+    if asked["refit_features"] is not None and not asked["refit"]:
+        raise click.UsageError("--refit-features has no meaning without --refit.")
+    _settle_validation(asked)
+    if asked["rule"] is None:
+        asked["rule"] = [default_rule(asked["loss"])]
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    outputs = _outputs(folder, asked["data"], None if quiet else STREAM)
+    start = time.perf_counter()
+    with make_progress(silent=as_json or quiet) as progress:
+        found = _swept(asked, memory, progress)
+        _write_table(outputs[TABLE], found.table)
+        choices = _choices(found, asked["max_features"])
+        chosen = _label(asked["choose"], asked["max_features"])
+        model = _learned_best(asked, choices[chosen], outputs[MODEL], progress)
+        facts = facts_of(asked, found, time.perf_counter() - start)
+        progress.stage("Writing the report")
+        _write_report(outputs[REPORT], model, found, facts, choices, chosen)
+    with suppress(BrokenPipeError):  # what matters is in the files
+        if as_json:
+            about = choices_as_json(folder, found, choices, chosen)
+            click.echo(json.dumps(about, allow_nan=False, indent=2))
+        elif not quiet:
+            show(folder, found, facts, choices, chosen)
+
+
+def _outputs(folder: str, data: tuple[str, ...], stream: str | None) -> dict[str, Output]:
+    """The files to write, by their names."""
+    paths = {name: os.path.join(folder, name) for name in (TABLE, MODEL, REPORT)}
+    check_outputs([*paths.values(), stream], expand(data))
+    return {name: Output(path) for name, path in paths.items()}
+
+
+def _settle_validation(asked: dict[str, Any]) -> None:
+    """Put in the defaults of --folds and --passes."""
+    if not asked["progressive"]:
+        asked["folds"], asked["passes"] = asked["folds"] or 10, asked["passes"] or 20
+        return
+    if asked["folds"] is not None or asked["passes"] not in (None, 1):
+        raise click.UsageError("--progressive is for one pass and no folds.")
+    if asked["choose"] != "best" or asked["refit"]:
+        name = "--refit" if asked["refit"] else f"--choose {asked['choose']}"
+        raise click.UsageError(f"{name} needs folds, and has no meaning with --progressive.")
+    asked["passes"] = 1
+
+
+def _swept(asked: dict[str, Any], memory: int, progress: Silent) -> Any:
+    """Judge the grid, by rows in memory if they fit."""
+    from rarefy.sweeping.grid import estimator_class, grid
+
+    rule, loss, n_l1 = asked["rule"], asked["loss"], asked["n_l1"]
+    of_any_point = _for_training(asked, {"rule": rule[0], "loss": loss}, MODEL)
+    plan = new_plan(**{**of_any_point, "names": False})
+    parameters = _parameters(asked)
+    points = grid(rule, loss, n_l1, parameters)
+    for point in points:
+        estimator_class(loss)(**point, refit=asked["refit"])._check_parameters()
+    reader = plan.run.reader
+    if not reader.can_be_read_again:
+        raise InputError(
+            "a sweep reads the data twice, and standard input or a pipe can be read only once: "
+            "name files."
+        )
+    n_models = len(points) * (asked["folds"] or 1)
+    learning = f"Learning {count(n_models)} models: {count(len(points))} points of the grid"
+    how = {
+        "rule": rule,
+        "loss": loss,
+        "n_l1": n_l1,
+        "folds": asked["folds"],
+        "passes": asked["passes"],
+        "random_state": asked["seed"],
+        "fit_intercept": not asked["no_intercept"],
+        "progress": progress.advance,
+        **parameters,
+    }
+    try:
+        if not asked["progressive"]:
+            progress.stage(f"Reading {visible(' '.join(reader.files))}")
+            try:
+                rows = read_rows(plan.run, memory, progress.advance)
+            except TooManyRowsError:
+                if asked["refit"]:
+                    raise
+                progress.say("The rows do not fit memory; they are read again in every pass.")
+            else:
+                progress.stage(learning)
+                return _swept_in_memory(rows, memory, refit=asked["refit"], **how)
+        progress.stage(learning)
+        return _swept_by_reading(reader.another(), memory, how)
+    finally:
+        report_bad_lines(reader)
+
+
+def _swept_in_memory(rows: RowsInMemory, memory: int, **how: Any) -> Any:
+    from rarefy.estimators.sweep_grid import sweep as sweep_rows
+    from rarefy.sweeping.cross_validation import MemoryTooSmallError
+
+    try:
+        return sweep_rows(
+            rows.X,
+            rows.y,
+            sample_weight=rows.importance,
+            memory=max(memory - rows.n_bytes, 1),
+            **how,
+        )
+    except MemoryTooSmallError as error:
+        needed = rows.n_bytes + error.n_bytes
+        raise InputError(
+            f"the rows need {size(rows.n_bytes)} of memory, eight models at a time "
+            f"{size(error.n_bytes)} more, and {size(memory)} may be taken: allow at least "
+            f"{Size.written(needed)} by --memory."
+        ) from error
+
+
+def _swept_by_reading(reader: Reader, memory: int, how: dict[str, Any]) -> Any:
+    from rarefy.estimators.sweep_grid import sweep as sweep_rows
+    from rarefy.sweeping.cross_validation import MemoryTooSmallError
+
+    try:
+        return sweep_rows(reader, memory=memory, **how)
+    except MemoryTooSmallError as error:
+        raise InputError(
+            f"all models at a time need {size(error.n_bytes)} of memory, and {size(memory)} may be "
+            f"taken: allow at least {Size.written(error.n_bytes)} by --memory, or sweep over a "
+            f"smaller grid."
+        ) from error
+
+
+def _parameters(asked: dict[str, Any]) -> dict[str, Any]:
+    """Those of the grid; None stands for the default."""
+    return {
+        **{name: asked[name] for name in (*OF_RULE, "epsilon", "quantile")},
+        "cumulative": asked["cumulative"] or None,
+        "multiclass": None if asked["multiclass"] == "auto" else asked["multiclass"],
+        "refit_features": asked["refit_features"],
+    }
+
+
+def _for_training(asked: dict[str, Any], point: dict[str, Any], path: str) -> dict[str, Any]:
+    """The options of `rarefy train` that learn a point of the grid."""
+    return {
+        **train.make_context("train", []).params,
+        **{name: asked[name] for name in (*READING, "data", "no_intercept", "passes", "refit")},
+        "model_path": path,
+        "epsilon": asked["epsilon"],
+        "quantile": asked["quantile"],
+        **point,
+    }
+
+
+def _label(choose: str, max_features: int | None) -> str:
+    name = choose.replace("-", " ")
+    return name if max_features is None else f"{name}, at most {count(max_features)} features"
+
+
+def _choices(found: Any, max_features: int | None) -> dict[str, Any]:
+    """By what they are called; those with few features only if that is asked for."""
+    choices = {}
+    for most in dict.fromkeys((None, max_features)):
+        limit = math.inf if most is None else most
+        choices[_label("best", most)] = found.best(max_features=limit)
+        if found.by_fold["loss"].shape[1] > 1:
+            one = found.one_standard_error(max_features=limit)
+            choices[_label("one-standard-error", most)] = one
+    return choices
+
+
+class _Training(Quiet):
+    """Shows how far the last stage is."""
+
+    def __init__(self, progress: Silent) -> None:
+        self._progress = progress
+
+    def advance(self, share: float | None, examples: int) -> None:
+        self._progress.advance(math.nan if share is None else share)
+
+    def say(self, message: str) -> None:
+        self._progress.say(message)
+
+
+def _learned_best(
+    asked: dict[str, Any], choice: Any, output: Output, progress: Silent
+) -> StreamModel:
+    progress.stage(f"Learning {visible(output.path)}")
+    plan = new_plan(**_for_training(asked, choice.parameters, output.path))
+    carry_out(plan, Saving(plan, output), _Training(progress))
+    return plan.run.model
+
+
+def _write_table(output: Output, table: dict[str, list[Any]]) -> None:
+    with output.writing("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(table)
+        writer.writerows(zip(*table.values(), strict=True))
+
+
+def _write_report(
+    output: Output,
+    learned: StreamModel,
+    found: Any,
+    facts: dict[str, str],
+    choices: dict[str, Any],
+    chosen: str,
+) -> None:
+    from rarefy.sweeping.report import report
+
+    model = model_of(learned, {}, slim=True)
+    strongest = order_of(model.kept, "weight", None)[:FEATURES_IN_REPORT]
+    features = [feature_as_json(model, at) for at in strongest.tolist()]
+    for feature in features:
+        del feature["key"]
+    facts = {**facts, "weights of best.model": f"{len(model.kept.weights):,}"}
+    with output.writing("w") as file:
+        file.write(report(found, facts, choices, chosen, features))

@@ -1,0 +1,144 @@
+"""What there is to say about a model beside its weights."""
+
+import math
+from typing import Any
+
+from rarefy.cli.views.tables import visible
+from rarefy.files.model_file import Model
+from rarefy.model.schedules import SCHEDULES
+from rarefy.parameters.build import resolve
+from rarefy.parameters.describe import described, is_unknown, name_of_unknown
+from rarefy.readers.features.columns import Columns
+from rarefy.rules.penalty_norm import q_of
+from rarefy.streams.run import Place
+
+SHOWN_NAMES = 20
+ALWAYS_SHOWN = ("passes", "fit_intercept", "importance")
+OF_ENDOWMENT = ("endowment", "endowment_by")
+
+
+def description(model: Model) -> dict[str, Any]:
+    """As JSON would have it."""
+    return {**_what_it_is(model), "training": _how_it_was_trained(model), **_what_came_of_it(model)}
+
+
+def in_words(model: Model) -> dict[str, str]:
+    """The same as text, without what is empty, and without what is told by class."""
+    parts = (_what_it_is(model), _how_it_was_trained(model), _what_came_of_it(model))
+    texts = {name: text for part in parts for name, text in _texts(part).items()}
+    intercepts = texts.pop("intercepts")
+    return texts if len(model.intercepts) > 1 else {**texts, "intercept": intercepts}
+
+
+def _what_it_is(model: Model) -> dict[str, Any]:
+    columns = model.reading.columns
+    usual = Columns(complete=columns.complete, named=columns.named, forms=columns.forms)
+    return {
+        "task": "classification" if model.classes else "regression",
+        "classes": model.classes,
+        "multiclass": model.multiclass if len(model.classes) > 2 else None,
+        "loss": model.loss,
+        "store": model.store["kind"],
+        **{name: value for name, value in model.store.items() if name != "kind"},
+        "columns": {
+            name: value
+            for name, value in columns._asdict().items()
+            if value != getattr(usual, name)
+        },
+        "cross": model.reading.cross,
+    }
+
+
+def _how_it_was_trained(model: Model) -> dict[str, Any]:
+    """What the user asked for, and what followed from it."""
+    task, run = model.task, model.run or {}
+    asked = model.parameters
+    return {
+        "rule": _name_of(asked.get("rule")),
+        **(flat(task.rule) if _is_known(task.rule) else {}),
+        "schedule": _schedule(model),
+        **{name: asked[name] for name in ALWAYS_SHOWN if name in asked},
+        **({name: asked[name] for name in OF_ENDOWMENT} if asked.get("endowment") else {}),
+        "refit": asked.get("refit") or None,
+        "data": run["reader"]["files"] if "reader" in run else None,
+        "holdout": run.get("holdout"),
+        "can_go_on": _how_to_go_on(model),
+    }
+
+
+def _is_known(rule: Any) -> bool:
+    return rule is not None and not is_unknown(rule)
+
+
+def _name_of(rule: Any) -> str | None:
+    if is_unknown(rule):
+        return name_of_unknown(rule)
+    return None if rule is None else resolve(rule)[0]
+
+
+def _schedule(model: Model) -> str | None:
+    """None for rules with steps of their own."""
+    if not _is_known(model.task.rule) or hasattr(model.task.rule, "eta0"):
+        return None
+    schedule = model.task.schedule
+    name = next(name for name, kind in SCHEDULES.items() if isinstance(schedule, kind))
+    return f"{name} from {schedule.eta0:g}"
+
+
+def _how_to_go_on(model: Model) -> str:
+    if model.state is None:
+        return "no, the model is slim"
+    run = model.run or {}
+    place = Place(**run["place"]) if "place" in run else None
+    if place is None or place.pass_number > run["passes"]:
+        return "yes, with new data"
+    return f"yes, the run is not finished: pass {place.pass_number}, {place.rows:,} rows"
+
+
+def flat(rule: Any) -> dict[str, Any]:
+    """The parameters of a rule as users set them."""
+    parameters = rule._asdict()
+    intensity = parameters.pop("intensity", None)
+    if intensity is not None:
+        parameters |= {"q": q_of(intensity.norm), **intensity._asdict()}
+        del parameters["norm"]
+    return {
+        name: str(value) if isinstance(value, float) and math.isinf(value) else described(value)
+        for name, value in parameters.items()
+    }
+
+
+def _what_came_of_it(model: Model) -> dict[str, Any]:
+    return {
+        "examples": model.examples,
+        "progressive_loss": model.progressive_loss,
+        "weights": len(model.kept.weights),
+        "intercepts": model.intercepts,
+    }
+
+
+def _texts(facts: dict[str, Any]) -> dict[str, str]:
+    texts = {visible(name).replace("_", " "): _text(value) for name, value in facts.items()}
+    return {name: text for name, text in texts.items() if text}
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return "; ".join(f"{name} {text}" for name, text in _texts(value).items())
+    if isinstance(value, list | tuple):
+        shown = ", ".join(_text(part) for part in value[:SHOWN_NAMES])
+        return shown if len(value) <= SHOWN_NAMES else f"{shown}, ... ({len(value):,} in all)"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.6g}" if isinstance(value, float) else visible(str(value))
+
+
+def feature_title(model: Model) -> str:
+    """What features are called by in the model."""
+    if model.store["kind"] == "hashed":
+        return "place"
+    return "key" if model.store.get("names") is False else "feature"

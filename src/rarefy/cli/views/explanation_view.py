@@ -1,0 +1,138 @@
+"""The explanation of a prediction, as tables and as JSON."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from rarefy.analysis.explanation import Explanation
+from rarefy.arrays import Floats
+from rarefy.cli.views.tables import Column, Page, bars, signed, visible
+from rarefy.files.model_file import Model
+
+Rivals = tuple[int, int] | None  # a class and the best of the others, where there are several
+
+
+def show_explanation(model: Model, explanation: Explanation, top: int, output: int | None) -> None:
+    """What speaks for a class: that of the number given, or else the one that is predicted."""
+    page, rivals = Page(), _rivals(explanation, output)
+    page.say(_verdict(model, explanation), style="bold")
+    page.say()
+    if rivals is not None:
+        _show_scores(page, model, explanation, top)
+        page.say()
+    page.table(*_columns(page, model, _by_size(explanation, rivals), top, rivals))
+    n_without = len(explanation.without_weight)
+    if n_without:
+        n_features = n_without + len(explanation.parts)
+        page.say(f"\nWithout a weight in the model: {n_without:,} of {n_features:,} features.")
+
+
+def explanation_as_json(
+    model: Model, explanation: Explanation, output: int | None
+) -> dict[str, Any]:
+    """All features, in the same order; numbers of several classes are by class."""
+    ordered = _by_size(explanation, _rivals(explanation, output))
+
+    def numbers(singular: str, plural: str, found: Any) -> dict[str, Any]:
+        values = None if found is None else np.asarray(found).tolist()
+        if len(explanation.scores) == 1:
+            return {singular: None if values is None else values[0]}
+        return {plural: None if values is None else dict(zip(model.classes, values, strict=True))}
+
+    return {
+        "row": explanation.place,
+        "label": explanation.label,
+        **numbers("score", "scores", explanation.scores),
+        **numbers("probability", "probabilities", explanation.probabilities),
+        **numbers("intercept", "intercepts", explanation.intercepts),
+        "features": [
+            {
+                "feature": part.name,
+                "key": part.key,
+                "value": part.value,
+                **numbers("weight", "weights", part.weights),
+                **numbers("contribution", "contributions", part.contributions),
+            }
+            for part in ordered.parts
+        ],
+        "without_weight": explanation.without_weight,
+    }
+
+
+def _rivals(explanation: Explanation, output: int | None) -> Rivals:
+    scores = explanation.scores.copy()
+    if len(scores) == 1:
+        return None
+    chosen = int(scores.argmax()) if output is None else output
+    scores[chosen] = -np.inf
+    return chosen, int(scores.argmax())
+
+
+def _decisive(numbers: Floats, rivals: Rivals) -> Floats:
+    """Of rows of numbers, one a score: what they say for the class in question."""
+    decisive: Floats = numbers[:, 0] if rivals is None else -np.diff(numbers[:, rivals])[:, 0]
+    return decisive
+
+
+def _contributions(explanation: Explanation) -> Floats:
+    parts = [part.contributions for part in explanation.parts]
+    return np.reshape(parts, (-1, len(explanation.scores)))
+
+
+def _by_size(explanation: Explanation, rivals: Rivals) -> Explanation:
+    """The same with the parts that matter most first."""
+    sizes = np.abs(_decisive(_contributions(explanation), rivals))
+    order = np.argsort(-sizes, kind="stable").tolist()
+    return explanation._replace(parts=[explanation.parts[n] for n in order])
+
+
+def _verdict(model: Model, explanation: Explanation) -> str:
+    """The prediction, and how likely it is."""
+    place, label, chances = explanation.place, explanation.label, explanation.probabilities
+    if label is None:
+        return f"{visible(place)}: {explanation.scores[0]:.6g}"
+    verdict = f"{visible(place)}: {visible(label)}"
+    if chances is None:
+        return verdict
+    of_each = chances if len(chances) > 1 else (1.0 - chances[0], chances[0])
+    return f"{verdict}, probability {of_each[model.classes.index(label)]:.4g}"
+
+
+def _show_scores(page: Page, model: Model, explanation: Explanation, top: int) -> None:
+    order = np.argsort(-explanation.scores, kind="stable")[:top]
+    columns = [Column("score", signed(explanation.scores[order].tolist()))]
+    if explanation.probabilities is not None:
+        chances = explanation.probabilities[order].tolist()
+        columns.append(Column("probability", [f"{chance:.4f}" for chance in chances]))
+    names = [visible(model.classes[number]) for number in order.tolist()]
+    page.table(*columns, Column("class", names, "names"))
+
+
+def _columns(
+    page: Page, model: Model, explanation: Explanation, top: int, rivals: Rivals
+) -> Iterator[Column]:
+    """A line for each feature, for those that are not shown, for the intercept, and for the sum."""
+    parts, contributions = explanation.parts[:top], _contributions(explanation)
+    lines, names = [*contributions[:top]], [visible(part.name) for part in parts]
+    n_others = len(explanation.parts) - len(parts)
+    if n_others:
+        lines.append(contributions[top:].sum(axis=0))
+        names.append(f"({n_others:,} more)")
+    lines += [np.array(explanation.intercepts), explanation.scores]
+    names += ["(intercept)", "(prediction)" if explanation.label is None else "(score)"]
+    blank = [""] * (len(lines) - len(parts))
+    numbers = np.array(lines)
+    decisive = _decisive(numbers, rivals).tolist()
+
+    yield Column("value", [*(f"{part.value:.6g}" for part in parts), *blank])
+    if rivals is None:
+        yield Column("weight", [*signed([float(part.weights[0]) for part in parts]), *blank])
+        yield Column("value×weight", signed(decisive))
+    else:
+        for rival in rivals:
+            yield Column(visible(model.classes[rival]), signed(numbers[:, rival].tolist()))
+        yield Column("difference", signed(decisive))
+    if page.has_bars:
+        yield Column("", [*bars(decisive[:-1]), ""], "bars")
+    yield Column("feature", names, "names")

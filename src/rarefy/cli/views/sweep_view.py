@@ -1,0 +1,72 @@
+"""What `rarefy sweep` says at the end."""
+
+import os
+from typing import Any
+
+from rarefy.cli.views.display import finite
+from rarefy.cli.views.tables import Column, Page, visible
+from rarefy.cli.views.texts import count, duration, number, percent
+from rarefy.sweeping.result import Choice, Sweep
+
+TABLE, MODEL, REPORT = "table.csv", "best.model", "report.html"  # in the folder
+
+
+def facts_of(asked: dict[str, Any], found: Sweep, seconds: float) -> dict[str, str]:
+    """What was done."""
+    n_points, n_folds = found.by_fold["loss"].shape
+    refit = " and a refit" if asked["refit"] else ""
+    judged = f"{n_folds} folds, {asked['passes']} passes"
+    if asked["progressive"]:
+        judged = "one pass, each row judged before it was learned"
+    return {
+        "data": ", ".join(map(visible, asked["data"])),
+        "rows": f"{count(found.extent.n_rows)} with {count(found.extent.n_features)} features",
+        "grid": f"{count(n_points)} points: {', '.join(asked['rule'])}; {asked['loss']} loss",
+        "learned": f"{judged}{refit}, in {duration(seconds)}",
+    }
+
+
+def choices_as_json(
+    folder: str, found: Sweep, choices: dict[str, Choice], chosen: str
+) -> dict[str, Any]:
+    return {
+        "rows": found.extent.n_rows,
+        "features": found.extent.n_features,
+        "choices": {
+            label: finite({"parameters": choice.parameters, **choice.measures})
+            for label, choice in choices.items()
+        },
+        "chosen": chosen,
+        **{name: os.path.join(folder, name) for name in (MODEL, TABLE, REPORT)},
+    }
+
+
+def show(
+    folder: str, found: Sweep, facts: dict[str, str], choices: dict[str, Choice], chosen: str
+) -> None:
+    page = Page()
+    page.facts(facts.items())
+    page.say()
+    points = [choice.parameters for choice in choices.values()]
+    measures = [choice.measures for choice in choices.values()]
+    page.table(
+        Column("choice", list(choices), "names"),
+        *(Column(name, [_text(point.get(name)) for point in points]) for name in found.varying),
+        Column(found.score, [_score(found, one[found.score]) for one in measures]),
+        Column("+-", [_score(found, one["standard_error"]) for one in measures]),
+        Column("weights", [count(one["weights"]) for one in measures]),
+        Column("features", [count(one["features"]) for one in measures]),
+    )
+    page.say()
+    page.say(f"{visible(os.path.join(folder, MODEL))} is: {chosen}")
+    page.say(f"All points: {visible(os.path.join(folder, TABLE))}; pictures: {REPORT} beside it.")
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _score(found: Sweep, value: float) -> str:
+    return percent(value, 2) if found.score == "accuracy" else number(value)

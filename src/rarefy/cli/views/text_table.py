@@ -1,0 +1,159 @@
+"""The running table as lines of text."""
+
+import shutil
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import click
+
+from rarefy.cli.views.display import Line, Quiet, stderr_is_terminal
+from rarefy.cli.views.texts import FLIPS, count, duration, metric, number, percent, size
+
+
+class Column(NamedTuple):
+    """A column of the table, with a heading of two lines."""
+
+    name: str  # of the value, see values_of
+    above: str
+    heading: str
+    width: int
+    text: Callable[[Any], str]
+
+    def cell(self, values: dict[str, Any]) -> str:
+        value = values.get(self.name)
+        return "-" if value is None else self.text(value)
+
+
+COLUMNS = (
+    Column("seconds", "", "time", 7, duration),
+    Column("pass_number", "", "pass", 4, count),
+    Column("examples", "", "examples", 10, count),
+    Column("loss", "loss", "so far", 7, number),
+    Column("loss_since", "loss", "recent", 7, number),
+    Column("accuracy", "accuracy", "so far", 8, percent),
+    Column("accuracy_since", "accuracy", "recent", 8, percent),
+    Column("kept", "weights", "kept", 9, count),
+    Column("zeros", "", "zeros", 7, lambda share: percent(share, digits=2)),
+    Column("rate", "examples", "per s", 9, count),
+    Column("memory", "", "memory", 7, size),
+)
+# Where there is no room for all columns, these go one after the other, then the last ones.
+FIRST_TO_GO = (
+    "memory",
+    "rate",
+    "zeros",
+    "accuracy_since",
+    "loss_since",
+    "held-out positive_flips",
+    "pass_number",
+    "seconds",
+    "kept",
+)
+GAP = "  "
+
+
+class Plain(Quiet):
+    """Lines on standard error, without any control codes."""
+
+    wants_lines = True
+
+    def __init__(self, passes: int, regression: bool, holdout: bool) -> None:
+        self.passes = passes
+        self.held_out = ["loss", "accuracy"][: 2 - regression] if holdout else []
+        self.columns: list[Column] = []  # all there is something to say in
+        self.shown: list[Column] = []  # those there is room for, as in the last header
+
+    @property
+    def width(self) -> int:
+        return shutil.get_terminal_size().columns if stderr_is_terminal() else sys.maxsize
+
+    def write(self, text: str, style: str = "") -> None:
+        click.echo(text, err=True)
+
+    def line(self, line: Line) -> None:
+        values = values_of(line)
+        self.columns = widened(self.columns or self._columns_for(line), values)
+        shown = fitting(self.columns, self.width)
+        if shown != self.shown:
+            self.shown = shown
+            self.write(aligned(shown, [column.above for column in shown]), "bold")
+            self.write(aligned(shown, [column.heading for column in shown]), "bold")
+        self.write(aligned(shown, [column.cell(values) for column in shown]))
+
+    def say(self, message: str) -> None:
+        self.write(message)
+
+    def end(self, summary: dict[str, Any]) -> None:
+        for text in summary_lines(summary):
+            self.write(text)
+
+    def _columns_for(self, first: Line) -> list[Column]:
+        """Those of the first line's values that are known, and of the metrics of held-out data."""
+        values = values_of(first)
+        found = [column for column in COLUMNS if values[column.name] is not None]
+        if self.passes == 1:
+            found = [column for column in found if column.name != "pass_number"]
+        names = [] if "loss" in first.holdout else self.held_out
+        return found + [held_out_column(name) for name in (*names, *first.holdout)]
+
+
+def held_out_column(name: str) -> Column:
+    heading = FLIPS.get(name, name)
+    width = max(len("held out"), len(heading))
+    return Column(f"held-out {name}", "held out", heading, width, partial(metric, name))
+
+
+def values_of(line: Line) -> dict[str, Any]:
+    """What the cells of a line show, by the names of the columns."""
+    values = line._asdict()
+    held_out = values.pop("holdout")
+    return values | {f"held-out {name}": value for name, value in held_out.items()}
+
+
+def widened(columns: list[Column], values: dict[str, Any]) -> list[Column]:
+    """The columns, wide enough for the values."""
+    return [
+        column._replace(width=max(column.width, len(column.cell(values)))) for column in columns
+    ]
+
+
+def fitting(columns: list[Column], width: int) -> list[Column]:
+    """As many of the columns as there is room for."""
+    columns = list(columns)
+    while len(columns) > 1 and sum(len(GAP) + column.width for column in columns) > width + len(
+        GAP
+    ):
+        columns.remove(min(reversed(columns), key=turn_to_go))
+    return columns
+
+
+def turn_to_go(column: Column) -> int:
+    return FIRST_TO_GO.index(column.name) if column.name in FIRST_TO_GO else len(FIRST_TO_GO)
+
+
+def aligned(columns: list[Column], cells: list[str]) -> str:
+    texts = [cell.rjust(column.width) for column, cell in zip(columns, cells, strict=True)]
+    return GAP.join(texts).rstrip()
+
+
+def summary_lines(summary: dict[str, Any]) -> list[str]:
+    """What was learned, and where it is."""
+    passes = f" ({summary['passes']} passes)" if summary["passes"] > 1 else ""
+    held_out = metrics_text(
+        {name: value for name, value in summary["holdout"].items() if name not in FLIPS}
+    )
+    return [
+        f"{count(summary['examples'])} examples{passes} in {duration(summary['seconds'])}: "
+        f"{metrics_text({name: summary[name] for name in ('loss', 'accuracy')})}",
+        *([f"held out: {held_out}"] if held_out else []),
+        f"{count(summary['kept'])} weights kept: {summary['path']} ({size(summary['bytes'])})",
+    ]
+
+
+def metrics_text(metrics: dict[str, float | None]) -> str:
+    """Like `loss 0.3123, accuracy 87.1 %`; what is None is not there."""
+    return ", ".join(
+        f"{name} {metric(name, value)}" for name, value in metrics.items() if value is not None
+    )

@@ -1,0 +1,292 @@
+"""A rule, a loss, their state and their clock: all that learning needs, without scikit-learn."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.arrays import Floats, Rows, longest, part_of, portions
+from rarefy.engine import loop as engine
+from rarefy.engine.state import grown_state, new_state
+from rarefy.errors import ConfigError, DivergenceError
+from rarefy.jit import CompileError
+from rarefy.model.clock import clock_after, next_round
+from rarefy.model.importance import PLAIN, Weighting
+from rarefy.model.multiclass import check_update
+from rarefy.model.schedules import Constant
+from rarefy.rules import unpenalised
+from rarefy.rules.ogd import Ogd
+
+CACHE_BYTES = 1 << 20  # a state larger than this is fetched ahead of time
+
+
+class Learner:
+    """Learns rows one after the other; its weights can be read at any moment.
+
+    `n_outputs` is 1 for a loss of one score, or the number of classes for a loss of many.
+    """
+
+    def __init__(
+        self,
+        rule: Any,
+        schedule: Any,
+        loss: Any,
+        *,
+        n_features: int,
+        n_outputs: int = 1,
+        fit_intercept: bool = True,
+        weighting: Weighting = PLAIN,
+    ) -> None:
+        if n_outputs > 1:
+            check_update(weighting.update, loss)
+        self.rule = rule
+        self.intercept_rule = unpenalised(rule)
+        self.loss = loss
+        self.weighting = weighting
+        self.n_outputs = n_outputs
+        self.n_features = n_features
+        self.clock = clock_after(rule, schedule)
+        n_fields = len(rule.state_fields)
+        self.state = new_state(n_fields, n_features * n_outputs)
+        n_intercept_fields = len(self.intercept_rule.state_fields)
+        self.intercept_state = new_state(n_intercept_fields, n_outputs if fit_intercept else 0)
+        self.progress = np.zeros(3)  # weighted: losses, examples, right answers
+        self.found: dict[str, Any] = {}  # parameters that learning has settled
+
+    @property
+    def t(self) -> int:
+        """How many examples have been learned."""
+        return int(self.clock.t)
+
+    @property
+    def progressive_loss(self) -> float:
+        """Mean loss of the predictions that were made just before each example was learned."""
+        total, weight, _ = self.progress
+        return float(total / weight) if weight else 0.0
+
+    def set_rule(self, rule: Any, schedule: Any) -> None:
+        """Go on with other numbers in rule and schedule."""
+        self.rule, self.intercept_rule = rule, unpenalised(rule)
+        self.clock = self.clock._replace(
+            schedule=schedule, eta=schedule.eta(max(self.clock.t, 1.0))
+        )
+
+    def settled(self) -> "Learner":
+        """The learner whose parameters are known, for good: this one."""
+        return self
+
+    def grow(self, n_features: int) -> None:
+        """Make room for more columns, which start at weight zero."""
+        n_fields = len(self.rule.state_fields)
+        self.state = grown_state(self.state, n_fields, n_features * self.n_outputs)
+        self.n_features = max(self.n_features, n_features)
+
+    def learn(
+        self,
+        rows: Rows,
+        n_features: int = 0,
+        *,
+        restorable: bool = True,
+        predictions: Floats | None = None,
+        between: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Learn the rows, or, if the weights diverge, raise and be as before.
+
+        `n_features` may announce more columns than there were so far. Without `restorable` nothing
+        is kept to go back to, which is faster, and the learner is of no use after an error.
+        `predictions`, an array like that which `scores` gives, is filled with the scores just
+        before each row was learned; those of rows of weight zero are left. `between` is called
+        several times a second; if it raises an exception, the learner is as before, too.
+        """
+        n_features_before, clock_before = self.n_features, self.clock
+        self.grow(n_features)
+        before = self._snapshot(rows) if restorable else None
+        try:
+            for begin, end in portions(rows.indptr, self.n_outputs):
+                between()
+                part = None if predictions is None else predictions[begin:end]
+                n_learned = self._learn(part_of(rows, begin, end), part)
+                if n_learned < end - begin:
+                    raise self._divergence(begin + n_learned)
+        except BaseException:
+            if restorable:
+                self._restore(rows, before)
+            self.n_features, self.clock = n_features_before, clock_before
+            raise
+
+    def _learn(self, rows: Rows, predictions: Floats | None) -> int:
+        """How many of the rows were learned before weights diverged."""
+        arguments = (
+            self.rule,
+            self.intercept_rule,
+            self.loss,
+            self.weighting,
+            rows,
+            self.clock,
+            self.state,
+            self.intercept_state,
+            self.progress,
+            predictions,
+            self.state.nbytes > CACHE_BYTES,
+        )
+        try:
+            if self.n_outputs == 1:
+                bench = np.empty((len(self.rule.state_fields), longest(rows.indptr)))
+                self.clock, n_learned = engine.learn(*arguments, bench)
+            else:
+                scores, slopes = np.empty((2, self.n_outputs))
+                self.clock, n_learned = engine.learn_classes(*arguments, scores, slopes)
+        except CompileError as error:
+            name = type(self.rule).__name__
+            raise ConfigError(f"the rule {name} cannot be compiled: {error}") from error
+        return int(n_learned)
+
+    def _divergence(self, row: int) -> DivergenceError:
+        eta0 = getattr(self.rule, "eta0", self.clock.schedule.eta0)
+        return DivergenceError(
+            f"The weights diverged at example {self.t} (row {row} of this call): "
+            f"eta0={eta0:g} is too large a step for these features. Try eta0={eta0 / 10:g}, or "
+            f"scale the features. Nothing of this call was kept."
+        )
+
+    def _touched(self, rows: Rows) -> NDArray[Any] | slice:
+        """The slots that the rows can change: all, or the named ones where that is less to copy."""
+        if len(rows.indices) * self.n_outputs >= len(self.state):
+            return slice(None)
+        first = rows.indices.astype(np.int64) * self.n_outputs
+        return (first[:, np.newaxis] + np.arange(self.n_outputs)).ravel()
+
+    def _snapshot(self, rows: Rows) -> tuple[Floats, Floats, Floats] | None:
+        if self.t == 0:  # everything is zero
+            return None
+        state = np.array(self.state[self._touched(rows)])
+        return state, self.intercept_state.copy(), self.progress.copy()
+
+    def _restore(self, rows: Rows, before: tuple[Floats, Floats, Floats] | None) -> None:
+        state, intercept, progress = before or (0.0, 0.0, 0.0)
+        self.state[self._touched(rows)] = state
+        self.intercept_state[:] = intercept
+        self.progress[:] = progress
+
+    def scores(self, rows: Rows) -> Floats:
+        """One score per row and output; labels and importance do not matter."""
+        out = np.zeros((len(rows.indptr) - 1, self.n_outputs))
+        out += self.intercept()
+        clock = next_round(self.rule, self.clock)
+        for begin, end in portions(rows.indptr, self.n_outputs):
+            part = rows.indptr[begin : end + 1], rows.indices, rows.values
+            engine.scores(self.rule, *part, clock, self.state, out[begin:end])
+        return out
+
+    def intercept(self) -> Floats:
+        """One intercept per output, zero where none is fitted."""
+        out = np.zeros(self.n_outputs)
+        clock = next_round(self.rule, self.clock)
+        n_fields = len(self.intercept_rule.state_fields)
+        for output, row in enumerate(self.intercept_state.tolist()):
+            out[output] = self.intercept_rule.weight(clock, tuple(row[:n_fields]))
+        return out
+
+    def nonzero(self) -> tuple[NDArray[np.int64], Floats]:
+        """The slots with a weight that is not zero, and the weights."""
+        slots, weights = np.empty(count := self.n_nonzero(), np.int64), np.empty(count)
+        self._on_all_state("nonzero", slots, weights)
+        return slots, weights
+
+    def n_nonzero(self) -> int:
+        """How many weights are not zero."""
+        return int(self._on_all_state("n_nonzero"))
+
+    def _on_all_state(self, loop: str, *out: NDArray[Any]) -> Any:
+        clock = next_round(self.rule, self.clock)
+        state = self.state[: self.n_features * self.n_outputs]
+        return getattr(engine, loop)(self.rule, clock, state, *out)
+
+    def used(self) -> NDArray[np.int64]:
+        """The features that carry state; that of the others is zero in every bit."""
+        features = np.empty(self.n_features, np.int64)  # of which the rest never becomes memory
+        return features[: engine.used(self._bits(), features)]
+
+    def n_used(self) -> int:
+        """How many features carry state."""
+        return int(engine.used(self._bits(), np.empty(0, np.int64)))
+
+    def _bits(self) -> NDArray[np.uint64]:
+        bits = self.state[: self.n_features * self.n_outputs].view(np.uint64)
+        return bits.reshape(self.n_features, -1)
+
+    def state_of(self, features: NDArray[Any]) -> Floats:
+        """The state of some features, (feature, output, field)."""
+        return self._by_feature()[features]  # type: ignore[no-any-return]
+
+    def set_state_of(self, features: NDArray[Any], state: Floats) -> None:
+        """The opposite; there is room for the features already."""
+        own = self._by_feature()
+        own[features] = state.reshape(len(features), *own.shape[1:])
+
+    def _by_feature(self) -> Floats:
+        rows = self.state[: self.n_features * self.n_outputs]
+        by_feature = rows.reshape(self.n_features, self.n_outputs, rows.shape[1])
+        fields = slice(len(self.rule.state_fields))
+        return by_feature[:, :, fields]
+
+    def field(self, name: str, slots: NDArray[np.int64]) -> Floats | None:
+        """What the state of these slots has by that name; None if the rule has no such field."""
+        fields = self.rule.state_fields
+        return self.state[slots, fields.index(name)] if name in fields else None
+
+    def usefulness(self, counts: NDArray[Any]) -> Floats:
+        """How much each feature would be missed; -inf: not at all, the rule has forgotten it.
+
+        That is its largest |weight|; among weights of zero, a feature that occurred often (in
+        `counts` examples; 0: never) would be missed more.
+        """
+        out = np.empty(len(counts))
+        clock = next_round(self.rule, self.clock)
+        usefulness = engine.usefulness
+        usefulness(self.rule, clock, self.state, counts, self.n_outputs, out)
+        return out
+
+    def move(self, old: NDArray[Any], new: NDArray[Any], n_features: int) -> None:
+        """Bring features from old slots to new ones; all others are forgotten."""
+        before = self.state
+        n, width = self.n_outputs, before.shape[1]
+        self.state = new_state(len(self.rule.state_fields), n_features * n)
+        self.state.reshape(-1, n, width)[new] = before.reshape(-1, n, width)[old]
+        self.n_features = n_features
+
+    def with_weights(
+        self, slots: NDArray[np.int64], weights: Floats, intercepts: Floats
+    ) -> "Learner":
+        """A learner that predicts with other weights, and knows nothing else to learn from."""
+        other = Learner.predicting(self.loss, self.n_features, self.n_outputs)
+        other.state[slots, 0] = weights
+        other.intercept_state[:, 0] = intercepts
+        other.clock = other.clock._replace(t=self.clock.t)
+        other.progress[:] = self.progress
+        other.found = self.found
+        return other
+
+    @classmethod
+    def predicting(
+        cls, loss: Any, n_features: int, n_outputs: int, *, fit_intercept: bool = True
+    ) -> "Learner":
+        """A learner whose state is its weights: the first field of a row is the weight itself."""
+        return cls(
+            Ogd(),
+            Constant(1.0),
+            loss,
+            n_features=n_features,
+            n_outputs=n_outputs,
+            fit_intercept=fit_intercept,
+        )
+
+    def weights(self) -> Any:
+        """All weights that are not zero, (n_outputs, n_features), CSR, never dense."""
+        from scipy import sparse
+
+        slots, weights = self.nonzero()
+        features, outputs = np.divmod(slots, self.n_outputs)
+        shape = (self.n_outputs, self.n_features)
+        return sparse.coo_array((weights, (outputs, features)), shape=shape).tocsr()

@@ -1,0 +1,254 @@
+"""The one loop: read a row, predict, take the loss's slope, let the rule step.
+
+State is an array with one row per coordinate (all that a rule knows about it, in one or two cache
+lines). With C classes the coordinate of feature i and class z has row i * C + z.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.arrays import LARGEST_SCORE, Floats, Rows
+from rarefy.jit import compiled
+from rarefy.jit.intrinsics import lay_out, load, prefetch, store, take_up
+from rarefy.model.clock import Clock, next_round
+from rarefy.model.losses import is_right
+from rarefy.model.multiclass import is_best
+
+# Entries from the one whose weight is asked for to the one that is fetched from memory. It is
+# unsigned, like all entries: of signed ones the compiler asks whether they count from the end.
+FETCHED_AHEAD = np.uint64(64)
+
+
+@compiled
+def learn(
+    rule: Any,
+    intercept_rule: Any,
+    loss: Any,
+    weighting: Any,
+    rows: Rows,
+    clock: Clock,
+    state: Floats,
+    intercept: Floats,
+    progress: Floats,
+    predictions: Floats | None,
+    far: bool,
+    bench: Floats,
+) -> tuple[Clock, int]:
+    """Learn the rows in order; the clock afterwards and how many rows went well.
+
+    `intercept` has one row of state, or none; `progress` gathers the weighted sum of losses, the
+    sum of weights, and that of right answers; `predictions`, if they are wanted, the score of each
+    row just before it was learned; `far` says that the state does not fit the cache, so that asking
+    for coordinates ahead of time pays; `bench` has room for the state of a row, (field, entry).
+    """
+    n_rows, last = len(rows.y), np.uint64(len(rows.indices) - 1)
+    for row in range(n_rows):
+        importance = rows.importance[row]
+        if importance == 0.0:
+            continue
+        begin, end = np.uint64(rows.indptr[row]), np.uint64(rows.indptr[row + 1])
+        before, clock = clock, next_round(rule, clock)
+
+        score, squares = 0.0, 0.0
+        if len(intercept) > 0:
+            score = intercept_rule.weight(clock, load(intercept_rule, intercept, 0))
+            squares = 1.0
+        for j in range(begin, end):
+            if far:
+                prefetch(rule, state, np.intp(rows.indices[min(j + FETCHED_AHEAD, last)]))
+            slot, x = np.intp(rows.indices[j]), rows.values[j]
+            old = load(rule, state, slot)
+            if rule.steps_together():
+                lay_out(rule, bench, np.intp(j - begin), old)
+            score += x * rule.weight(clock, old)
+            squares += x * x
+        if predictions is not None:
+            predictions[row, 0] = score
+
+        right = is_right(score, rows.y[row])
+        clock = weighting.endowment.clock(rule, before, clock, right)
+        weight = weighting.endowment.importance(importance, right)
+        slope = weighting.update.slope(loss, score, rows.y[row], weight, clock.eta * squares)
+        if not (abs(score) <= LARGEST_SCORE and abs(slope) <= LARGEST_SCORE):
+            return clock, row
+        progress[0] += importance * loss.value(score, rows.y[row])
+        progress[1] += importance
+        progress[2] += importance * ((score > 0.0) == (rows.y[row] > 0.0))
+
+        if slope == 0.0 and not rule.steps_without_gradient():
+            continue
+        if len(intercept) > 0:
+            store(
+                intercept_rule,
+                intercept,
+                0,
+                intercept_rule.step(clock, load(intercept_rule, intercept, 0), slope, 1.0),
+            )
+        if rule.steps_together():
+            for entry in range(end - begin):
+                x, old = rows.values[begin + entry], take_up(rule, bench, np.intp(entry))
+                lay_out(rule, bench, np.intp(entry), rule.step(clock, old, slope * x, x))
+            for entry in range(end - begin):
+                slot = np.intp(rows.indices[begin + entry])
+                store(rule, state, slot, take_up(rule, bench, np.intp(entry)))
+            continue
+        for j in range(begin, end):
+            slot, x = np.intp(rows.indices[j]), rows.values[j]
+            store(rule, state, slot, rule.step(clock, load(rule, state, slot), slope * x, x))
+    return clock, n_rows
+
+
+@compiled
+def learn_classes(
+    rule: Any,
+    intercept_rule: Any,
+    loss: Any,
+    weighting: Any,
+    rows: Rows,
+    clock: Clock,
+    state: Floats,
+    intercept: Floats,
+    progress: Floats,
+    predictions: Floats | None,
+    far: bool,
+    scores: Floats,
+    slopes: Floats,
+) -> tuple[Clock, int]:
+    """The same with one score, and one weight per feature, for every class."""
+    n_rows, last = len(rows.y), np.uint64(len(rows.indices) - 1)
+    n_classes = len(scores)
+    for row in range(n_rows):
+        importance = rows.importance[row]
+        if importance == 0.0:
+            continue
+        begin, end = np.uint64(rows.indptr[row]), np.uint64(rows.indptr[row + 1])
+        before, clock = clock, next_round(rule, clock)
+
+        squares = 1.0 if len(intercept) > 0 else 0.0
+        for z in range(n_classes):
+            scores[z] = 0.0
+            if len(intercept) > 0:
+                scores[z] = intercept_rule.weight(clock, load(intercept_rule, intercept, z))
+        for j in range(begin, end):
+            if far:
+                coming = np.intp(rows.indices[min(j + FETCHED_AHEAD, last)])
+                prefetch(rule, state, coming * n_classes)
+            first = np.intp(rows.indices[j]) * n_classes
+            for z in range(n_classes):
+                scores[z] += rows.values[j] * rule.weight(clock, load(rule, state, first + z))
+            squares += rows.values[j] * rows.values[j]
+        if predictions is not None:
+            for z in range(n_classes):
+                predictions[row, z] = scores[z]
+
+        label = int(rows.y[row])
+        right = is_best(scores, label)
+        clock = weighting.endowment.clock(rule, before, clock, right)
+        weight = weighting.endowment.importance(importance, right)
+        loss.slopes(scores, label, weighting.update, weight, clock.eta * squares, slopes)
+        for z in range(n_classes):
+            if not (abs(scores[z]) <= LARGEST_SCORE and abs(slopes[z]) <= LARGEST_SCORE):
+                return clock, row
+        progress[0] += importance * loss.value(scores, label)
+        progress[1] += importance
+        progress[2] += importance * (scores.argmax() == label)
+
+        for z in range(n_classes):
+            if slopes[z] == 0.0 and not rule.steps_without_gradient():
+                continue
+            if len(intercept) > 0:
+                new = intercept_rule.step(clock, load(intercept_rule, intercept, z), slopes[z], 1.0)
+                store(intercept_rule, intercept, z, new)
+            for j in range(begin, end):
+                slot = np.intp(rows.indices[j]) * n_classes + z
+                x = rows.values[j]
+                new = rule.step(clock, load(rule, state, slot), slopes[z] * x, x)
+                store(rule, state, slot, new)
+    return clock, n_rows
+
+
+@compiled
+def scores(
+    rule: Any, indptr: Any, indices: Any, values: Floats, clock: Clock, state: Floats, out: Floats
+) -> None:
+    """Add every row's scores, one per class, to `out`; the clock is that of the coming round."""
+    n_rows, n_classes = out.shape
+    for row in range(n_rows):
+        for j in range(indptr[row], indptr[row + 1]):
+            first = np.intp(indices[j]) * n_classes
+            for z in range(n_classes):
+                out[row, z] += values[j] * rule.weight(clock, load(rule, state, first + z))
+
+
+@compiled
+def total_loss(loss: Any, scores: Floats, y: Floats, importance: Floats) -> float:
+    """The weighted sum of the losses of rows whose scores are known."""
+    total = 0.0
+    for row in range(len(y)):
+        total += importance[row] * loss.value(scores[row, 0], y[row])
+    return total
+
+
+@compiled
+def total_loss_classes(loss: Any, scores: Floats, y: Floats, importance: Floats) -> float:
+    """The same with one score for every class."""
+    total = 0.0
+    for row in range(len(y)):
+        total += importance[row] * loss.value(scores[row], int(y[row]))
+    return total
+
+
+@compiled
+def n_nonzero(rule: Any, clock: Clock, state: Floats) -> int:
+    """How many slots have a weight."""
+    count = 0
+    for slot in range(len(state)):
+        count += rule.weight(clock, load(rule, state, slot)) != 0.0
+    return count
+
+
+@compiled
+def nonzero(
+    rule: Any, clock: Clock, state: Floats, slots: NDArray[np.int64], weights: Floats
+) -> None:
+    """Write the slots with a weight, and the weights; there is room for all of them."""
+    count = 0
+    for slot in range(len(state)):
+        w = rule.weight(clock, load(rule, state, slot))
+        if w != 0.0:
+            slots[count] = slot
+            weights[count] = w
+            count += 1
+
+
+@compiled
+def used(bits: NDArray[np.uint64], features: NDArray[np.int64]) -> int:
+    """Write the rows with a bit that is set, as far as there is room; count them all."""
+    count = 0
+    for feature in range(len(bits)):
+        found = np.uint64(0)
+        for j in range(bits.shape[1]):
+            found |= bits[feature, j]
+        if found != 0:
+            if count < len(features):
+                features[count] = feature
+            count += 1
+    return count
+
+
+@compiled
+def usefulness(
+    rule: Any, clock: Clock, state: Floats, counts: Any, n_outputs: int, out: Floats
+) -> None:
+    """The largest |weight| of each feature; below zero where there is none."""
+    for slot in range(len(counts)):
+        largest = 0.0
+        for z in range(n_outputs):
+            w = rule.weight(clock, load(rule, state, slot * n_outputs + z))
+            largest = max(largest, abs(w))
+        if largest == 0.0:
+            forgotten = counts[slot] == 0 or rule.forgets_at_zero()
+            largest = -np.inf if forgotten else -1.0 / counts[slot]
+        out[slot] = largest

@@ -1,0 +1,55 @@
+"""What is to be learned, and the learner that learns it."""
+
+from typing import Any, NamedTuple
+
+from rarefy.engine.learner import Learner
+from rarefy.model.importance import PLAIN, Weighting
+from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
+from rarefy.model.multiclass import multiclass_loss
+
+
+class Task(NamedTuple):
+    """A rule, a loss, and all else that says how weights follow from examples."""
+
+    rule: Any
+    schedule: Any
+    loss: Any
+    multiclass: str = "auto"
+    fit_intercept: bool = True
+    weighting: Weighting = PLAIN
+
+    @property
+    def loss_name(self) -> str:
+        return next(name for name, kind in LOSSES.items() if isinstance(self.loss, kind))
+
+    @property
+    def is_regression(self) -> bool:
+        return self.loss_name in REGRESSION_LOSSES
+
+    @property
+    def is_open(self) -> bool:
+        """Whether some parameters are still to be found."""
+        return False
+
+    def loss_over(self, n_classes: int) -> tuple[Any, int]:
+        """The loss of all scores of a row, and how many there are; regression has 0 classes."""
+        if n_classes <= 2:
+            return self.loss, 1
+        return multiclass_loss(self.multiclass, self.loss), n_classes
+
+    def new_learner(self, n_classes: int, n_features: int) -> Learner:
+        """A learner that has not learned."""
+        loss, n_outputs = self.loss_over(n_classes)
+        return Learner(
+            self.rule,
+            self.schedule,
+            loss,
+            n_features=n_features,
+            n_outputs=n_outputs,
+            fit_intercept=self.fit_intercept,
+            weighting=self.weighting,
+        )
+
+    def settled(self, learner: Learner) -> "Task":
+        """The task with the parameters that a learner has found."""
+        return Task(learner.rule, learner.clock.schedule, *self[2:])

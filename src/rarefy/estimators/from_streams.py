@@ -1,0 +1,121 @@
+"""What estimators do with readers: learn from files larger than memory, and predict them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from rarefy.errors import ConfigError, InputError
+from rarefy.readers import Reader
+from rarefy.readers.formats.in_memory import RowsReader, are_rows
+from rarefy.stores import make_store
+from rarefy.streams.refit_stream import check_readable_again, refit_run
+from rarefy.streams.run import Run
+from rarefy.streams.stream_model import StreamModel
+
+if TYPE_CHECKING:
+    from rarefy.estimators.base import SparseOnline
+
+
+class FromStreams:
+    """Part of the base of both estimators."""
+
+    stream_: StreamModel | None = None  # of an estimator that learned from a reader
+
+    def fit_stream(
+        self: Any,
+        reader: Reader,
+        *,
+        store: str = "table",
+        bits: int | None = None,
+        max_features: int | None = None,
+        names: bool = True,
+        cache: str | Path | None = None,
+    ) -> Any:
+        """Learn from scratch all that a reader gives, `passes` times.
+
+        `store` says where weights are: "array" (the index of a feature is its column), "hashed"
+        (2^bits weights, shared) or "table" (exact, whatever the keys; at most `max_features`).
+        `cache` is a file to keep the parsed rows in, for further passes and runs. With `refit`, the
+        data are read once more than `passes` says, and the rows, with the features that were kept
+        only, have to fit memory.
+
+        Afterwards `predict` and its like take readers; data frames, Arrow's tables and dicts, if
+        the data had named columns; and matrices, unless the store is a table.
+        """
+        estimator: SparseOnline = self
+        if not isinstance(reader, Reader):
+            raise InputError(
+                f"a reader is expected, as from rarefy.read, not a {type(reader).__name__}."
+            )
+        with estimator._draft() as draft:
+            task = draft._task()
+            if draft.shuffle:
+                raise ConfigError(
+                    "shuffle=True: a stream is learned in the order in which it comes."
+                )
+            stored = make_store(store, bits=bits, max_features=max_features, names=names)
+            model = StreamModel(task, stored, reader.labels.classes)
+            run = Run(model, reader, passes=draft.passes, cache=cache)
+            if draft.refit:
+                check_readable_again(run)
+            for _ in run.steps():
+                pass
+            if model.t == 0:
+                raise InputError("there are no examples to learn from.")
+            run.model = model = model.settled()
+            if draft.refit:
+                refit_run(run, draft.refit_l2, draft.refit_features)
+            draft.stream_, draft.is_slim_ = model, bool(draft.refit)
+            draft.learner_ = model.learner
+            draft.n_features_in_ = model.learner.n_features
+            draft.__dict__.pop("feature_names_in_", None)
+            draft._adopt(model)
+            draft._learned(task)
+        return self
+
+    @property
+    def weights_(self: Any) -> dict[str, Any]:
+        """Names of the features that were kept, and their weights (an array with many classes).
+
+        A feature without a name is called by its index, or by its place.
+        """
+        check_is_fitted(self)
+        if self.stream_ is None:
+            raise AttributeError("weights_ are there after fit_stream; else use sparse_coef_.")
+        kept, n_outputs = self.stream_.kept(), self.learner_.n_outputs
+        names = kept.names or [str(key) for key in kept.keys.tolist()]
+        if n_outputs == 1:
+            return dict(zip(names, kept.weights.tolist(), strict=True))
+        weights: dict[str, Any] = {}
+        for name, output, weight in zip(names, kept.outputs, kept.weights, strict=True):
+            weights.setdefault(name, np.zeros(n_outputs))[output] = weight
+        return weights
+
+    def _stream_scores(self: Any, reader: Reader) -> NDArray[np.float64]:
+        if self.stream_ is None:
+            raise InputError("a reader can be predicted after fit_stream; give a matrix instead.")
+        batches = list(self.stream_.scores(reader))
+        return np.concatenate(batches) if batches else np.empty((0, self.learner_.n_outputs))
+
+    def _takes_raw(self: Any, X: Any) -> bool:
+        """Whether these are rows with named columns, and the model has learned from such rows."""
+        if self.stream_ is None:
+            return False
+        columns = self.stream_.reading.columns
+        return (columns.named or columns.complete) and are_rows(X)
+
+    def _raw_scores(self: Any, X: Any) -> NDArray[np.float64]:
+        """Scores of dicts, data frames and tables."""
+        return self._stream_scores(RowsReader(X, self.stream_.classes))  # type: ignore[no-any-return]
+
+    def _refuse_matrix(self: Any) -> None:
+        """A table has no columns; only a reader leads from features to keys."""
+        if self.stream_ is not None and self.stream_.store.kind == "table":
+            raise InputError(
+                "the features are in a table and have no columns: give a reader, as from "
+                "rarefy.read, or learn with store='array' or 'hashed'. Data frames and dicts are "
+                "for models that learned from named columns, as in CSV, JSON lines or Parquet."
+            )

@@ -1,0 +1,121 @@
+"""Estimators in model files: those that the command line writes and reads, too."""
+
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from rarefy.engine.task import Task
+from rarefy.errors import InputError
+from rarefy.files.label_types import label_names, label_type, labels_named
+from rarefy.files.model_file import Model, load_model, model_of, save_model
+from rarefy.model.losses import REGRESSION_LOSSES
+from rarefy.parameters.describe import is_unknown, name_of_unknown
+from rarefy.readers.features.labels import checked_names
+from rarefy.stores import make_store
+from rarefy.streams.stream_model import StreamModel
+
+if TYPE_CHECKING:
+    from rarefy.estimators.base import SparseOnline
+
+
+class Saving:
+    """Part of the base of both estimators."""
+
+    is_slim_: bool = False  # refitted, or read from a file, without what learning needs
+
+    def save(self: Any, path: str | Path, *, slim: bool = False) -> None:
+        """Write a model file, which `rarefy.load` and all commands read.
+
+        A slim one is smaller; it can predict, but not go on learning. Refitted models are slim.
+        """
+        check_is_fitted(self)
+        _, parameters, run, read = self._learned_by
+        if self.is_slim_ and not (slim or parameters.get("refit")):
+            raise InputError("the model cannot go on learning any more; save it with slim=True.")
+        if read is not None:
+            save_model(path, read)
+            return
+        model = self.stream_ or self._as_stream()
+        about = None
+        if self.stream_ is None:
+            names = getattr(self, "feature_names_in_", None)
+            about = {
+                "labels": label_type("y", self.classes_) if model.classes else None,
+                "columns": None if names is None else list(map(str, names)),
+                "n_features": int(self.n_features_in_),
+            }
+        saved = model_of(model, parameters, run=run, matrix=about, slim=slim or self.is_slim_)
+        save_model(path, saved)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """The estimator in a model file, whoever wrote it."""
+        estimator = load(path)
+        if not isinstance(estimator, cls):
+            raise InputError(f"{path} holds a {type(estimator).__name__}, not a {cls.__name__}.")
+        return estimator
+
+    def _as_stream(self: Any) -> StreamModel:
+        """What was learned from matrices, as if their columns had come from a reader."""
+        estimator: SparseOnline = self
+        learner, task = estimator.learner_, estimator._learned_by.task
+        classes = label_names(getattr(self, "classes_", np.empty(0)))
+        model = StreamModel(task, make_store("array"), checked_names(classes))
+        model.adopt(learner)
+        return model
+
+
+def load(path: str | Path) -> Any:
+    """The classifier or regressor in a model file, from `save` or from `rarefy train`.
+
+    It predicts what readers give, and, unless its features are in a table, matrices; it can go on
+    learning if the model is not slim.
+    """
+    from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
+
+    saved = load_model(path)
+    is_regressor = saved.loss in REGRESSION_LOSSES
+    cls: Any = SparseOnlineRegressor if is_regressor else SparseOnlineClassifier
+    known = inspect.signature(cls).parameters
+    asked = dict(saved.asked)
+    if is_unknown(asked.get("rule")):
+        asked["rule"] = name_of_unknown(asked["rule"])
+    estimator = cls(**{name: asked[name] for name in known if name in asked})
+    try:
+        _fill(estimator, saved)
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{path} is damaged: its labels make no sense.") from error
+    return estimator
+
+
+def _fill(estimator: Any, saved: Model) -> None:
+    """Make an estimator what it was when it was saved."""
+    model = saved.scorer() if saved.state is None else saved.learner()
+    if saved.search is None:
+        model = model.settled()
+    if saved.matrix is not None:
+        model.learner.grow(saved.matrix["n_features"])
+    estimator.is_slim_ = saved.state is None
+    estimator._learned_by = _learned_by(saved, model.task)
+    estimator.learner_ = model.learner
+    estimator.n_features_in_ = model.learner.n_features
+    if saved.matrix is None:
+        estimator.stream_ = model
+        estimator._adopt(model)
+        return
+    if model.classes:
+        estimator.classes_ = labels_named(model.classes, saved.matrix["labels"])
+    if saved.matrix["columns"] is not None:
+        estimator.feature_names_in_ = np.array(saved.matrix["columns"], dtype=object)
+
+
+def _learned_by(saved: Model, task: Task) -> Any:
+    """What a model that is saved again was learned by; a limit that is met by now ends a run."""
+    from rarefy.estimators.base import LearnedBy
+
+    if saved.state is None:
+        return LearnedBy(saved.task, saved.asked, slim=saved)
+    return LearnedBy(task, saved.asked, saved.run if saved.limit is None else None)

@@ -1,0 +1,164 @@
+"""`rarefy.sweep`: learn a whole grid of models, and judge them."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from rarefy.arrays import as_rows
+from rarefy.checks import check_flag, check_whole
+from rarefy.errors import ConfigError, InputError
+from rarefy.parameters.build import LARGEST_SEED, MOST_PASSES, default_rule
+from rarefy.readers import Reader
+from rarefy.sweeping.cross_validation import Contest
+from rarefy.sweeping.folds import fold_numbers
+from rarefy.sweeping.grid import estimator_class, grid, values
+from rarefy.sweeping.result import Extent, Setting, Sweep
+from rarefy.sweeping.stream_sweep import sweep_stream
+
+DEFAULT_PASSES = 20
+DEFAULT_MEMORY = 1 << 30
+LARGEST_MEMORY = 1 << 62
+MOST_THREADS = 1 << 10
+MOST_FOLDS = 1 << 10
+
+
+def sweep(
+    X: Any,
+    y: Any = None,
+    *,
+    rule: Any = None,
+    loss: Any = "logistic",
+    n_l1: int = 30,
+    folds: Any = 10,
+    passes: int | None = None,
+    shuffle: bool = False,
+    random_state: Any = 0,
+    fit_intercept: bool = True,
+    sample_weight: Any = None,
+    refit: bool = False,
+    refit_l2: float | None = None,
+    memory: int = DEFAULT_MEMORY,
+    n_jobs: int | None = None,
+    progress: Callable[[float], None] | None = None,
+    **parameters: Any,
+) -> Sweep:
+    """Learn and judge a model for every combination of parameters, all from one reading of X.
+
+    Each model is the one that the estimator with its parameters would learn from the same rows.
+
+    Parameters
+    ----------
+    X, y : what the estimators take, or, as X, a reader from `rarefy.read`
+        What a reader gives is never kept in memory; with folds it is read once more than `passes`
+        says, and rows belong to folds as if drawn, whatever their class.
+    rule, loss, and the other parameters of the estimators : a value, or a list or array of values
+        Those of `SparseOnlineClassifier`, or of `SparseOnlineRegressor` for losses of regression.
+        With several rules or losses, one is left out where it has no meaning, and refused if it
+        has none anywhere, as endowment and importance="aware" have in sweeps. The rule is
+        scale-free if none is given, or adagrad-fobos for regression.
+    n_l1 : int, default=30
+        How many values of l1 are tried if none is given: from a thousandth of the rule's own
+        default to a hundred times that; for scale-free, from 0.3 to 32.
+    folds : int, array of the number of every row's fold, or None
+        Each point of the grid is learned once without each fold, and judged by that. Folds are
+        drawn, with the classes in equal shares. With None it is learned once, and judged by its
+        predictions for the rows of the last pass just before it learns them.
+    passes : int, default: 20, or 1 without folds
+        With more than one pass and no folds, rows are judged that have been learned before.
+    shuffle : bool, default=False
+        Whether the rows of each pass are taken in random order, the same for all folds.
+    random_state : int or list of int
+        Seed of the folds (the first) and of the shuffling.
+    fit_intercept, sample_weight : as in the estimators
+    refit, refit_l2, refit_features : as in the estimators
+        With refit=True each model is judged as it is after the refit, which needs folds. Several
+        values of refit_features take about as long as one.
+    memory : int
+        How many bytes the models that learn at a time may take.
+    n_jobs : int, default: the number of cores
+        How many threads are used. The results do not depend on it.
+    progress : function
+        Called now and then, from these threads, with the share of the work that is done.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rarefy import sweep
+    >>> X = np.random.default_rng(0).normal(size=(200, 30))
+    >>> result = sweep(X, X[:, 0] > 0.0, l1=[0.3, 1.0, 3.0, 10.0], folds=5, passes=2)
+    >>> len(result.table["l1"])
+    4
+    >>> result.one_standard_error().measures["weights"] < 30
+    True
+    """
+    passes = _checked_passes(passes, folds)
+    seeds = _checked_seeds(random_state, shuffle)
+    check_flag("fit_intercept", fit_intercept)
+    check_whole("memory", memory, 1, LARGEST_MEMORY)
+    n_threads = (os.cpu_count() or 1) if n_jobs is None else n_jobs
+    check_whole("n_jobs", n_threads, 1, MOST_THREADS)
+    if len(seeds) > 1:
+        parameters["random_state"] = seeds
+    setting = Setting(
+        estimator_class(loss),
+        {"passes": passes, "shuffle": shuffle, "random_state": seeds[0],
+         "fit_intercept": fit_intercept, "refit": refit, "refit_l2": refit_l2},
+    )  # fmt: skip
+    rule = default_rule(values(loss)[0]) if rule is None else rule
+    points = grid(rule, loss, n_l1, parameters)
+    models = [setting.estimator(point) for point in points]
+    for model in models:
+        model._check_parameters()
+    progress = progress or (lambda share: None)
+    if isinstance(X, Reader):
+        _check_stream(y, sample_weight, folds, shuffle, refit)
+        measures, extent = sweep_stream(
+            models,
+            X,
+            n_folds=folds,
+            seed=seeds[0],
+            memory=memory,
+            n_threads=n_threads,
+            progress=progress,
+        )
+        return Sweep(setting, points, measures, extent)
+    X, y, importance = models[0]._prepare(X, y, sample_weight)
+    if not importance.any():
+        raise InputError("sample_weight is zero for all rows, which leaves nothing to learn.")
+    numbers = fold_numbers(folds, y, is_regression=setting.is_regression, seed=seeds[0])
+    if not setting.is_regression:
+        for model in models:
+            model.classes_ = models[0].classes_
+    contest = Contest(models, as_rows(X, y, importance), numbers, X.shape[1], n_threads)
+    measures = contest.run(memory, progress)
+    return Sweep(setting, points, measures, Extent(*X.shape))
+
+
+def _check_stream(y: Any, sample_weight: Any, folds: Any, shuffle: bool, refit: bool) -> None:
+    """Refuse what needs all rows at once."""
+    if y is not None or sample_weight is not None:
+        raise InputError("X is a reader, which brings labels and weights: give neither.")
+    if folds is not None:
+        check_whole("folds", folds, 2, MOST_FOLDS)
+    if shuffle or refit:
+        name = "shuffle" if shuffle else "refit"
+        raise ConfigError(f"{name}=True needs all rows at once: give a matrix, and not a reader.")
+
+
+def _checked_passes(passes: int | None, folds: Any) -> int:
+    if passes is None:
+        return 1 if folds is None else DEFAULT_PASSES
+    check_whole("passes", passes, 1, MOST_PASSES)
+    return int(passes)
+
+
+def _checked_seeds(random_state: Any, shuffle: bool) -> list[int]:
+    check_flag("shuffle", shuffle)
+    seeds = values(random_state)
+    for seed in seeds:
+        check_whole("random_state", seed, 0, LARGEST_SEED)
+    if len(seeds) > 1 and not shuffle:
+        raise ConfigError(
+            f"random_state={seeds}: several seeds have no meaning without shuffle=True."
+        )
+    return [int(seed) for seed in seeds]

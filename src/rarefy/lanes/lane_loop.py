@@ -1,0 +1,425 @@
+"""The loops of engine.py for models side by side: every lane of a block takes every row at once.
+
+A lane does what `engine` does with the model by itself, operation by operation. A row that a lane
+does not see is played by it, too, for the sake of the others, but leaves nothing behind.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.arrays import LARGEST_SCORE, Floats, Rows
+from rarefy.jit import compiled, inlined
+from rarefy.jit.lane_intrinsics import (
+    WIDTH,
+    add,
+    clock_of,
+    each_lane,
+    get,
+    load,
+    parameters_of,
+    prefetch,
+    put,
+    set_clock,
+    store,
+)
+from rarefy.model.clock import next_round
+from rarefy.model.importance import PlainUpdate
+
+# Rows of the lanes' work; the last three are there for every output.
+OWN_FOLD, ALIVE, SEES, FOUND, SCORE, SLOPE, STEPS = range(7)
+PER_OUTPUT = 3
+
+# Rows of the tallies: weighted sums over the rows that a lane was judged by, and what it keeps.
+N_TALLIES = 6
+LOSS, EXAMPLES, RIGHT, SQUARED_ERROR, WEIGHTS, FEATURES = range(N_TALLIES)
+
+
+class LaneRows(NamedTuple):
+    """Rows whose features may stand for several columns that always have the same weight."""
+
+    indptr: NDArray[np.int64]
+    indices: Any
+    values: Floats
+    y: Floats
+    importance: Floats
+    shares: Floats  # what goes into the score: the sum of the values in those columns
+
+
+def lane_rows(rows: Rows | LaneRows) -> LaneRows:
+    """The rows as they are, every feature a column, if nothing else was made of them."""
+    return rows if isinstance(rows, LaneRows) else LaneRows(*rows, rows.values)
+
+
+class Seats(NamedTuple):
+    """What the models of a block have in common, and where the numbers of each one lie.
+
+    The last axis of every array is the lane.
+    """
+
+    rule: Any
+    intercept_rule: Any
+    loss: Any
+    clock: Any
+    rules: Floats  # (parameter, lane)
+    intercept_rules: Floats
+    losses: Floats
+    clocks: Floats  # of the round to come
+    state: Floats  # (slot, field, lane)
+    intercepts: Floats  # (output, field, lane), or nothing
+    work: Floats
+    tallies: Floats  # after the named rows, losses with scores times each of these
+    scales: Floats
+
+
+@inlined
+def _see(lane: int, seats: Seats, fold: float) -> None:
+    others = get(seats.work, OWN_FOLD, lane) != fold
+    put(seats.work, SEES, lane, get(seats.work, ALIVE, lane) if others else 0.0)
+
+
+@inlined
+def _be_judged(lane: int, seats: Seats, fold: float) -> None:
+    own = get(seats.work, OWN_FOLD, lane) == fold or math.isnan(fold)
+    put(seats.work, SEES, lane, get(seats.work, ALIVE, lane) if own else 0.0)
+
+
+@inlined
+def _begin_score(lane: int, seats: Seats, output: int) -> None:
+    rule = parameters_of(seats.intercept_rule, seats.intercept_rules, lane)
+    clock = clock_of(seats.clock, seats.clocks, lane)
+    weight = rule.weight(clock, load(seats.intercept_rule, seats.intercepts, output, lane))
+    put(seats.work, SCORE + PER_OUTPUT * output, lane, weight)
+
+
+@inlined
+def _zero_score(lane: int, seats: Seats, output: int) -> None:
+    put(seats.work, SCORE + PER_OUTPUT * output, lane, 0.0)
+
+
+@inlined
+def _add_to_score(lane: int, seats: Seats, output: int, slot: int, x: float) -> None:
+    rule = parameters_of(seats.rule, seats.rules, lane)
+    clock = clock_of(seats.clock, seats.clocks, lane)
+    row = SCORE + PER_OUTPUT * output
+    weight = rule.weight(clock, load(seats.rule, seats.state, slot, lane))
+    put(seats.work, row, lane, get(seats.work, row, lane) + x * weight)
+
+
+@inlined
+def _take_slope(lane: int, seats: Seats, y: float, importance: float) -> None:
+    loss = parameters_of(seats.loss, seats.losses, lane)
+    score = get(seats.work, SCORE, lane)
+    slope = importance * loss.slope(score, y)
+    put(seats.work, SLOPE, lane, slope)
+    _stop_if_diverged(lane, seats, score, slope)
+
+
+@inlined
+def _stop_if_diverged(lane: int, seats: Seats, score: float, slope: float) -> None:
+    fine = abs(score) <= LARGEST_SCORE and abs(slope) <= LARGEST_SCORE
+    sees = get(seats.work, SEES, lane)
+    if sees != 0.0 and not fine:
+        put(seats.work, ALIVE, lane, 0.0)
+        put(seats.work, SEES, lane, 0.0)
+
+
+@inlined
+def _choose_steps(lane: int, seats: Seats, output: int) -> None:
+    rule = parameters_of(seats.rule, seats.rules, lane)
+    slope = get(seats.work, SLOPE + PER_OUTPUT * output, lane)
+    idle = slope == 0.0 and not rule.steps_without_gradient()
+    sees = get(seats.work, SEES, lane)
+    put(seats.work, STEPS + PER_OUTPUT * output, lane, 0.0 if idle else sees)
+
+
+@inlined
+def _step_intercept(lane: int, seats: Seats, output: int) -> None:
+    rule = parameters_of(seats.intercept_rule, seats.intercept_rules, lane)
+    clock = clock_of(seats.clock, seats.clocks, lane)
+    slope = get(seats.work, SLOPE + PER_OUTPUT * output, lane)
+    old = load(seats.intercept_rule, seats.intercepts, output, lane)
+    new = rule.step(clock, old, slope, 1.0)
+    steps = get(seats.work, STEPS + PER_OUTPUT * output, lane)
+    store(seats.intercept_rule, seats.intercepts, output, lane, steps, new)
+
+
+@inlined
+def _step(lane: int, seats: Seats, output: int, slot: int, x: float) -> None:
+    rule = parameters_of(seats.rule, seats.rules, lane)
+    clock = clock_of(seats.clock, seats.clocks, lane)
+    slope = get(seats.work, SLOPE + PER_OUTPUT * output, lane)
+    new = rule.step(clock, load(seats.rule, seats.state, slot, lane), slope * x, x)
+    steps = get(seats.work, STEPS + PER_OUTPUT * output, lane)
+    store(seats.rule, seats.state, slot, lane, steps, new)
+
+
+@inlined
+def _tick(lane: int, seats: Seats) -> None:
+    clock = clock_of(seats.clock, seats.clocks, lane)
+    later = next_round(parameters_of(seats.rule, seats.rules, lane), clock)
+    set_clock(clock, get(seats.work, SEES, lane), later, seats.clocks, lane)
+
+
+@inlined
+def _tally(lane: int, seats: Seats, y: float, importance: float) -> None:
+    """Count a prediction, where the lane sees the row."""
+    sees = get(seats.work, SEES, lane) != 0.0
+    loss = parameters_of(seats.loss, seats.losses, lane)
+    score = get(seats.work, SCORE, lane)
+    right = (score > 0.0) == (y > 0.0)
+    add(seats.tallies, LOSS, lane, importance * loss.value(score, y) if sees else 0.0)
+    add(seats.tallies, EXAMPLES, lane, importance if sees else 0.0)
+    add(seats.tallies, RIGHT, lane, importance if sees and right else 0.0)
+    squared_error = importance * (score - y) * (score - y)
+    add(seats.tallies, SQUARED_ERROR, lane, squared_error if sees else 0.0)
+
+
+@inlined
+def _tally_scaled(lane: int, seats: Seats, number: int, y: float, importance: float) -> None:
+    """The same for the loss with scores times one of the scales."""
+    sees = get(seats.work, SEES, lane) != 0.0
+    loss = parameters_of(seats.loss, seats.losses, lane)
+    score = seats.scales[number] * get(seats.work, SCORE, lane)
+    scaled = importance * loss.value(score, y) if sees else 0.0
+    add(seats.tallies, N_TALLIES + number, lane, scaled)
+
+
+@inlined
+def _tally_classes(lane: int, seats: Seats, label: int, importance: float, scores: Floats) -> None:
+    """The same with one score for every class."""
+    if get(seats.work, SEES, lane) == 0.0:
+        return
+    _copy_scores(lane, seats, scores)
+    loss = parameters_of(seats.loss, seats.losses, lane)
+    seats.tallies[LOSS, lane] += importance * loss.value(scores, label)
+    seats.tallies[EXAMPLES, lane] += importance
+    seats.tallies[RIGHT, lane] += importance * (scores.argmax() == label)
+    for number in range(len(seats.scales)):
+        for output in range(len(scores)):
+            score = get(seats.work, SCORE + PER_OUTPUT * output, lane)
+            scores[output] = seats.scales[number] * score
+        seats.tallies[N_TALLIES + number, lane] += importance * loss.value(scores, label)
+
+
+@inlined
+def _copy_scores(lane: int, seats: Seats, scores: Floats) -> None:
+    for output in range(len(scores)):
+        scores[output] = get(seats.work, SCORE + PER_OUTPUT * output, lane)
+
+
+@inlined
+def _take_slopes(
+    lane: int, seats: Seats, label: int, importance: float, scores: Floats, slopes: Floats
+) -> None:
+    _copy_scores(lane, seats, scores)
+    loss = parameters_of(seats.loss, seats.losses, lane)
+    loss.slopes(scores, label, PlainUpdate(), importance, 0.0, slopes)
+    for output in range(len(slopes)):
+        slope = slopes[output]
+        put(seats.work, SLOPE + PER_OUTPUT * output, lane, slope)
+        _stop_if_diverged(lane, seats, scores[output], slope)
+
+
+@inlined
+def _count_weight(lane: int, seats: Seats, slot: int, size: float) -> None:
+    rule = parameters_of(seats.rule, seats.rules, lane)
+    clock = clock_of(seats.clock, seats.clocks, lane)
+    weight = rule.weight(clock, load(seats.rule, seats.state, slot, lane))
+    kept = size if weight != 0.0 else 0.0
+    add(seats.tallies, WEIGHTS, lane, kept)
+    put(seats.work, FOUND, lane, max(get(seats.work, FOUND, lane), kept))
+
+
+@inlined
+def _count_feature(lane: int, seats: Seats) -> None:
+    found = get(seats.work, FOUND, lane)
+    add(seats.tallies, FEATURES, lane, found)
+    put(seats.work, FOUND, lane, 0.0)
+
+
+@inlined
+def _tally_row(seats: Seats, y: float, importance: float) -> None:
+    each_lane(_tally, (seats, y, importance))
+    for number in range(len(seats.scales)):
+        each_lane(_tally_scaled, (seats, number, y, importance))
+
+
+@inlined
+def _any(work: Floats, row: int) -> bool:
+    found = False
+    for lane in range(WIDTH):
+        found |= work[row, lane] != 0.0
+    return found
+
+
+@inlined
+def _entries(rows: LaneRows, row: int) -> tuple[Any, Any]:
+    """Where those of a row begin and end.
+
+    Without a sign, they need not be asked whether they count from the end of an array.
+    """
+    return np.uint64(rows.indptr[row]), np.uint64(rows.indptr[row + 1])
+
+
+@inlined
+def _score_row(seats: Seats, rows: LaneRows, row: int, n_outputs: int, following: int) -> None:
+    """Every lane's scores of a row.
+
+    Meanwhile the state of the following row, if there is one, is asked for, entry by entry: asked
+    for all at once, memory would be busy first and the processor then.
+    """
+    for output in range(n_outputs):
+        if len(seats.intercepts) > 0:
+            each_lane(_begin_score, (seats, output))
+        else:
+            each_lane(_zero_score, (seats, output))
+    begin, end = _entries(rows, row)
+    ahead, end_ahead = _entries(rows, following) if following >= 0 else (end, end)
+    for j in range(begin, end):
+        if ahead < end_ahead:
+            prefetch(seats.rule, seats.state, np.intp(rows.indices[ahead]) * n_outputs)
+            ahead += np.uint64(1)
+        first = np.intp(rows.indices[j]) * n_outputs
+        for output in range(n_outputs):
+            each_lane(_add_to_score, (seats, output, first + output, rows.shares[j]))
+    while ahead < end_ahead:
+        prefetch(seats.rule, seats.state, np.intp(rows.indices[ahead]) * n_outputs)
+        ahead += np.uint64(1)
+
+
+@inlined
+def _step_row(seats: Seats, rows: LaneRows, row: int, output: int, n_outputs: int) -> None:
+    """Every lane's step, for one output."""
+    each_lane(_choose_steps, (seats, output))
+    if not _any(seats.work, STEPS + PER_OUTPUT * output):
+        return
+    if len(seats.intercepts) > 0:
+        each_lane(_step_intercept, (seats, output))
+    begin, end = _entries(rows, row)
+    for j in range(begin, end):
+        slot = np.intp(rows.indices[j]) * n_outputs + output
+        each_lane(_step, (seats, output, slot, rows.values[j]))
+
+
+@compiled
+def learn(
+    seats: Seats, rows: LaneRows, folds: Floats, order: Any, judged: bool, far: bool, room: Floats
+) -> None:
+    """Each lane learns the rows whose fold is not its own, in the given order.
+
+    With `judged` a lane's predictions are tallied before it learns; `far` says that the state does
+    not fit the cache, so that it has to be asked for ahead of time; `room` is for two numbers a
+    class.
+    """
+    for place in range(len(order)):
+        row = order[place]
+        importance = rows.importance[row]
+        if importance == 0.0:
+            continue
+        each_lane(_see, (seats, folds[row]))
+        if not _any(seats.work, SEES):
+            continue
+        following = order[place + 1] if far and place + 1 < len(order) else -1
+        _score_row(seats, rows, row, 1, following)
+        each_lane(_take_slope, (seats, rows.y[row], importance))
+        if judged:
+            _tally_row(seats, rows.y[row], importance)
+        _step_row(seats, rows, row, 0, 1)
+        each_lane(_tick, (seats,))
+
+
+@compiled
+def learn_classes(
+    seats: Seats, rows: LaneRows, folds: Floats, order: Any, judged: bool, far: bool, room: Floats
+) -> None:
+    """The same with one score, and one weight per feature, for every class."""
+    scores, slopes, n_outputs = room[0], room[1], room.shape[1]
+    for place in range(len(order)):
+        row = order[place]
+        importance = rows.importance[row]
+        if importance == 0.0:
+            continue
+        each_lane(_see, (seats, folds[row]))
+        if not _any(seats.work, SEES):
+            continue
+        following = order[place + 1] if far and place + 1 < len(order) else -1
+        _score_row(seats, rows, row, n_outputs, following)
+        label = int(rows.y[row])
+        each_lane(_take_slopes, (seats, label, importance, scores, slopes))
+        if judged:
+            each_lane(_tally_classes, (seats, label, importance, scores))
+        for output in range(n_outputs):
+            _step_row(seats, rows, row, output, n_outputs)
+        each_lane(_tick, (seats,))
+
+
+@compiled
+def judge(seats: Seats, rows: LaneRows, folds: Floats, room: Floats) -> None:
+    """Tally each lane's predictions of the rows of its own fold, and of those of no fold."""
+    for row in range(len(rows.y)):
+        if rows.importance[row] == 0.0:
+            continue
+        each_lane(_be_judged, (seats, folds[row]))
+        if _any(seats.work, SEES):
+            _score_row(seats, rows, row, 1, -1)
+            _tally_row(seats, rows.y[row], rows.importance[row])
+
+
+@compiled
+def judge_classes(seats: Seats, rows: LaneRows, folds: Floats, room: Floats) -> None:
+    """The same with one score for every class."""
+    scores, n_outputs = room[0], room.shape[1]
+    for row in range(len(rows.y)):
+        if rows.importance[row] == 0.0:
+            continue
+        each_lane(_be_judged, (seats, folds[row]))
+        if _any(seats.work, SEES):
+            _score_row(seats, rows, row, n_outputs, -1)
+            label = int(rows.y[row])
+            each_lane(_tally_classes, (seats, label, rows.importance[row], scores))
+
+
+@compiled
+def scores(seats: Seats, rows: LaneRows, out: Floats) -> None:
+    """Write every row's scores, (row, output, lane)."""
+    n_rows, n_outputs, _ = out.shape
+    for row in range(n_rows):
+        _score_row(seats, rows, row, n_outputs, -1)
+        for output in range(n_outputs):
+            for lane in range(WIDTH):
+                out[row, output, lane] = seats.work[SCORE + PER_OUTPUT * output, lane]
+
+
+@compiled
+def count_kept(seats: Seats, sizes: Floats, n_outputs: int) -> None:
+    """Tally the weights that are not zero, and the features that have one.
+
+    `sizes` says how many each feature counts for.
+    """
+    for feature in range(len(sizes)):
+        for output in range(n_outputs):
+            slot = feature * n_outputs + output
+            each_lane(_count_weight, (seats, slot, sizes[feature]))
+        each_lane(_count_feature, (seats,))
+
+
+@compiled
+def weights(seats: Seats, lane: int, out: Floats) -> None:
+    """Write the weights of one lane, zeros included."""
+    rule = parameters_of(seats.rule, seats.rules, lane)
+    clock = clock_of(seats.clock, seats.clocks, lane)
+    for slot in range(len(out)):
+        out[slot] = rule.weight(clock, load(seats.rule, seats.state, slot, lane))
+
+
+@compiled
+def intercepts(seats: Seats, lane: int, out: Floats) -> None:
+    """Write the intercepts of one lane."""
+    rule = parameters_of(seats.intercept_rule, seats.intercept_rules, lane)
+    clock = clock_of(seats.clock, seats.clocks, lane)
+    for output in range(len(seats.intercepts)):
+        old = load(seats.intercept_rule, seats.intercepts, output, lane)
+        out[output] = rule.weight(clock, old)

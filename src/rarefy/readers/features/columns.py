@@ -1,0 +1,167 @@
+"""What the user says about named columns: for CSV, JSON lines, Parquet and Arrow."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from rarefy.checks import check_flag, is_text
+from rarefy.errors import ConfigError, InputError
+
+FLAGS = ("header", "quotes", "label_needed", "complete", "named")
+KINDS = ("text", "categorical", "numeric", "ignore")
+SHOWN_COLUMNS = 50
+SHOWN_NAME = 30  # characters
+NO_HEADER = " If the file has no header, say so with header=False (--no-header)."
+
+
+class Columns(NamedTuple):
+    """Which column is what; a column that is named nowhere is told from what it contains."""
+
+    label: str = "label"
+    weight: str | None = None  # the importance of a row
+    text: tuple[str, ...] = ()  # cut into words and word pairs
+    categorical: tuple[str, ...] = ()  # each value is a feature
+    numeric: tuple[str, ...] = ()  # the number is the value of the feature
+    ignore: tuple[str, ...] = ()
+    delimiter: str | None = None  # of CSV; None: told from the first line
+    header: bool = True  # whether the first line of a CSV file names the columns
+    quotes: bool = True  # whether fields of a CSV file may be quoted
+    label_needed: bool = True  # whether a file without the column of the label is wrong
+    complete: bool = False  # whether all columns are named, and any other is wrong
+    named: bool = False  # whether rows were found to have named columns at all
+    forms: tuple[tuple[str, str], ...] = ()  # of values that are not text: see forms.py
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """What each column is that something is said of, but for label and weight."""
+        return {name: kind for kind in KINDS for name in getattr(self, kind)}
+
+
+def checked_columns(columns: Columns) -> Columns:
+    """The same, with lists as tuples; a column that is said to be two things is refused."""
+    for flag in FLAGS:
+        check_flag(flag, getattr(columns, flag))
+    lists: dict[str, Any] = {kind: checked_names(kind, getattr(columns, kind)) for kind in KINDS}
+    _check_name("label", columns.label)
+    roles: dict[str, str] = {columns.label: "label"}
+    if columns.weight is not None:
+        _check_name("weight", columns.weight)
+        if columns.weight == columns.label:
+            raise ConfigError(f"the column {columns.label!r} is said to be both label and weight.")
+        roles[columns.weight] = "weight"
+    for kind, names in lists.items():
+        for name in names:
+            if roles.setdefault(name, kind) != kind:
+                both = f"{roles[name]} and {kind}"
+                raise ConfigError(f"the column {name!r} is said to be both {both}.")
+    delimiter = columns.delimiter
+    if delimiter is not None and (
+        len(delimiter) != 1
+        or not delimiter.isascii()
+        or delimiter.isalnum()
+        or delimiter in '"+-.\r\n'
+    ):
+        raise ConfigError(
+            f"delimiter={delimiter!r}: one character that is neither a quote nor part of a number "
+            "or a word is expected."
+        )
+    forms = tuple((str(name), str(form)) for name, form in columns.forms)
+    return columns._replace(forms=forms, **lists)
+
+
+def checked_names(kind: str, names: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise ConfigError(f"{kind}={names!r}: a list of column names is expected.")
+    found = tuple(names)
+    for name in found:
+        _check_name(kind, name)
+    return found
+
+
+def _check_name(role: str, name: Any) -> None:
+    if not is_text(name):
+        raise ConfigError(f"{role}={name!r}: the name of a column, in UTF-8, is expected.")
+
+
+def roles_in(file: str, names: Sequence[str], columns: Columns) -> dict[str, str]:
+    """What the columns of a file are, as far as that is said; what does not fit is refused.
+
+    Label and weight are there to learn from, and may be absent otherwise.
+    """
+    there_are = f"the columns are {_listed(names)}"
+    no_header = NO_HEADER if columns.header else ""
+    name, n_times = Counter(names).most_common(1)[0]
+    if n_times > 1:
+        raise InputError(f"{file}: {n_times} columns are called {name!r}; {there_are}.{no_header}")
+    roles = columns.kinds
+    if columns.weight is not None:
+        roles[columns.weight] = "weight"
+    there = set(names)
+    for name, role in roles.items():
+        if name not in there and not may_be_absent(role, columns):
+            raise missing_column(file, name, role, names, columns)
+    if columns.label_needed and columns.label not in there:
+        raise InputError(
+            f"{file}: there is no column {columns.label!r} for the label; {there_are}. "
+            f"Say which one it is with label=... (--label on the command line).{no_header}"
+        )
+    roles[columns.label] = "label"
+    for name in names:
+        if columns.complete and name not in roles:
+            raise InputError(f"{file}: {unknown_column(name, columns)}. {leave_out(name)}")
+    return {name: roles[name] for name in names if name in roles}
+
+
+def may_be_absent(role: str, columns: Columns) -> bool:
+    """Whether a table may be without the column of a role."""
+    if role in ("label", "weight"):
+        return not columns.label_needed
+    return role == "ignore" and (columns.named or columns.complete)
+
+
+def missing_column(
+    file: str, name: str, role: str, names: Sequence[str], columns: Columns
+) -> InputError:
+    others = [other for other in names if other not in columns.kinds]
+    return InputError(
+        f"{file}: there is no column {name!r} ({role}){_nearest(name, others)}; "
+        f"the columns are {_listed(names)}."
+    )
+
+
+def unknown_column(name: str, columns: Columns) -> str:
+    """What is wrong with a column that was not learned from."""
+    known = list(columns.kinds)
+    return (
+        f"the column {name!r} was not there before{_nearest(name, known)}; "
+        f"the columns were {_listed(known)}"
+    )
+
+
+def leave_out(name: str) -> str:
+    return f"Leave it out, or have rarefy.read pass over it with ignore=[{name!r}]."
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    """The name that may have been meant."""
+    found = get_close_matches(name, names, n=1)
+    return f" (is it {found[0]!r}?)" if found else ""
+
+
+def complete_columns(
+    columns: Columns, roles: Mapping[str, str], forms: Mapping[str, str]
+) -> Columns:
+    """The same, with what each column of a file was found to be, and how its values are written."""
+    if columns.complete:
+        return columns
+    lists: dict[str, Any] = {
+        kind: tuple(name for name in roles if roles[name] == kind) for kind in KINDS
+    }
+    return columns._replace(complete=True, named=True, forms=tuple(forms.items()), **lists)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [n if len(n) <= SHOWN_NAME else f"{n[:SHOWN_NAME]}..." for n in names[:SHOWN_COLUMNS]]
+    listed = ", ".join(shown) or "none"
+    return listed if len(names) <= SHOWN_COLUMNS else f"{listed}, ... ({len(names)} in all)"

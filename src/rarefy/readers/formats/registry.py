@@ -1,0 +1,146 @@
+"""The formats: which there are, and how to tell them."""
+
+import os
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rarefy.errors import InputError
+from rarefy.readers.batch import Parsed, Room
+from rarefy.readers.features.columns import Columns
+from rarefy.readers.features.labels import Labels
+from rarefy.readers.formats.svmlight import parse_svmlight
+from rarefy.readers.formats.vw import parse_vw
+from rarefy.readers.source import STDIN, Block, opened
+
+Parse = Callable[[Any, int, Parsed, Room], Parsed]
+
+
+class Opened(NamedTuple):
+    """How to parse the blocks of one file."""
+
+    parse: Parse  # (data, end, where to start, room) -> how far it came
+    rows_are_lines: bool = False  # then blocks can be parsed in any order
+    label_at: Callable[[Block, int], str] | None = None  # the label of the row at a position
+    # where, and at which line, to go on after a fault at a position and line; None: the next line
+    next_row: Callable[[Block, int, int], tuple[int, int]] | None = None
+    columns: Columns | None = None  # what each column was found to be, if there are columns
+
+
+def open_svmlight(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
+    labels.settle(words=False)
+    return Opened(parse_svmlight, rows_are_lines=True)
+
+
+def open_vw(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
+    labels.settle(words=False)
+    return Opened(parse_vw, rows_are_lines=True)
+
+
+def open_json(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
+    from rarefy.readers.formats.jsonl import begins_with_a_word, json_parser, label_at
+
+    labels.settle(words=begins_with_a_word(block, columns.label))
+    find_label = partial(label_at, name=columns.label)
+    return Opened(
+        json_parser(columns, labels),
+        rows_are_lines=True,
+        label_at=find_label,
+        columns=columns._replace(named=True),
+    )
+
+
+def open_csv(file: str, block: Block, columns: Columns, labels: Labels) -> Opened | None:
+    from rarefy.readers.formats.csv_columns import open_csv_file
+
+    csv = open_csv_file(file, block, columns, labels)
+    if csv is None:
+        return None
+    return Opened(
+        csv.parse,
+        label_at=csv.label_at,
+        next_row=csv.next_row,
+        columns=csv.columns,
+    )
+
+
+# Each gets the file's name and first block, may see to the labels, takes a header off the block,
+# and says how to go on; or None, if it has to see more of the file for that, from `rest` on.
+TEXT_FORMATS: dict[str, Callable[[str, Block, Columns, Labels], Opened | None]] = {
+    "svmlight": open_svmlight,
+    "vw": open_vw,
+    "csv": open_csv,
+    "json": open_json,
+}
+BINARY_FORMATS = ("parquet", "arrow")
+MODEL_BEGINNING = b"rarefy model "
+FORMATS = (*TEXT_FORMATS, *BINARY_FORMATS)
+ENDINGS = {
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".vw": "vw",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".tab": "csv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",  # a file or a stream
+    ".arrows": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+BINARY_BEGINNINGS = {b"PAR1": "parquet", b"ARROW1": "arrow"}
+SVMLIGHT_LINE = re.compile(rb"\s*[-+]?[.0-9][-+.0-9eE]*(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?$")
+
+
+def format_by_name(file: str) -> str | None:
+    endings = Path(file).suffixes[::-1] if file != STDIN else []
+    return next((ENDINGS[ending] for ending in endings if ending in ENDINGS), None)
+
+
+def recognise_binary(file: str) -> str | None:
+    """The format of a file that is not text, by its name or else by how it begins."""
+    format = format_by_name(file)
+    if format is None and os.path.isfile(file):
+        with opened(file) as raw:
+            format = _beginning(raw.read(8))
+    return format if format in BINARY_FORMATS else None
+
+
+def _beginning(start: bytes) -> str | None:
+    return next(
+        (kind for magic, kind in BINARY_BEGINNINGS.items() if start.startswith(magic)), None
+    )
+
+
+def recognise(file: str, block: Block) -> str:
+    """The format of a text, by its name or else by its first line that says something."""
+    format = format_by_name(file)
+    if format is not None:
+        return format
+    start = block.data[block.begin : min(block.end, block.begin + 65536)].tobytes()
+    if start.lstrip(b" \t\r\n").startswith(b"{"):
+        return "json"
+    if _beginning(start) is not None:
+        raise InputError(
+            f"{file}: a Parquet or Arrow file cannot be compressed from outside or come from "
+            "standard input; name a file that is not compressed."
+        )
+    if start.startswith(MODEL_BEGINNING):
+        raise InputError(f"{file} is a rarefy model; data is expected.")
+    lines = start.splitlines()
+    if not start.endswith(b"\n"):
+        lines[-1] = lines[-1].rpartition(b" ")[0]  # the window may have cut a feature in two
+    lines = [line for line in lines if line.strip() and not line.lstrip().startswith(b"#")]
+    if not lines or SVMLIGHT_LINE.match(lines[0]):
+        return "svmlight"
+    if b"|" in lines[0]:
+        return "vw"
+    if re.search(rb"[,;\t]", lines[0]) and not lines[0].lstrip().startswith((b"{", b"[")):
+        return "csv"
+    raise InputError(f"{file}: the format cannot be told; say which of {', '.join(FORMATS)} it is.")

@@ -1,0 +1,240 @@
+"""Vowpal Wabbit's text: `[label [importance]] ['tag] |namespace[:weight] name[:value] ... |...`.
+
+A value is 1 if it is not given, and is multiplied by the weight of its namespace. The key of a
+feature is the hash of its name, seeded by the namespace (see hashing.py); in the namespace without
+a name, a name that is a whole number of up to 19 digits is its own key, as in svmlight. A row
+without a label is a row to predict: its label is NaN. A tag begins with ' or touches the bar.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from rarefy.hashing import xxh64, xxh64_short
+from rarefy.jit import compiled, helper, inlined
+from rarefy.jit.intrinsics import WINDOW, bytes_between, load_word, trailing_zeros
+from rarefy.readers.batch import Parsed, Problem, Room
+from rarefy.readers.features.names import EQUALS, note_name, wants_name
+from rarefy.readers.text.numbers import (
+    BAR,
+    COLON,
+    NEWLINE,
+    QUOTE,
+    SPACE,
+    ends_token,
+    is_blank,
+    line_end,
+    parse_index,
+    parse_number,
+    skip_blanks,
+)
+from rarefy.readers.text.scan import Scan
+from rarefy.readers.text.short_names import find_short_names, hash_short_names
+from rarefy.readers.text.short_numbers import ENOUGH, copy_pairs, numbers_from_words, value_word
+
+
+@helper
+def ends_name(byte: Any) -> bool:
+    return is_blank(byte) or byte in (COLON, BAR, NEWLINE)
+
+
+@inlined
+def name_end(data: Any, i: Any) -> Any:
+    """The first position from i on whose byte ends a name."""
+    i = np.uint64(i)
+    while True:
+        ends = bytes_between(data, i, 0, SPACE)
+        ends |= bytes_between(data, i, COLON, COLON) | bytes_between(data, i, BAR, BAR)
+        if ends == 0:
+            i += np.uint64(WINDOW)
+            continue
+        i += trailing_zeros(ends)
+        if ends_name(data[i]):
+            return np.int64(i)
+        i += np.uint64(1)
+
+
+@inlined
+def hash_name(data: Any, begin: int, end: int, seed: Any) -> Any:
+    """The hash of the text from begin to end, most often short."""
+    if end - begin < 16:
+        first, second = load_word(data, begin), load_word(data, begin + 8)
+        return xxh64_short(first, second, np.uint64(end - begin), seed)
+    return xxh64(data, begin, end, seed)
+
+
+@inlined
+def parse_name(data: Any, i: int, seed: Any, has_namespace: bool) -> tuple[Any, int, bool]:
+    """The key of the name at i, the position after it, and whether it is more than an index."""
+    if not has_namespace:
+        index, after = parse_index(data, i)
+        if after > i and ends_name(data[after]):
+            return index, after, False
+    after = name_end(data, i)
+    return hash_name(data, i, after, seed), after, True
+
+
+@helper
+def _note_names(
+    data: Any, space_begin: int, space_end: int, i: Any, room: Room, first: int, after: int
+) -> bool:
+    """Remember the short names from i on, whose keys are at `first`; False if there is no room."""
+    if len(room.names.table) == 0:
+        return True
+    begin = i
+    for entry in range(first, after):
+        key, end = room.keys[entry], i + np.int64(room.short_names.ends[entry - first])
+        if wants_name(room.names, key) and not note_name(
+            room.names, key, data, space_begin, space_end, EQUALS, data, begin, end
+        ):
+            return False
+        begin = end + 1
+    return True
+
+
+@compiled
+def parse_vw(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
+    """Parse whole lines up to `end`, from where `start` has come to, into the room.
+
+    Stops at the first fault; the row with the fault leaves no trace.
+    """
+    unscanned = Scan(np.uint64(0), np.uint64(0), np.uint64(0))
+    scan = unscanned
+    parsed = Parsed(start.n_rows, start.n_entries, start.position, start.line, Problem.NONE)
+    while parsed.position < end and parsed.problem == Problem.NONE:
+        first = parsed
+        parsed, scan = _parse_some(data, end, first, room, scan, True)
+        n_words = parsed.n_entries - first.n_entries
+        if not numbers_from_words(room.words, n_words, room.keys, room.values, first.n_entries):
+            parsed, scan = _parse_some(data, end, first, room, unscanned, False)
+    n_entries = room.indptr[parsed.n_rows]
+    return Parsed(parsed.n_rows, n_entries, parsed.position, parsed.line, parsed.problem)
+
+
+@helper
+def _parse_some(
+    data: Any, end: int, start: Parsed, room: Room, scan: Scan, short_as_words: bool
+) -> tuple[Parsed, Scan]:
+    """Parse some rows; short numbers may be left as words, to be worked out later.
+
+    The entries of a row with a fault are counted, because there may be another fault among them.
+    """
+    row, entry, i, line = start.n_rows, start.n_entries, start.position, start.line
+    first_entry = entry
+    while i < end and entry - first_entry < ENOUGH:
+        row_begin = i
+        i = skip_blanks(data, i)
+        if data[i] == NEWLINE:
+            i += 1
+            line += 1
+            continue
+
+        label, importance, n_numbers = np.nan, 1.0, 0
+        while data[i] != BAR:
+            if data[i] == NEWLINE:
+                return Parsed(row, entry, i, line, Problem.BEFORE_BAR), scan
+            begin = i
+            token_end = i
+            while not ends_token(data[token_end]):
+                token_end += 1
+            if data[begin] == QUOTE or data[token_end] == BAR:
+                i = skip_blanks(data, token_end)
+                if data[i] != BAR:
+                    return Parsed(row, entry, i, line, Problem.BEFORE_BAR), scan
+                continue
+            number, i = parse_number(data, i)
+            if n_numbers == 0:
+                if math.isnan(number) or i != token_end:
+                    return Parsed(row, entry, i, line, Problem.LABEL), scan
+                label = number
+            elif n_numbers == 1:
+                if not number >= 0.0 or i != token_end:
+                    return Parsed(row, entry, begin, line, Problem.IMPORTANCE), scan
+                importance = number
+            else:
+                return Parsed(row, entry, begin, line, Problem.BEFORE_BAR), scan
+            n_numbers += 1
+            i = skip_blanks(data, i)
+
+        while data[i] == BAR:
+            i += 1
+            begin = i
+            i = namespace_end = name_end(data, i)
+            has_namespace = i > begin
+            seed = hash_name(data, begin, i, np.uint64(0)) if has_namespace else np.uint64(0)
+            weight = 1.0
+            if data[i] == COLON:
+                weight, i = parse_number(data, i + 1)
+                if math.isnan(weight) or not ends_token(data[i]):
+                    return Parsed(row, entry, i, line, Problem.NAMESPACE_VALUE), scan
+            i = skip_blanks(data, i)
+            weighs_one = short_as_words and weight == 1.0
+            tries_runs, was_worth_it = True, False
+            while data[i] != BAR and data[i] != NEWLINE:
+                if tries_runs:
+                    before = entry
+                    if weighs_one and not has_namespace:
+                        i, scan, entry = copy_pairs(
+                            data, i, end, scan, room.words, room.values, first_entry, entry
+                        )
+                    if entry == before:
+                        names = room.short_names
+                        n_names, after = find_short_names(data, i, names, not has_namespace)
+                        if n_names > 0:
+                            entry += n_names
+                            hash_short_names(names, n_names, seed, room.keys, before)
+                            room.values[before:entry] = weight
+                            room.words.keys[before - first_entry : entry - first_entry] = 0
+                            room.words.values[before - first_entry : entry - first_entry] = 0
+                            if not _note_names(data, begin, namespace_end, i, room, before, entry):
+                                return Parsed(row, entry, row_begin, line, Problem.NO_ROOM), scan
+                            i = after
+                    if len(room.groups) > 0:
+                        room.groups[before:entry] = seed
+                    tries_runs, was_worth_it = False, entry > before
+                    i = skip_blanks(data, i)
+                    continue
+                first = i
+                key, i, is_named = parse_name(data, i, seed, has_namespace)
+                last = i
+                value, word = weight, np.uint64(0)
+                if data[i] == COLON:
+                    if weighs_one:
+                        word, after = value_word(data, i + 1)
+                        if not ends_token(data[after]):
+                            word = np.uint64(0)
+                    if word != 0:
+                        i = after
+                    else:
+                        value, i = parse_number(data, i + 1)
+                        value *= weight
+                        if not math.isfinite(value):
+                            return Parsed(row, entry, i, line, Problem.VALUE), scan
+                if not ends_token(data[i]):
+                    return Parsed(row, entry, i, line, Problem.AFTER_FEATURE), scan
+                room.keys[entry] = key
+                room.values[entry] = value
+                room.words.keys[entry - first_entry] = 0
+                room.words.values[entry - first_entry] = word
+                if len(room.groups) > 0:
+                    room.groups[entry] = seed
+                if (
+                    is_named
+                    and wants_name(room.names, key)
+                    and not note_name(
+                        room.names, key, data, begin, namespace_end, EQUALS, data, first, last
+                    )
+                ):
+                    return Parsed(row, entry, row_begin, line, Problem.NO_ROOM), scan
+                entry += 1
+                tries_runs, was_worth_it = was_worth_it, False
+                i = skip_blanks(data, i)
+        room.labels[row] = label
+        room.importance[row] = importance
+        room.lines[row] = line
+        row += 1
+        room.indptr[row] = entry
+        i = line_end(data, i) + 1
+        line += 1
+    return Parsed(row, entry, i, line, Problem.NONE), scan

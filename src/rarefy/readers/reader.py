@@ -1,0 +1,363 @@
+"""Readers: files in several formats to batches of rows; each text format has a compiled parser."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import count
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from rarefy.checks import choose
+from rarefy.errors import InputError
+from rarefy.readers.batch import EXPECTED, Batch, Parsed, Problem, RoomPlace, Rooms, filled
+from rarefy.readers.features.columns import Columns, checked_columns, checked_names, unknown_column
+from rarefy.readers.features.crosses import checked_crosses, crossings
+from rarefy.readers.features.labels import (
+    MOST_CLASSES,
+    Labels,
+    checked_classes,
+    listed,
+    too_many_labels_at,
+)
+from rarefy.readers.formats.registry import (
+    BINARY_FORMATS,
+    FORMATS,
+    TEXT_FORMATS,
+    Opened,
+    recognise,
+    recognise_binary,
+)
+from rarefy.readers.line_errors import SHOWN, BadLines, fault, line_end, without_invalid_lines
+from rarefy.readers.prefetch import Job
+from rarefy.readers.source import STDIN, Block, blocks, expand, file_sizes, is_pipe
+from rarefy.readers.text.scan import n_lines
+
+BAD_LINES = ("stop", "skip")
+NAMED_KINDS = ("text", "categorical", "numeric")
+
+Placed = tuple[Job[Batch], int]  # what makes a batch, and the position in the file behind it
+
+__all__ = ["Batch", "Reader", "read"]
+
+
+def read(
+    *paths: str | Path,
+    format: str | None = None,
+    bad_lines: str = "stop",
+    cross: Sequence[tuple[str, str]] = (),
+    classes: Sequence[Any] = (),
+    max_classes: int = MOST_CLASSES,
+    label: str = "label",
+    weight: str | None = None,
+    text: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    delimiter: str | None = None,
+    header: bool = True,
+    quotes: bool = True,
+) -> "Reader":
+    """A reader of files, globs or '-' for standard input, compressed or not.
+
+    The format is told from the name or the first lines, if it is not given. A line that cannot be
+    parsed stops the reading with an InputError; with bad_lines="skip" it is passed over, and
+    counted in `n_bad_lines`.
+
+    `cross` names pairs of namespaces or columns: all features of the one times all of the other
+    are features too. `classes` are all labels that may come; without them, more than `max_classes`
+    different ones are taken for something else and refused. The others say which column of a CSV,
+    JSON, Parquet or Arrow file is what; columns that are not named are told from what they contain.
+    """
+    if not paths:
+        raise InputError("nothing to read: name a file, or '-' for standard input.")
+    if format is not None:
+        choose("format", format, dict.fromkeys(FORMATS))
+    choose("bad_lines", bad_lines, dict.fromkeys(BAD_LINES))
+    columns = Columns(
+        label,
+        weight,
+        checked_names("text", text),
+        checked_names("categorical", categorical),
+        checked_names("numeric", numeric),
+        checked_names("ignore", ignore),
+        delimiter,
+        header,
+        quotes,
+    )
+    return Reader(
+        expand(paths),
+        format,
+        columns=checked_columns(columns),
+        classes=checked_classes(classes),
+        max_classes=max_classes,
+        cross=checked_crosses(cross),
+        skip_bad_lines=bad_lines == "skip",
+    )
+
+
+class Reader:
+    """Gives batches of rows; can be gone over again, unless it reads standard input."""
+
+    def __init__(
+        self,
+        files: list[str],
+        format: str | None,
+        *,
+        columns: Columns,
+        classes: Sequence[str],
+        cross: tuple[tuple[str, str], ...],
+        skip_bad_lines: bool,
+        max_classes: int = MOST_CLASSES,
+    ) -> None:
+        self.files = files
+        self.format = format
+        self.columns = columns
+        self.labels = Labels(classes, max_classes)
+        self.cross = cross
+        self.names_wanted = False
+        self.skip_bad_lines = skip_bad_lines
+        self.faults = BadLines(skip=skip_bad_lines)
+        self._numbers = count()
+        self._read_once: set[str] = set()
+
+    def settings(self) -> dict[str, Any]:
+        """What a reader that reads the same is made of, as JSON takes it."""
+        return {
+            "files": self.files,
+            "format": self.format,
+            "columns": self.columns._asdict(),
+            "classes": self.labels.classes,
+            "cross": self.cross,
+            "skip_bad_lines": self.skip_bad_lines,
+            "max_classes": self.labels.most,
+        }
+
+    def another(self) -> "Reader":
+        """A reader of the same files, to go over them side by side with this one."""
+        once = [file for file in self.files if is_pipe(file)]
+        if once:
+            raise InputError(
+                f"{once[0]}: {_what_is_read_once(once[0])} can be read only once, and two models "
+                f"have to read the data; write it to a file first."
+            )
+        return Reader(
+            self.files,
+            self.format,
+            columns=self.columns,
+            classes=self.labels.classes,
+            cross=self.cross,
+            skip_bad_lines=self.skip_bad_lines,
+            max_classes=self.labels.most,
+        )
+
+    @property
+    def n_bad_lines(self) -> int:
+        """How many lines were passed over when the reader was last gone over."""
+        return self.faults.count
+
+    @property
+    def bad_lines(self) -> list[str]:
+        """What was wrong with the first of them."""
+        return self.faults.shown
+
+    @property
+    def can_be_read_again(self) -> bool:
+        return not any(is_pipe(file) for file in self.files)
+
+    def __iter__(self) -> Iterator[Batch]:
+        return (job.make() for job in self.jobs())
+
+    def jobs(self, n_rooms: int | None = None) -> Iterator[Job[Batch]]:
+        """What makes the batches, in order; that may be done side by side.
+
+        With `n_rooms`, a batch is overwritten when so many more have come. Fresh memory for every
+        batch would cost a tenth of the time.
+        """
+        self.faults = BadLines(skip=self.skip_bad_lines)
+        self._numbers = count()  # of the blocks
+        rooms = Rooms(n_rooms, groups=bool(self.cross), names=self.names_wanted)
+        sizes, before = file_sizes(self.files), 0
+        total = None if sizes is None else sum(sizes)
+        for n, file in enumerate(self.files):
+            self._check_pipe(file)
+            format = self.format or recognise_binary(file)
+            file_jobs = self._text_jobs(file, rooms)
+            if format in BINARY_FORMATS:
+                file_jobs = self._arrow_jobs(file, format, rooms)
+            for job, position in file_jobs:
+                share = (before + position) / total if total else math.nan
+                yield job.then(partial(_with_share, share))
+            before += 0 if sizes is None else sizes[n]
+
+    def _text_jobs(self, file: str, rooms: Rooms) -> Iterator[Placed]:
+        """Blocks whose lines can be counted beforehand are parsed later, others at once."""
+        opened, line = None, 1
+
+        def line_reached() -> int:
+            return line
+
+        header = None
+        for block in self._blocks(file, line_reached):
+            if opened is None:
+                begin, block.line, block.header = block.begin, line, header
+                opened = self._open(file, block)
+                header = block.header
+                seen = block.rest if opened is None else block.begin
+                line += n_lines(block.data, begin, seen)
+            if opened is None:
+                continue
+            place = rooms.next(block.end - block.begin)
+            parse = partial(self._parse, opened, file, block, next(self._numbers), line, place)
+            if opened.rows_are_lines and not self.labels.are_words and not self.cross:
+                line += n_lines(block.data, block.begin, block.end)
+                yield Job(parse).then(itemgetter(0)), block.file_position
+                continue
+            batch, line = parse()
+            for job in self._parts(batch):
+                yield job, block.file_position
+
+    def _blocks(self, file: str, line_reached: Callable[[], int]) -> Iterator[Block]:
+        return blocks(file, line_reached)
+
+    def _parts(self, batch: Batch) -> Iterator[Job[Batch]]:
+        """The batch, or several with crosses, of which each takes a limited amount of memory."""
+        if not self.cross:
+            yield Job(lambda: batch)
+            return
+        for part in crossings(batch, self.cross, self._refuse_row):
+            yield Job(part.batch_with_crosses, part.size)
+
+    def _refuse_row(self, message: str) -> None:
+        self.faults.add(next(self._numbers), 1, [message])
+
+    def _arrow_jobs(self, file: str, format: str, rooms: Rooms) -> Iterator[Placed]:
+        try:
+            from rarefy.readers.formats.arrow import arrow_batches
+        except ImportError as error:
+            raise InputError(
+                f"{file}: reading Parquet and Arrow files needs `pip install rarefy[arrow]`."
+            ) from error
+        with too_many_labels_at(file):
+            for batch, position in arrow_batches(file, format, self.arrow_reading(rooms)):
+                for job in self._parts(batch):
+                    yield job, position
+
+    def arrow_reading(self, rooms: Rooms) -> Any:
+        """How to read a Parquet or Arrow file."""
+        from rarefy.readers.formats.arrow import ArrowReading
+
+        return ArrowReading(
+            self.columns,
+            self._settle_columns,
+            self.labels,
+            rooms,
+            self._refuse_row,
+        )
+
+    def _settle_columns(self, columns: Columns) -> None:
+        self.columns = columns
+
+    def _check_pipe(self, file: str) -> None:
+        if not is_pipe(file):
+            return
+        if file in self._read_once:
+            raise InputError(
+                f"{file}: {_what_is_read_once(file)} can be read only once; for several passes "
+                f"name a file, or keep the rows with cache=... (--cache)."
+            )
+        self._read_once.add(file)
+
+    def _open(self, file: str, block: Block) -> Opened | None:
+        """How to parse the file that begins with the block, which is left without its header.
+
+        None if the block is too small to tell; its `rest` is to be seen again, with more. What the
+        columns of the first file were found to be holds for all files, and for all passes.
+        """
+        format = self.format or recognise(file, block)
+        if format == "svmlight":
+            self._refuse_names(file)
+        opening = TEXT_FORMATS[format]
+        opened = opening(file, block, self.columns, self.labels)
+        if opened is None:
+            return None
+        self.columns = opened.columns or self.columns
+        return opened
+
+    def _refuse_names(self, file: str) -> None:
+        """svmlight has no columns; who asks for some has another file, or model, in mind."""
+        if self.cross:
+            raise InputError(
+                f"{file}: svmlight has no namespaces or columns that could be crossed."
+            )
+        named = [name for kind in NAMED_KINDS for name in getattr(self.columns, kind)]
+        if named:
+            raise InputError(f"{file}: svmlight has no columns, and so no column {named[0]!r}.")
+
+    def _parse(
+        self,
+        opened: Opened,
+        file: str,
+        block: Block,
+        number: int,
+        first_line: int,
+        place: RoomPlace,
+    ) -> tuple[Batch, int]:
+        """The rows of a block that begins at a line, and the line at which the next one does."""
+        valid, not_utf8 = without_invalid_lines(block)
+        room, parsed = place.room, Parsed(0, 0, valid.begin, first_line, 0)
+        messages: list[str] = []
+        n_bad = 0
+        while True:
+            parsed = opened.parse(valid.data, valid.end, parsed._replace(problem=0), room)
+            if parsed.problem == Problem.NONE:
+                break
+            if parsed.problem == Problem.OPEN_QUOTE and not block.last:
+                block.rest = block.begin + parsed.position - valid.begin
+                break
+            if parsed.problem == Problem.NO_ROOM:
+                room = place.with_more_names()
+                continue
+            if parsed.problem == Problem.NEW_LABEL and not self.labels.classes:
+                with too_many_labels_at(f"{file}:{parsed.line}"):
+                    self.labels.make_room()
+                continue
+            n_bad += 1
+            if n_bad <= SHOWN:
+                expected = self._expected(opened, valid, parsed)
+                what = not_utf8.get(parsed.line - first_line)
+                what = what or fault(valid, parsed.position, expected)
+                messages.append(f"{file}:{parsed.line}:{what}")
+            if not self.skip_bad_lines:
+                break
+            position, line = line_end(valid, parsed.position) + 1, parsed.line + 1
+            if opened.next_row is not None:
+                position, line = opened.next_row(valid, parsed.position, parsed.line)
+            parsed = parsed._replace(position=position, line=line)
+        if n_bad:
+            self.faults.add(number, n_bad, messages)
+        label_names = None if opened.label_at is None else self.labels.names
+        return filled(file, room, parsed, label_names), parsed.line
+
+    def _expected(self, opened: Opened, block: Block, parsed: Parsed) -> str:
+        """What is wrong where the parser stopped."""
+        if parsed.problem == Problem.UNKNOWN_COLUMN:
+            return self._unknown_column(block, parsed.position)
+        if parsed.problem != Problem.NEW_LABEL:
+            return f"{EXPECTED[Problem(parsed.problem)]} is expected"
+        assert opened.label_at is not None
+        label = opened.label_at(block, parsed.position)
+        return f"the label {label!r} is not one of {listed(self.labels.classes)}"
+
+    def _unknown_column(self, block: Block, position: int) -> str:
+        from rarefy.readers.formats.jsonl import name_at
+
+        return unknown_column(name_at(block, position), self.columns)
+
+
+def _what_is_read_once(file: str) -> str:
+    return "standard input" if file == STDIN else "what is not a file"
+
+
+def _with_share(share: float, batch: Batch) -> Batch:
+    return batch._replace(share=share)

@@ -1,0 +1,83 @@
+"""Which classes there are, told from labels, and the number of each label's class."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.arrays import Floats
+from rarefy.checks import number_or_none
+from rarefy.errors import InputError
+from rarefy.jit import compiled
+from rarefy.readers.batch import Batch
+from rarefy.readers.features.labels import LARGEST_LABEL
+
+
+def classes_of(batch: Batch, most: int) -> tuple[str, ...]:
+    """The classes, sorted, told from the labels of the first batch; numbers that are more are none.
+
+    Of words the reader sees to it that they are not more. A batch that was cut counts as a whole.
+    """
+    if batch.block_labels is not None:
+        batch = batch._replace(labels=batch.block_labels)
+    if batch.label_names is not None:
+        names = sorted({batch.label_names[int(n)] for n in set(batch.labels.tolist())})
+        if len(names) < 2:
+            raise _too_few_classes(batch, names)
+        return tuple(names)
+    values = np.array(sorted(set(batch.labels[~np.isnan(batch.labels)].tolist())))
+    are_whole = bool((values % 1.0 == 0.0).all())
+    if not are_whole or len(values) > most:
+        some = ", ".join(f"{value:g}" for value in values[:3])
+        allow = (
+            f" If these {len(values):,} numbers are classes, allow as many with max_classes=... "
+            f"(--max-classes)."
+        )
+        raise InputError(
+            f"{batch.path}: labels such as {some} look like numbers to predict; "
+            f"choose a loss for that, such as squared.{allow if are_whole else ''}"
+        )
+    if (np.abs(values) >= LARGEST_LABEL).any():
+        raise InputError(
+            f"{batch.path}: labels such as {values[-1]:.0f} are too large to be told apart, and "
+            f"look like ids; name the column that has the label, or write labels as words."
+        )
+    found = [f"{value:.0f}" for value in values]
+    if set(found) <= {"-1", "1"}:
+        return ("-1", "1")
+    if set(found) <= {"0", "1"}:
+        return ("0", "1")
+    if len(found) < 2:
+        raise _too_few_classes(batch, found)
+    return tuple(found)
+
+
+def _too_few_classes(batch: Batch, found: list[str]) -> InputError:
+    return InputError(
+        f"{batch.path}: all labels of the first {len(batch.labels):,} rows are "
+        f"{found[0] if found else 'missing'}; say which classes there are."
+    )
+
+
+def label_numbers(batch: Batch, classes: tuple[str, ...]) -> Floats:
+    """The number of the class of each row; NaN for other labels."""
+    if batch.label_names is not None:
+        positions = {name: float(n) for n, name in enumerate(classes)}
+        table = np.array([positions.get(name, np.nan) for name in batch.label_names])
+        missing = np.isnan(batch.labels)
+        numbers = table[np.where(missing, 0.0, batch.labels).astype(np.int64)]
+        return np.where(missing, np.nan, numbers)
+    values = np.array([number_or_none(name) for name in classes], dtype=np.float64)
+    order = np.argsort(values)
+    numbers = np.empty(len(batch.labels))
+    _find_labels(batch.labels, values[order], order, numbers)
+    return numbers
+
+
+@compiled
+def _find_labels(labels: Floats, ascending: Floats, order: NDArray[np.int64], out: Floats) -> None:
+    """Where each label is among the values; NaN if nowhere."""
+    for row in range(len(labels)):
+        low, high = 0, len(ascending)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if labels[row] >= ascending[middle] else (low, middle)
+        out[row] = order[low] if labels[row] == ascending[low] else np.nan

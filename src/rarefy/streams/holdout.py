@@ -1,0 +1,110 @@
+"""Examples that are not learned, to see how well the model predicts them while it learns."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.arrays import Floats, Numbers
+from rarefy.model.answers import predicted_classes, true_classes
+from rarefy.readers import Reader
+from rarefy.splits import held_out
+from rarefy.stores import Prepared
+from rarefy.streams.bitset import Bits
+from rarefy.streams.metrics import Metrics
+from rarefy.streams.stream_model import Scored, StreamModel
+
+
+class RunningFlips:
+    """How many answers were lost and won since the same examples were last seen.
+
+    Examples are known by their number; what was right is kept in two bits for each.
+    """
+
+    def __init__(self) -> None:
+        self._seen, self._right = Bits(), Bits()
+        self._start()
+
+    def _start(self) -> None:
+        self._n_again = self._n_negative = self._n_positive = 0
+
+    def add(self, examples: Numbers, scored: Scored) -> None:
+        """Examples that were just predicted; those of importance zero do not count."""
+        counts = scored.importance > 0.0
+        right = predicted_classes(scored.scores) == true_classes(scored.scores, scored.y)
+        examples, right = examples[counts], right[counts]
+        again, before = self._seen.get(examples), self._right.get(examples)
+        self._n_again += int(np.count_nonzero(again))
+        self._n_negative += int(np.count_nonzero(again & before & ~right))
+        self._n_positive += int(np.count_nonzero(again & ~before & right))
+        self._seen.set(examples, np.ones_like(right))
+        self._right.set(examples, right)
+
+    def summary(self) -> dict[str, int | None]:
+        """The counts since the last summary; None if no example has been seen a second time."""
+        negative, positive = (self._n_negative, self._n_positive) if self._n_again else (None, None)
+        self._start()
+        return {"negative_flips": negative, "positive_flips": positive}
+
+
+class HeldOutShare:
+    """A share of the rows, the same in every pass, predicted once those beside them are learned.
+
+    With flips, they are told from pass to pass.
+    """
+
+    def __init__(self, share: float, *, with_flips: bool = False) -> None:
+        self.share = share
+        self._metrics: Metrics | None = None
+        self._flips = RunningFlips() if with_flips else None
+
+    def chosen(self, first_row: int, n_rows: int) -> NDArray[np.bool_]:
+        """Which of the rows of a pass from the first one on are held out."""
+        return held_out(first_row, n_rows, self.share)
+
+    def score(self, model: StreamModel, part: Prepared, rows: Numbers) -> None:
+        """Predict rows that are held out; `rows` are their numbers in the pass."""
+        if self._metrics is None:
+            self._metrics = Metrics(model)
+        if len(rows) == 0:
+            return
+        assert part.y is not None
+        scored = Scored(model.store.scores(model.learner, part), part.y, part.batch.importance)
+        self._metrics.add(*scored)
+        if self._flips is not None:
+            self._flips.add(rows, scored)
+
+    def begin_with(self, model: StreamModel, scores: Floats, y: Floats, importance: Floats) -> None:
+        """Forget earlier predictions; these are of all rows that are held out."""
+        self._metrics = Metrics(model)
+        self._metrics.add(scores, y, importance)
+
+    def summary(self, model: StreamModel) -> dict[str, Any]:
+        """How well it went since the last summary."""
+        metrics, self._metrics = self._metrics, None
+        return {} if metrics is None else metrics.summary() | _flips(self._flips)
+
+
+class HeldOutFiles:
+    """Files of their own, all of which are predicted whenever a summary is asked for."""
+
+    def __init__(self, reader: Reader, *, with_flips: bool = False) -> None:
+        self._reader = reader
+        self._flips = RunningFlips() if with_flips else None
+
+    @property
+    def files(self) -> list[str]:
+        return self._reader.files
+
+    def summary(self, model: StreamModel) -> dict[str, Any]:
+        metrics, n_rows = Metrics(model), 0
+        for scored in model.scored(self._reader):
+            metrics.add(*scored)
+            if self._flips is not None:
+                self._flips.add(n_rows + np.arange(len(scored.y)), scored)
+            n_rows += len(scored.y)
+        return metrics.summary() | _flips(self._flips)
+
+
+def _flips(flips: RunningFlips | None) -> dict[str, int | None]:
+    return {} if flips is None else flips.summary()

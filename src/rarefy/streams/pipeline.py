@@ -1,0 +1,19 @@
+"""Batches read, parsed and prepared in threads, ahead of the one that learns."""
+
+from collections.abc import Callable, Generator
+
+from rarefy.readers.batch import Batch
+from rarefy.readers.prefetch import READY_ITEMS, ahead
+from rarefy.readers.reader import Reader
+from rarefy.stores import Prepared, Store
+
+
+def prepared_ahead(
+    reader: Reader, store: Store, finish: Callable[[Prepared], Prepared]
+) -> Generator[Prepared]:
+    """All batches of a reader, prepared for a store and finished, in threads of their own."""
+
+    def work(batch: Batch) -> Prepared:
+        return finish(store.prepare(batch))
+
+    return ahead(job.then(work) for job in reader.jobs(READY_ITEMS))

@@ -1,0 +1,177 @@
+"""Going over data several times in steps, so that learning can be stopped and gone on with."""
+
+import math
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.arrays import portions
+from rarefy.errors import InputError
+from rarefy.hashing import PRIME1, PRIME2, PRIME3
+from rarefy.jit import compiled
+from rarefy.readers import Reader
+from rarefy.stores import Prepared
+from rarefy.streams.pipeline import prepared_ahead
+from rarefy.streams.row_cache import RowCache
+
+if TYPE_CHECKING:
+    from rarefy.streams.holdout import HeldOutShare
+    from rarefy.streams.stream_model import StreamModel
+
+NEVER = 1 << 62
+
+
+class Place(NamedTuple):
+    """How far a run has come."""
+
+    pass_number: int = 1
+    rows: int = 0  # of this pass that have been dealt with
+    fingerprint: int = 0  # of the labels and lengths of these rows
+
+    def behind(self, part: Prepared) -> "Place":
+        """The place when these rows, too, have been dealt with."""
+        labels, indptr = part.batch.labels, part.batch.indptr
+        fingerprint = _fingerprint(np.uint64(self.fingerprint), labels.view(np.uint64), indptr)
+        return Place(self.pass_number, self.rows + len(labels), fingerprint)
+
+
+@compiled
+def _fingerprint(before: np.uint64, labels: NDArray[np.uint64], indptr: NDArray[np.int64]) -> int:
+    """A hash below NEVER of rows and all before them, however they were cut into batches."""
+    fingerprint = before
+    for row in range(len(labels)):
+        length = np.uint64(indptr[row + 1] - indptr[row])
+        own = (labels[row] ^ (labels[row] >> np.uint64(32))) * PRIME2 + length * PRIME3
+        fingerprint = (fingerprint * PRIME1 + own) & np.uint64(NEVER - 1)
+    return fingerprint  # type: ignore[return-value]
+
+
+BEGINNING = Place()
+
+
+class Run:
+    """A model that learns all that a reader gives, `passes` times.
+
+    From a place that is not the beginning, the rows before it are read again and passed over. They
+    must be the rows of the run that came so far.
+    """
+
+    def __init__(
+        self,
+        model: "StreamModel",
+        reader: Reader,
+        *,
+        passes: int = 1,
+        cache: str | Path | None = None,
+        place: Place = BEGINNING,
+        held_out: "HeldOutShare | None" = None,
+    ) -> None:
+        self.model = model
+        self.reader = reader
+        self.passes = passes
+        self.place = place  # up to which rows have been learned
+        self._read = BEGINNING  # up to which they have been read, in this process
+        self.held_out = held_out
+        self.share = math.nan  # of the work that is done, where that is known
+        self.is_waiting = False  # for the next batch, and so not in the middle of learning
+        self.is_whole = True  # the model has learned the rows up to the place, and no others
+        reader.names_wanted = model.store.names_wanted
+        self._cache = None if cache is None else RowCache(cache, reader, model.store)
+
+    @property
+    def is_over(self) -> bool:
+        return self.place.pass_number > self.passes
+
+    @property
+    def is_cached(self) -> bool:
+        return self._cache is not None
+
+    def steps(self, pause: Callable[[], int] = lambda: NEVER) -> Iterator[None]:
+        """Learn, or pass over; a step ends with a batch, or after as many rows as `pause` says.
+
+        It ends within a fraction of a second, too, however many classes there are.
+        """
+        while not self.is_over:
+            self._read = Place(self.place.pass_number)
+            with closing(self._batches()) as batches:
+                while (prepared := self._next(batches)) is not None:
+                    if len(prepared.batch.labels):
+                        yield from self._learn_batch(prepared, pause)
+            if self._read.rows < self.place.rows:
+                raise _other_data(self.place)
+            self.place = Place(self.place.pass_number + 1)
+
+    def again(self) -> Iterator[tuple[Prepared, NDArray[np.bool_]]]:
+        """All rows of the data once more, and which of them are held out; nothing is learned."""
+        n_rows = 0
+        with closing(self._batches()) as batches:
+            for prepared in batches:
+                held = np.zeros(len(prepared.batch.labels), np.bool_)
+                if self.held_out is not None:
+                    held = self.held_out.chosen(n_rows, len(held))
+                yield prepared, held
+                n_rows += len(held)
+
+    def _batches(self) -> Generator[Prepared]:
+        finish = self.model.with_targets
+        if self._cache is not None:
+            return self._cache.batches(finish)
+        return prepared_ahead(self.reader, self.model.store, finish)
+
+    def _next(self, batches: Iterator[Prepared]) -> Prepared | None:
+        self.is_waiting = True
+        try:
+            return next(batches, None)
+        finally:
+            self.is_waiting = False
+
+    def _learn_batch(self, prepared: Prepared, pause: Callable[[], int]) -> Iterator[None]:
+        self.model.begin(prepared.batch, self.reader)
+        rest: Prepared | None = prepared
+        if prepared.y is None:
+            rest = self.model.with_targets(prepared)
+        while rest is not None:
+            to_skip = self.place.rows - self._read.rows
+            n_rows = to_skip
+            if to_skip <= 0:
+                _, portion = next(portions(rest.batch.indptr, self.model.learner.n_outputs))
+                n_rows = min(max(pause(), 1), portion)
+            part, rest = rest.cut(n_rows)
+            self._read = self._read.behind(part)
+            if to_skip <= 0:
+                self._learn_whole(part)
+                self.place = self._read
+            elif self._read.rows == self.place.rows and self._read != self.place:
+                raise _other_data(self.place)
+            self.share = (self.place.pass_number - 1 + prepared.batch.share) / self.passes
+            yield
+
+    def _learn_whole(self, part: Prepared) -> None:
+        """Learn all rows, or none of them, or be no more of use."""
+        before, self.is_whole = self.model.t, False
+        try:
+            self._learn(part)
+        except InputError:
+            self.is_whole = self.model.t == before  # of rows that were refused
+            raise
+        self.is_whole = True
+
+    def _learn(self, part: Prepared) -> None:
+        if self.held_out is None:
+            self.model.store.learn(self.model.learner, part)
+            return
+        held = self.held_out.chosen(self.place.rows, len(part.batch.labels))
+        self.model.store.learn(self.model.learner, part.only(~held))
+        rows = self.place.rows + np.flatnonzero(held)
+        self.held_out.score(self.model, part.only(held), rows)
+
+
+def _other_data(start: Place) -> InputError:
+    return InputError(
+        f"these are not the data that the run began with: the first {start.rows:,} rows differ. "
+        f"Give the same files in the same order to go on with it."
+    )

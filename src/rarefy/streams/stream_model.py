@@ -1,0 +1,192 @@
+"""A model that learns from, and predicts, what a reader gives."""
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from rarefy.arrays import LARGEST_VALUE, Floats
+from rarefy.engine.learner import Learner
+from rarefy.engine.pruning import limited
+from rarefy.engine.task import Task
+from rarefy.errors import InputError
+from rarefy.model.answers import predicted_classes
+from rarefy.readers import Reader
+from rarefy.readers.batch import Batch
+from rarefy.readers.features.columns import Columns
+from rarefy.readers.features.labels import listed
+from rarefy.stores import Kept, Prepared, Store
+from rarefy.streams.classes import classes_of, label_numbers
+from rarefy.streams.pipeline import prepared_ahead
+from rarefy.streams.run import Run
+
+
+class Reading(NamedTuple):
+    """How data was read, so that other data is read in the same way."""
+
+    columns: Columns = Columns()
+    cross: tuple[tuple[str, str], ...] = ()
+
+
+class Scored(NamedTuple):
+    """The scores of rows, what they should have been, and how much each row counts.
+
+    They may be overwritten when the next batch comes.
+    """
+
+    scores: Floats
+    y: Floats  # -1 or 1, the number of the class, or the number to predict
+    importance: Floats
+
+
+class StreamModel:
+    """A learner whose weights are in a store, and whose classes come from the labels."""
+
+    def __init__(self, task: Task, store: Store, classes: tuple[str, ...] = ()) -> None:
+        self.task = task
+        self.store = store
+        self.classes = classes
+        self.reading = Reading()
+        self.max_features: int | None = None  # once settled, where that is not up to the learner
+        self._learner: Learner | None = None
+        if task.is_regression and classes:
+            raise InputError(
+                f"classes={classes}: loss={task.loss_name!r} predicts numbers, not classes."
+            )
+        if classes or task.is_regression:
+            self._new_learner()
+
+    @property
+    def learner(self) -> Learner:
+        if self._learner is None:
+            raise InputError("there are no examples to learn from.")
+        return self._learner
+
+    def adopt(self, learner: Learner) -> None:
+        """Take over what was learned elsewhere."""
+        self._learner = learner
+
+    def settled(self) -> "StreamModel":
+        """The model with the parameters that learning has found so far, for good."""
+        learner = self.learner.settled()
+        if learner is self.learner and not self.task.is_open and self.max_features is None:
+            return self
+        if self.max_features is not None:
+            learner = limited(learner, self.max_features)
+        model = copy(self)
+        model.max_features = None
+        model.adopt(learner)
+        model.task = self.task.settled(learner)
+        return model
+
+    @property
+    def t(self) -> int:
+        """How many examples have been learned."""
+        return 0 if self._learner is None else self._learner.t
+
+    def _new_learner(self) -> None:
+        """The learner, now that it is known how many classes there are."""
+        self._learner = self.task.new_learner(len(self.classes), self.store.n_slots)
+
+    def begin(self, batch: Batch, reader: Reader) -> None:
+        """Take note of how data is read, and, from the first batch, which classes there are."""
+        self.reading = Reading(reader.columns, reader.cross)
+        if self._learner is None:
+            self.classes = classes_of(batch, reader.labels.most)
+            self._new_learner()
+
+    def learn(self, reader: Reader, *, passes: int = 1, cache: str | Path | None = None) -> None:
+        """Learn all that the reader gives, `passes` times; with `cache`, parse it only once."""
+        for _ in Run(self, reader, passes=passes, cache=cache).steps():
+            pass
+
+    def scores(self, reader: Reader) -> Iterator[Floats]:
+        """The scores of every row, a batch at a time: one a row, or one a class.
+
+        The reader reads as the one did from which the model has learned; labels do not matter.
+        """
+        for prepared in self._read_again(reader, lambda prepared: prepared, label_needed=False):
+            yield self.store.scores(self.learner, prepared)
+
+    def scored(self, reader: Reader) -> Iterator[Scored]:
+        """The same with the targets; a label that the loss cannot take is an error."""
+        for prepared in self._read_again(reader, self.with_targets, label_needed=True):
+            rows = prepared.rows()
+            yield Scored(self.store.scores(self.learner, prepared), rows.y, rows.importance)
+
+    def _read_again(
+        self, reader: Reader, finish: Callable[[Prepared], Prepared], *, label_needed: bool
+    ) -> Iterator[Prepared]:
+        """The batches of a reader that reads as the one did from which the model has learned."""
+        with self.reading_again(reader, label_needed=label_needed) as again:
+            yield from prepared_ahead(again, self.store, finish)
+
+    @contextmanager
+    def reading_again(
+        self, reader: Reader, *, label_needed: bool, names_wanted: bool = False
+    ) -> Iterator[Reader]:
+        """A reader of the same that reads as the one did from which the model has learned.
+
+        What the other is told to ignore, and the model has not learned from, is ignored still. The
+        other gets to know the bad lines, and else stays as it is.
+        """
+        known = self.reading.columns
+        more = [name for name in reader.columns.ignore if name not in known.kinds]
+        again = copy(reader)
+        again.names_wanted = names_wanted
+        again.columns = known._replace(label_needed=label_needed, ignore=(*known.ignore, *more))
+        again.cross = self.reading.cross
+        try:
+            yield again
+        finally:
+            reader.faults = again.faults
+
+    def loss_without_weights(self) -> float:
+        """The loss of an example of class 1 if all weights are zero; NaN in regression."""
+        if self.task.is_regression:
+            return math.nan
+        learner = self.learner
+        if learner.n_outputs == 1:
+            return float(learner.loss.value(0.0, 1.0))
+        return float(learner.loss.value(np.zeros(learner.n_outputs), 0))
+
+    def kept(self) -> Kept:
+        """The weights that are not zero."""
+        return self.store.kept(self.learner)
+
+    def with_targets(self, prepared: Prepared) -> Prepared:
+        """The batch with what the loss learns for each label, if that is known already.
+
+        A label that it cannot take is an error.
+        """
+        if self._learner is None:
+            return prepared
+        batch = prepared.batch
+        y, accepted = self._encoded(batch)
+        if np.isnan(y).any():
+            row = int(np.isnan(y).argmax())
+            raise InputError(
+                f"{batch.place(row)}: the label is {batch.label(row)}; {accepted} is expected."
+            )
+        return prepared._replace(y=y)
+
+    def _encoded(self, batch: Batch) -> tuple[Floats, str]:
+        """Targets, NaN where there is none for a label, and which labels there are targets for."""
+        if self.task.is_regression:
+            if batch.label_names is not None:
+                return np.full(len(batch.labels), np.nan), "a number"
+            return np.where(np.abs(batch.labels) <= LARGEST_VALUE, batch.labels, np.nan), "a number"
+        accepted = f"one of the classes {listed(self.classes)} (give all of them if there are more)"
+        numbers = label_numbers(batch, self.classes)
+        if len(self.classes) > 2:
+            return numbers, accepted
+        return 2.0 * numbers - 1.0, accepted
+
+
+def predicted_labels(model: StreamModel, scores: Floats) -> list[str]:
+    """The name of that class."""
+    return [model.classes[winner] for winner in predicted_classes(scores).tolist()]

@@ -1,0 +1,263 @@
+"""All models of a grid learn the same rows, and are judged by those that they did not learn."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.arrays import Floats, Rows
+from rarefy.errors import ConfigError, InputError
+from rarefy.estimators import SparseOnlineRegressor
+from rarefy.lanes.block import NO_FOLD, Block, Lane
+from rarefy.lanes.lane_set import Lanes, Tallies, blocks_of
+from rarefy.sweeping.lane_refit import Refitting
+from rarefy.sweeping.shared_columns import features_of
+
+
+class MemoryTooSmallError(ConfigError):
+    """Not even eight models, which are learned together, fit; they take `n_bytes`."""
+
+    def __init__(self, message: str, n_bytes: int) -> None:
+        super().__init__(message)
+        self.n_bytes = n_bytes
+
+
+def lanes_of(models: Sequence[Any], n_folds: int | None) -> tuple[list[Lane], int]:
+    """A lane for each model and fold, in this order, and how many outputs they have."""
+    lanes, n_outputs = [], 1
+    for model in models:
+        rule, schedule, _ = model._check_parameters()
+        loss, n_outputs = model._loss_and_outputs()
+        folds = [NO_FOLD] if n_folds is None else range(n_folds)
+        lanes += [Lane(rule, schedule, loss, float(fold)) for fold in folds]
+    return lanes, n_outputs
+
+
+def alike(models: Sequence[Any]) -> list[list[int]]:
+    """The numbers of models that learn the same: all that differs is what a refit leaves."""
+    by_learning: dict[Any, list[int]] = {}
+    names = models[0].get_params(deep=False).keys() - {"refit_features"}
+    for number, model in enumerate(models):
+        learning = (getattr(model, name) for name in names)
+        key = tuple((type(value), repr(value)) for value in learning)
+        by_learning.setdefault(key, []).append(number)
+    return list(by_learning.values())
+
+
+def measures_of(
+    tallies: Tallies, n_folds: int, n_weights: int, spread: Floats | None
+) -> dict[str, Floats]:
+    """Every measure by model and fold, NaN where weights diverged.
+
+    `spread`, for regression, is the weighted sum of squared distances of the targets from their
+    mean, for every fold; `n_weights` says how many weights there are, zeros included.
+    """
+    loss, examples, right, squared_error, weights, features = (
+        np.where(tallies.diverged, np.nan, tally).reshape(-1, n_folds) for tally in tallies[:-1]
+    )
+    measures = {"loss": loss / examples}
+    if spread is None:
+        measures["accuracy"] = right / examples
+    else:
+        measures["r2"] = 1.0 - squared_error / spread
+        measures["rmse"] = np.sqrt(squared_error / examples)
+    measures["zeros"] = 1.0 - weights / n_weights
+    return measures | {"weights": weights, "features": features}
+
+
+class Contest:
+    """A lane for each fold, if there are any, and model; those that learn the same share it.
+
+    `models` are estimators that have not learned, `folds` the number of every row's fold.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[Any],
+        rows: Rows,
+        folds: NDArray[np.int64] | None,
+        n_columns: int,
+        n_threads: int,
+    ) -> None:
+        self._models = models
+        self._n_threads = n_threads
+        self._rows, columns, self._feature_numbers, self._sizes = features_of(
+            rows, n_columns, n_threads
+        )
+        self._n_features = len(self._sizes)
+        self._n_columns = n_columns
+        self._folds = None if folds is None else folds.astype(np.float64)
+        self._n_folds = 1 if folds is None else int(folds.max()) + 1
+        self._check_weights()
+        self._spread = self._checked_spread() if self._is_regression else None
+        self._refitting = self._checked_refitting(rows, columns)
+        self._alike = alike(models)
+        self._lanes, self._n_outputs = lanes_of(
+            [models[numbers[0]] for numbers in self._alike],
+            None if folds is None else self._n_folds,
+        )
+
+    def run(self, memory: int, on_progress: Callable[[float], None]) -> dict[str, Floats]:
+        """Learn, and judge; every measure by model and fold, NaN where weights diverged.
+
+        A thread takes one block of lanes after the other, and no more learn at a time than fit the
+        memory.
+        """
+        blocks = list(self._blocks())
+        n_threads = min(self._n_threads, self._n_blocks_in(memory), len(blocks))
+        tallies = np.empty((len(Tallies._fields), len(self._models), self._n_folds))
+        steps_of_a_lane = self._models[0].passes * (1 if self._refitting is None else 2)
+        progress = _Progress(len(self._lanes) * steps_of_a_lane, on_progress)
+        with ThreadPoolExecutor(n_threads) as threads, progress:
+            found = threads.map(lambda numbers: self._learned(numbers, progress), blocks)
+            for numbers, of_block in zip(blocks, found, strict=True):
+                for lane, of_lane in zip(numbers, of_block, strict=True):
+                    tallies[:, self._models_of(lane), lane % self._n_folds] = of_lane
+        return measures_of(
+            Tallies(*tallies),
+            self._n_folds,
+            self._n_columns * self._n_outputs,
+            self._spread,
+        )
+
+    def _blocks(self) -> Iterator[list[int]]:
+        """The numbers of lanes of one kind that take their rows in the same order."""
+        by_seed: dict[int, list[int]] = {}
+        for lane in range(len(self._lanes)):
+            by_seed.setdefault(self._model_of(lane).random_state, []).append(lane)
+        for lanes in by_seed.values():
+            for block in blocks_of([self._lanes[lane] for lane in lanes]):
+                yield [lanes[number] for number in block]
+
+    def _models_of(self, lane: int) -> list[int]:
+        """The numbers of the models that it is."""
+        return self._alike[lane // self._n_folds]
+
+    def _model_of(self, lane: int) -> Any:
+        """The first of them."""
+        return self._models[self._models_of(lane)[0]]
+
+    def _n_blocks_in(self, memory: int) -> int:
+        largest = max(self._lanes, key=lambda lane: len(lane.rule.state_fields))
+        n_bytes = Block.n_bytes(largest, self._n_features, self._n_outputs)
+        if n_bytes > memory:
+            raise MemoryTooSmallError(
+                f"memory={memory}: eight models side by side with {self._n_features:,} features "
+                f"and the rule {type(largest.rule).__name__} take {n_bytes} bytes. Give that much.",
+                n_bytes,
+            )
+        return memory // max(n_bytes, 1)
+
+    def _learned(self, numbers: Sequence[int], progress: "_Progress") -> list[Floats]:
+        """What becomes of the lanes of a block: the Tallies of each, with a column for each model.
+
+        One column stands for all of them, if they are the same.
+        """
+        model = self._model_of(numbers[0])
+        lanes = Lanes(
+            [self._lanes[number] for number in numbers],
+            n_features=self._n_features,
+            n_outputs=self._n_outputs,
+            fit_intercept=model.fit_intercept,
+        )
+        random = np.random.RandomState(model.random_state)
+        for number in range(model.passes):
+            order = random.permutation(len(self._rows.y)) if model.shuffle else None
+            judged = self._folds is None and number == model.passes - 1
+            lanes.learn(self._rows, self._folds, order, judged=judged)
+            progress.add(len(numbers))
+        if self._refitting is not None:
+            return self._refitted(numbers, lanes, self._refitting, progress)
+        if self._folds is not None:
+            lanes.judge(self._rows, self._folds)
+        return _by_lane(lanes.tallies(self._sizes))
+
+    def _refitted(
+        self, numbers: Sequence[int], lanes: Lanes, refitting: Refitting, progress: "_Progress"
+    ) -> list[Floats]:
+        """The same once they are refitted; a refit counts as much as all passes."""
+        before = lanes.tallies(self._sizes)
+        tallies = _by_lane(before)
+        for place, number in enumerate(numbers):
+            if not before.diverged[place]:
+                weights = lanes.weights(place)[:, self._feature_numbers]
+                limits = [self._models[model].refit_features for model in self._models_of(number)]
+                tallies[place] = refitting.tallies(self._lanes[number], weights, limits)
+            progress.add(self._model_of(number).passes)
+        return tallies
+
+    @property
+    def _is_regression(self) -> bool:
+        return isinstance(self._models[0], SparseOnlineRegressor)
+
+    def _checked_refitting(self, rows: Rows, columns: NDArray[np.int64]) -> Refitting | None:
+        model = self._models[0]
+        if not model.refit:
+            return None
+        if self._folds is None:
+            raise ConfigError(
+                "refit=True needs folds: predictions of rows before they are learned are there "
+                "only as learning goes on, and a refit comes after it."
+            )
+        return Refitting(
+            rows, self._n_columns, columns, self._folds, model.fit_intercept, model.refit_l2
+        )
+
+    def _of_fold(self, fold: int) -> tuple[Floats, Floats]:
+        """The targets and weights of its rows."""
+        chosen = slice(None) if self._folds is None else self._folds == fold
+        return self._rows.y[chosen], self._rows.importance[chosen]
+
+    def _check_weights(self) -> None:
+        for fold in range(self._n_folds):
+            _, importance = self._of_fold(fold)
+            if not importance.any():
+                raise InputError(f"fold {fold} has no row whose sample_weight is not zero.")
+
+    def _checked_spread(self) -> Floats:
+        """The weighted sum of squared distances of the targets from their mean, for every fold."""
+        spread = np.empty(self._n_folds)
+        for fold in range(self._n_folds):
+            y, importance = self._of_fold(fold)
+            spread[fold] = importance @ (y - np.average(y, weights=importance)) ** 2
+            if spread[fold] == 0.0:
+                raise InputError(
+                    f"y is the same in all rows of fold {fold}, which leaves R² undefined there; "
+                    f"take fewer folds."
+                )
+        return spread
+
+
+def _by_lane(tallies: Tallies) -> list[Floats]:
+    return list(np.array(tallies).T[:, :, np.newaxis])
+
+
+class _Progress:
+    """Adds up what the threads have done; when it is left, or an error occurs, all of them stop."""
+
+    def __init__(self, total: int, on_progress: Callable[[float], None]) -> None:
+        self._total = total
+        self._on_progress = on_progress
+        self._done = 0
+        self._end: BaseException | None = None
+        self._lock = Lock()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        self._end = self._end or CancelledError()
+
+    def add(self, n_lanes: int) -> None:
+        with self._lock:
+            if self._end is not None:
+                raise self._end
+            self._done += n_lanes
+            try:
+                self._on_progress(self._done / self._total)
+            except BaseException as error:
+                self._end = error
+                raise

@@ -1,0 +1,83 @@
+"""Lanes as they are after a refit, judged by their own fold."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rarefy.arrays import Floats, Rows, as_rows
+from rarefy.engine import loop as engine
+from rarefy.engine.learner import Learner
+from rarefy.engine.refit import refits
+from rarefy.lanes.block import Lane
+from rarefy.model.answers import predicted_classes, true_classes
+
+
+class Refitting:
+    """Refits lanes on the rows that they learned, as the estimators do.
+
+    `rows` are those that were given, and `columns` says which of theirs a lane's features are.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        n_columns: int,
+        columns: NDArray[np.int64],
+        folds: Floats,
+        fit_intercept: bool,
+        l2: float | None,
+    ) -> None:
+        self._X = sparse.csr_array(
+            (rows.values, rows.indices, rows.indptr), shape=(len(rows.y), n_columns)
+        )
+        self._y, self._importance = rows.y, rows.importance
+        self._columns = columns
+        self._folds = folds
+        self._fit_intercept = fit_intercept
+        self._l2 = l2
+
+    def tallies(self, lane: Lane, weights: Floats, limits: Sequence[int | None]) -> Floats:
+        """The Tallies of a lane with these weights, (output, feature), once it is refitted.
+
+        There is a column for each limit to the features that are left.
+        """
+        own = self._folds == lane.fold
+        learner = self._learner(lane, weights)
+        learned = refits(learner, *self._only(~own), self._l2, limits)
+        judged = self._only(own)
+        return np.array([_tallies(lane, one, *judged) for one in learned]).T
+
+    def _learner(self, lane: Lane, weights: Floats) -> Learner:
+        n_outputs = len(weights)
+        learner = Learner.predicting(
+            lane.loss, self._X.shape[1], n_outputs, fit_intercept=self._fit_intercept
+        )
+        outputs, features = np.nonzero(weights)
+        slots = self._columns[features] * n_outputs + outputs
+        learner.state[slots, 0] = weights[outputs, features]
+        return learner
+
+    def _only(self, chosen: NDArray[np.bool_]) -> tuple[sparse.csr_array, Floats, Floats]:
+        return self._X[chosen], self._y[chosen], self._importance[chosen]
+
+
+def _tallies(
+    lane: Lane, learned: Learner, X: sparse.csr_array, y: Floats, importance: Floats
+) -> tuple[Any, ...]:
+    """The Tallies of one model, in their order."""
+    scores = learned.scores(as_rows(X, y, importance))
+    right = predicted_classes(scores) == true_classes(scores, y)
+    total_loss = engine.total_loss if learned.n_outputs == 1 else engine.total_loss_classes
+    slots, _ = learned.nonzero()
+    return (
+        total_loss(lane.loss, scores, y, importance),
+        importance.sum(),
+        importance @ right,
+        importance @ (scores[:, 0] - y) ** 2,
+        len(slots),
+        len(np.unique(slots // learned.n_outputs)),
+        0.0,
+    )

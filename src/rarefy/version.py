@@ -1,0 +1,3 @@
+"""The version of the package, which files say they were written by."""
+
+__version__ = "0.1.0"

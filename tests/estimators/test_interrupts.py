@@ -1,0 +1,478 @@
+"""Whenever Ctrl-C, or another signal, comes, an estimator is left as before or after whole rows."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rarefy
+from rarefy import SparseOnlineClassifier, SparseOnlineClassifierCV, SparseOnlineRegressor
+from rarefy import arrays as rows
+from rarefy.system.deferred_signals import SIGNALS, Deferral
+
+PACKAGE = str(Path(rarefy.__file__).parent)
+RANDOM = np.random.default_rng(0)
+N_ROWS = 400
+X = (RANDOM.random((N_ROWS, 12)) < 0.3).astype(float)
+Y = (X[:, 0] + X[:, 1] + 0.5 * RANDOM.random(N_ROWS) > 0.8).astype(int)
+THREE = Y + (X[:, 2] > 0.0)
+HALF = N_ROWS // 2
+
+
+def run_interrupted(call, after: int, *, opcodes: bool = False) -> bool:
+    """Whether a call ended with Ctrl-C, which comes after so many lines, or instructions."""
+    left = after
+
+    def trace(frame, event, _):
+        nonlocal left
+        if not frame.f_code.co_filename.startswith(PACKAGE):
+            return None
+        frame.f_trace_opcodes = opcodes
+        if event == ("opcode" if opcodes else "line"):
+            left -= 1
+            if left == 0:
+                signal.raise_signal(signal.SIGINT)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    assert left > 0, "Ctrl-C was lost"
+    return False
+
+
+def learned(model):
+    """All that a call of partial_fit changes."""
+    if not hasattr(model, "learner_"):
+        return dict(vars(model))
+    learner = model.learner_
+    parts = (learner.state, learner.intercept_state, learner.progress)
+    return (
+        *(part.tobytes() for part in parts),
+        *(learner.clock, learner.n_features, model.n_features_in_, learner.t),
+    )
+
+
+MODELS = {
+    "scale-free": SparseOnlineClassifier(),
+    "frda": SparseOnlineClassifier("frda", q=1),
+    "ftrl": SparseOnlineClassifier("ftrl"),
+    "by mistakes": SparseOnlineClassifier("rda", endowment=1.0, endowment_by="mistakes"),
+    "regression": SparseOnlineRegressor(),
+}
+
+
+def begun(model, y=Y, n_rows=HALF):
+    model = copy.deepcopy(model)
+    more = {} if isinstance(model, SparseOnlineRegressor) else {"classes": np.unique(y)}
+    return model.partial_fit(X[:n_rows], y[:n_rows], **more)
+
+
+@pytest.mark.parametrize(("opcodes", "step"), [(False, 7), (True, 61)])
+@pytest.mark.parametrize("kind", MODELS)
+def test_partial_fit_is_done_or_not(kind, opcodes, step):
+    before = begun(MODELS[kind])
+    after = copy.deepcopy(before).partial_fit(X[HALF:], Y[HALF:])
+    expected = (learned(before), learned(after))
+    assert expected[0] != expected[1]
+    n_interrupts = 0
+    for moment in itertools.count(1, step):
+        model = copy.deepcopy(before)
+        if not run_interrupted(
+            lambda model=model: model.partial_fit(X[HALF:], Y[HALF:]), moment, opcodes=opcodes
+        ):
+            break
+        n_interrupts += 1
+        assert learned(model) in expected
+    assert n_interrupts > 30
+
+
+def test_a_long_call_stops_before_its_end(monkeypatch):
+    """Between two portions; what was learned of the call is then forgotten."""
+    monkeypatch.setattr(rows, "PORTION", 100)
+    before = begun(MODELS["frda"])
+    after = copy.deepcopy(before).partial_fit(X[HALF:], Y[HALF:])
+    states = []
+    for moment in itertools.count(1, 29):
+        model = copy.deepcopy(before)
+        if not run_interrupted(lambda model=model: model.partial_fit(X[HALF:], Y[HALF:]), moment):
+            break
+        states.append(learned(model))
+    assert set(states) == {learned(before), learned(after)}
+    assert states.count(learned(before)) > 0.8 * len(states)
+
+
+@pytest.mark.parametrize("portion", [100, 1 << 24])
+@pytest.mark.parametrize("more", [{"rule": "auto"}, {"l1": "auto"}, {"max_features": 4}])
+def test_learners_that_find_their_parameters_keep_whole_rows(more, portion, monkeypatch):
+    model = SparseOnlineClassifier(**more)
+    whole = begun(model, n_rows=N_ROWS)
+    monkeypatch.setattr(rows, "PORTION", portion)
+    seen = set()
+    for moment in itertools.count(1, 601):
+        some = copy.deepcopy(model)
+        call = lambda some=some: some.partial_fit(X, Y, classes=[0, 1])  # noqa: E731
+        if not run_interrupted(call, moment):
+            break
+        t = some.t_ if hasattr(some, "learner_") else 0
+        seen.add(t)
+        if t == 0:
+            assert vars(some) == vars(model)
+            continue
+        assert np.array_equal(some.coef_, begun(model, n_rows=t).coef_)
+        if t < N_ROWS:
+            some.partial_fit(X[t:], Y[t:])
+        assert np.array_equal(some.coef_, whole.coef_)
+    assert len(seen) > (3 if portion == 100 else 1)
+
+
+def test_more_columns_are_there_or_not():
+    before = SparseOnlineClassifier(n_features="grow").partial_fit(X[:, :5], Y, classes=[0, 1])
+    after = copy.deepcopy(before).partial_fit(X, Y)
+    for moment in itertools.count(1, 9):
+        model = copy.deepcopy(before)
+        if not run_interrupted(lambda model=model: model.partial_fit(X, Y), moment):
+            break
+        assert learned(model)[3:] in (learned(before)[3:], learned(after)[3:])
+        expected = after if model.n_features_in_ == after.n_features_in_ else before
+        assert np.array_equal(model.coef_, expected.coef_)
+        assert np.array_equal(model.partial_fit(X, Y).coef_.shape, after.coef_.shape)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SparseOnlineClassifier(passes=3, shuffle=True, random_state=0),
+        SparseOnlineClassifier(refit=True, refit_l2=1.0),
+        SparseOnlineClassifier(rule="auto"),
+        SparseOnlineClassifierCV(n_l1=2, cv=2, passes=1),
+    ],
+    ids=["passes", "refit", "auto", "cv"],
+)
+def test_fit_is_done_or_not(model):
+    before = copy.deepcopy(model).fit(X[:HALF], THREE[:HALF])
+    after = copy.deepcopy(before).fit(X, Y)
+    moment, n_interrupts = 1, 0
+    while True:
+        some = copy.deepcopy(before)
+        if not run_interrupted(lambda some=some: some.fit(X, Y), moment):
+            break
+        n_interrupts += 1
+        expected = after if np.array_equal(some.classes_, after.classes_) else before
+        assert np.array_equal(some.predict(X), expected.predict(X))
+        assert np.array_equal(some.coef_, expected.coef_)
+        moment = int(moment * 1.15) + 1
+    assert n_interrupts > 15
+
+
+def test_fit_stream_is_done_or_not(tmp_path):
+    path = tmp_path / "rows.svm"
+    lines = (
+        f"{y} {' '.join(f'{j + 1}:1' for j in np.flatnonzero(x))}"
+        for x, y in zip(X, Y, strict=True)
+    )
+    path.write_text("\n".join(lines))
+    before = SparseOnlineClassifier(l1=3.0).fit_stream(rarefy.read(path))
+    changed = copy.deepcopy(before).set_params(l1=0.1)
+    after = copy.deepcopy(changed).fit_stream(rarefy.read(path))
+    assert before.weights_ != after.weights_
+    moment, n_interrupts = 1, 0
+    while True:
+        some = copy.deepcopy(changed)
+        if not run_interrupted(lambda some=some: some.fit_stream(rarefy.read(path)), moment):
+            break
+        n_interrupts += 1
+        assert some.weights_ in (before.weights_, after.weights_)
+        assert some.stream_.learner is some.learner_
+        moment = int(moment * 1.2) + 1
+    assert n_interrupts > 15
+
+
+class TestDeferral:
+    def test_signals_come_when_it_closes(self):
+        done = []
+
+        def work():
+            with Deferral():
+                signal.raise_signal(signal.SIGINT)
+                done.append("all")
+
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert done == ["all"]
+
+    def test_and_when_they_are_let_through(self):
+        done = []
+
+        def work():
+            with Deferral() as signals:
+                signals.let_through()
+                signal.raise_signal(signal.SIGINT)
+                done.append("some")
+                signals.let_through()
+                done.append("more")
+
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert done == ["some"]
+
+    def test_handlers_are_put_back(self):
+        before = [signal.getsignal(number) for number in SIGNALS]
+        with Deferral():
+            assert signal.getsignal(signal.SIGINT) is not before[0]
+        assert [signal.getsignal(number) for number in SIGNALS] == before
+
+    def test_own_handlers_run_later(self):
+        seen = []
+        before = signal.signal(signal.SIGALRM, lambda number, frame: seen.append(number))
+        try:
+            with Deferral():
+                signal.raise_signal(signal.SIGALRM)
+                assert seen == []
+            assert seen == [signal.SIGALRM]
+        finally:
+            signal.signal(signal.SIGALRM, before)
+
+    def test_what_fails_inside_is_not_lost(self):
+        with pytest.raises(ValueError, match="no"), Deferral():
+            raise ValueError("no")
+
+    def test_nothing_is_put_off_in_other_threads(self):
+        def work():
+            with Deferral():
+                handlers.append(signal.getsignal(signal.SIGINT))
+
+        handlers = []
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        assert handlers == [signal.getsignal(signal.SIGINT)]
+
+    def test_every_handler_may_raise(self):
+        def raising(number, frame):
+            raise ValueError(int(number))
+
+        others = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGVTALRM, signal.SIGPROF)
+        before = {number: signal.signal(number, raising) for number in others}
+        try:
+            seen = set()
+            with pytest.raises(ValueError, match=str(int(signal.SIGPROF))) as found, Deferral():
+                list(map(signal.raise_signal, others))
+            error = found.value
+            while error is not None:
+                seen.add(error.args[0])
+                error = error.__context__
+            assert seen == set(others)
+            assert all(signal.getsignal(number) is raising for number in others)
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def test_one_in_another(self):
+        done = []
+
+        def work():
+            with Deferral() as outer:
+                with Deferral():
+                    signal.raise_signal(signal.SIGINT)
+                    done.append("inner")
+                done.append("outer")
+                outer.let_through()
+                done.append("not this")
+
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert done == ["inner", "outer"]
+
+    def test_a_handler_may_set_another(self):
+        before = signal.getsignal(signal.SIGALRM)
+
+        def once(number, frame):
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
+
+        signal.signal(signal.SIGALRM, once)
+        try:
+            with Deferral() as signals:
+                signal.raise_signal(signal.SIGALRM)
+                signals.let_through()
+            assert signal.getsignal(signal.SIGALRM) is signal.SIG_IGN
+        finally:
+            signal.signal(signal.SIGALRM, before)
+
+
+PAIRS = (signal.SIGINT, signal.SIGUSR1)
+
+
+def test_whenever_a_signal_comes_handlers_are_back_and_have_run():
+    n_run = 0
+
+    def handler(number, frame):
+        nonlocal n_run
+        n_run += 1
+        raise KeyboardInterrupt
+
+    def open_and_close():
+        with Deferral() as signals:
+            signals.let_through()
+
+    before = {number: signal.signal(number, handler) for number in PAIRS}
+    try:
+        for moment in itertools.count(1):
+            if not run_interrupted(open_and_close, moment, opcodes=True):
+                break
+            assert [signal.getsignal(number) for number in PAIRS] == [handler] * 2
+            assert n_run == moment
+        assert moment > 300
+    finally:
+        for number, own in before.items():
+            signal.signal(number, own)
+
+
+STORM = """
+import os, random, signal, sys, time
+process, reading, n = map(int, sys.argv[1:])
+for _ in range(n):
+    time.sleep(0.001 + 0.003 * random.random())
+    os.kill(process, random.choice([signal.SIGINT, signal.SIGUSR1]))
+    os.read(reading, 1)
+"""
+
+
+@pytest.mark.parametrize("n", [200, pytest.param(5000, marks=pytest.mark.slow)])
+def test_many_signals(n):
+    """Each comes when the handler of the last one has run."""
+    reading, writing = os.pipe()
+    counts = dict.fromkeys(PAIRS, 0)
+
+    def handler(number, frame):
+        counts[number] += 1
+        os.write(writing, b".")
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, handler) for number in PAIRS}
+    model = SparseOnlineClassifier(l1="auto").partial_fit(X, Y, classes=[0, 1])
+    command = [sys.executable, "-c", STORM, str(os.getpid()), str(reading), str(n)]
+    storm = subprocess.Popen(command, pass_fds=[reading])
+    deadline = time.monotonic() + 30.0 + 0.1 * n
+    try:
+        while sum(counts.values()) < n:
+            with suppress(KeyboardInterrupt):
+                while sum(counts.values()) < n:
+                    with suppress(KeyboardInterrupt):
+                        model.partial_fit(X[:4], Y[:4])
+                    assert [signal.getsignal(number) for number in PAIRS] == [handler] * 2
+                    assert time.monotonic() < deadline, "a signal was lost"
+        storm.wait()
+    finally:
+        storm.kill()
+        storm.wait()
+        for number, own in before.items():
+            signal.signal(number, own)
+        os.close(reading)
+        os.close(writing)
+    assert storm.returncode == 0
+    assert sum(counts.values()) == n
+    again = SparseOnlineClassifier(l1="auto").partial_fit(X, Y, classes=[0, 1])
+    for _ in range((model.t_ - N_ROWS) // 4):
+        again.partial_fit(X[:4], Y[:4])
+    assert np.array_equal(model.coef_, again.coef_)
+
+
+# --- readers and files ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def alarm():
+    """Lets a call be interrupted after a while, if it takes that long."""
+
+    def handler(number, frame):
+        raise KeyboardInterrupt
+
+    def interrupted(call, seconds: float) -> bool:
+        try:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, seconds)
+                call()
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
+        except KeyboardInterrupt:
+            return True
+        return False
+
+    before = signal.signal(signal.SIGALRM, handler)
+    yield interrupted
+    signal.signal(signal.SIGALRM, before)
+
+
+def seconds_of(call) -> float:
+    call()
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+@pytest.mark.parametrize("n", [100, pytest.param(3000, marks=pytest.mark.slow)])
+def test_a_reader_stays_as_it_is(tmp_path, alarm, n):
+    """And what the handler raises is what comes out."""
+    path = tmp_path / "rows.csv"
+    rows = (f"{y},{x[0]},{'abc'[int(x[1] + x[2])]}" for x, y in zip(X, Y, strict=True))
+    path.write_text("label,number,word\n" + "\n".join(rows))
+    model = SparseOnlineClassifier().fit_stream(rarefy.read(path))
+    reader = rarefy.read(path, ignore=["number"])
+    before = reader.settings()
+    seconds = seconds_of(lambda: model.predict(reader))
+    n_interrupts = 0
+    for _ in range(n):
+        n_interrupts += alarm(lambda: model.predict(reader), 1e-5 + RANDOM.random() * seconds)
+        assert reader.settings() == before
+        assert not reader.names_wanted
+    assert n_interrupts > n / 10
+
+
+@pytest.mark.parametrize("n", [100, pytest.param(3000, marks=pytest.mark.slow)])
+def test_saving_leaves_nothing_behind(tmp_path, alarm, n):
+    path = tmp_path / "model"
+    model = begun(MODELS["ftrl"])
+    seconds = seconds_of(lambda: model.save(path))
+    whole, n_open = path.read_bytes(), len(os.listdir("/dev/fd"))
+    n_interrupts = 0
+    for _ in range(n):
+        n_interrupts += alarm(lambda: model.save(path), 1e-5 + RANDOM.random() * seconds)
+        assert os.listdir(tmp_path) == ["model"]
+        assert path.read_bytes() == whole
+    assert len(os.listdir("/dev/fd")) == n_open
+    assert n_interrupts > n / 10
+
+
+def test_saving_is_done_or_not(tmp_path):
+    path = tmp_path / "model"
+    old, new = begun(MODELS["ftrl"]), begun(MODELS["ftrl"], n_rows=N_ROWS)
+    new.save(path)
+    after = path.read_bytes()
+    old.save(path)
+    before = path.read_bytes()
+    n_open = len(os.listdir("/dev/fd"))
+    for moment in itertools.count(1, 59):
+        old.save(path)
+        if not run_interrupted(lambda: new.save(path), moment, opcodes=True):
+            break
+        assert os.listdir(tmp_path) == ["model"]
+        assert path.read_bytes() in (before, after)
+    assert len(os.listdir("/dev/fd")) == n_open
+    assert moment > 300

@@ -1,0 +1,133 @@
+"""The estimators pass scikit-learn's own checks, but for two about weights and the order of rows.
+
+These two take rows in one order with weights, and repeated in another. Gradient descent with
+importance-aware updates, steps of one length and as many passes as it needs passes them in
+regression: there is one solution in the span of the rows that fits all of them. Classifiers end
+where the order of rows leads them; in the same order they pass too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rarefy import SparseOnlineClassifier, SparseOnlineRegressor
+from rarefy.model.losses import REGRESSION_LOSSES
+from tests import data
+
+ESTIMATORS = [
+    SparseOnlineClassifier(),
+    SparseOnlineClassifier(rule="frda"),
+    SparseOnlineClassifier(rule="ftrl", loss="hinge"),
+    SparseOnlineClassifier(rule="fobos", loss="hinge", cumulative=True),
+    SparseOnlineClassifier(multiclass="ovr"),
+    SparseOnlineClassifier(passes=2, shuffle=True),
+    SparseOnlineClassifier(refit=True),
+    SparseOnlineClassifier(loss="hinge", multiclass="ovr", refit=True),
+    SparseOnlineRegressor(),
+    SparseOnlineRegressor(rule="frda", loss="huber"),
+    SparseOnlineRegressor(refit=True),
+    SparseOnlineClassifier(rule="ogd", multiclass="ovr", importance="aware", endowment=0.5),
+]
+WEIGHTS_AS_COUNTS = SparseOnlineRegressor(
+    rule="ogd", eta0=1.0, schedule="constant", importance="aware", passes=500
+)
+GROWING = [SparseOnlineClassifier(n_features="grow"), SparseOnlineRegressor(n_features="grow")]
+
+ONE_STEP = "weight 2 is one step, not two, and the order of rows matters"
+ANY_WIDTH = "with n_features='grow' a row may have fewer or more columns than were seen before"
+WEIGHTS_ARE_COUNTS = (
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+)
+WIDTH_IS_FIXED = (
+    "check_n_features_in_after_fitting",
+    "check_estimators_partial_fit_n_features",
+    "check_classifiers_train",
+)
+
+
+def expected_failures(estimator) -> dict[str, str]:
+    failures = {}
+    if estimator is not WEIGHTS_AS_COUNTS:
+        failures |= dict.fromkeys(WEIGHTS_ARE_COUNTS, ONE_STEP)
+    if estimator.n_features == "grow":
+        failures |= dict.fromkeys(WIDTH_IS_FIXED, ANY_WIDTH)
+    return failures
+
+
+@parametrize_with_checks(
+    [*ESTIMATORS, WEIGHTS_AS_COUNTS, *GROWING], expected_failed_checks=expected_failures
+)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+# --- the half of those two checks that does hold --------------------------------------------
+
+
+def rows_and_targets(estimator) -> tuple[np.ndarray, np.ndarray]:
+    kind = "multiclass" if is_classifier(estimator) else "regression"
+    problem = data.problem(kind, n=40, d=8, classes=3)
+    return problem.dense, problem.y
+
+
+def assert_same_bits(one, other):
+    for name in ("coef_", "intercept_"):
+        assert getattr(one, name).tobytes() == getattr(other, name).tobytes(), name
+    assert (one.t_, one.progressive_loss_) == (other.t_, other.progressive_loss_)
+
+
+@pytest.mark.parametrize("as_matrix", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if not e.shuffle], ids=repr)
+def test_a_row_of_weight_zero_is_absent(estimator, as_matrix):
+    X, y = rows_and_targets(estimator)
+    weights = data.importances(len(y))
+    weights[[0, 20, 21, -1]] = 0.0  # the first and the last, and two in succession
+    kept = weights > 0.0
+    estimator = clone(estimator).set_params(passes=2)
+    whole = clone(estimator).fit(as_matrix(X), y, sample_weight=weights)
+    part = clone(estimator).fit(as_matrix(X[kept]), y[kept], sample_weight=weights[kept])
+    assert whole.t_ == 2 * kept.sum()
+    assert_same_bits(whole, part)
+
+
+def test_a_call_with_weights_zero_only_leaves_everything():
+    X, y = rows_and_targets(SparseOnlineClassifier())
+    model, untouched = (SparseOnlineClassifier().fit(X, y) for _ in range(2))
+    model.partial_fit(10.0 * X, y, sample_weight=np.zeros(len(y)))
+    assert_same_bits(model, untouched)
+
+
+def test_weight_two_is_one_step_of_double_length():
+    """So the two checks cannot pass: the second of two rows meets the weight after the first."""
+    model = SparseOnlineRegressor(rule="frda", loss="huber", epsilon=10.0, eta0=0.1, l1=0.0)
+    model.set_params(fit_intercept=False)
+    heavy = clone(model).fit([[1.0]], [1.0], sample_weight=[2.0])
+    twice = clone(model).fit([[1.0], [1.0]], [1.0, 1.0])
+    assert heavy.coef_ == pytest.approx([0.1 * 2.0])
+    assert twice.coef_ == pytest.approx([0.1 * (1.0 + 0.9) / np.sqrt(2.0)])
+
+
+LOSSES_WITH_DRIFT = ["hinge", "squared_hinge", "logistic", "squared", "huber"]
+
+
+@pytest.mark.parametrize("as_matrix", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("loss", LOSSES_WITH_DRIFT)
+def test_aware_weights_are_counts(loss, as_matrix):
+    """The data of the two checks, in one order, for steps of one length."""
+    rng = np.random.RandomState(42)
+    X, y, weights = rng.rand(15, 30), rng.randint(0, 3, 15), rng.randint(0, 5, 15)
+    chosen = {"eta0": 3.0, "schedule": "constant", "importance": "aware", "passes": 4}
+    if loss in REGRESSION_LOSSES:
+        model = SparseOnlineRegressor("ogd", loss, **chosen)
+    else:
+        model = SparseOnlineClassifier("ogd", loss, multiclass="ovr", **chosen)
+    weighted = clone(model).fit(as_matrix(X), y, sample_weight=weights)
+    repeated = clone(model).fit(as_matrix(X.repeat(weights, axis=0)), y.repeat(weights))
+    assert weighted.t_ < repeated.t_
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(weighted.intercept_, repeated.intercept_, rtol=1e-9, atol=1e-12)
