@@ -1,1 +1,1 @@
-"""."""
+"""What models say: explained predictions, differences and flips between two models."""

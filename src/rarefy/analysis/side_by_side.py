@@ -113,7 +113,7 @@ def answered(side: Side, reader: Reader) -> Iterator[Part]:
 
 
 def side_by_side(old: Iterator[Part], new: Iterator[Part]) -> Iterator[tuple[Part, Part]]:
-    """The same rows from both, however many each gives at once."""
+    """Equal rows from both models, however many each of them gives at once."""
     before, now = next(old, None), next(new, None)
     while before is not None and now is not None:
         n_rows = min(len(before.lines), len(now.lines))

@@ -221,7 +221,7 @@ class Learner:
         return self._by_feature()[features]  # type: ignore[no-any-return]
 
     def set_state_of(self, features: NDArray[Any], state: Floats) -> None:
-        """The opposite; there is room for the features already."""
+        """Overwrite the state of some features, for which there is room already."""
         own = self._by_feature()
         own[features] = state.reshape(len(features), *own.shape[1:])
 

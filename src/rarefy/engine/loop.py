@@ -116,7 +116,7 @@ def learn_classes(
     scores: Floats,
     slopes: Floats,
 ) -> tuple[Clock, int]:
-    """The same with one score, and one weight per feature, for every class."""
+    """Learn the rows in order, as `learn` does, with a score and a weight per feature a class."""
     n_rows, last = len(rows.y), np.uint64(len(rows.indices) - 1)
     n_classes = len(scores)
     for row in range(n_rows):
@@ -193,7 +193,7 @@ def total_loss(loss: Any, scores: Floats, y: Floats, importance: Floats) -> floa
 
 @compiled
 def total_loss_classes(loss: Any, scores: Floats, y: Floats, importance: Floats) -> float:
-    """The same with one score for every class."""
+    """The weighted sum of the losses of rows whose scores, one for every class, are known."""
     total = 0.0
     for row in range(len(y)):
         total += importance[row] * loss.value(scores[row], int(y[row]))

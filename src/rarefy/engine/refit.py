@@ -48,7 +48,7 @@ class Examples(NamedTuple):
         return Examples(self.X[chosen], self.y[chosen], self.importance[chosen])
 
     def scaled(self, factors: Floats) -> "Examples":
-        """The same with columns times these factors."""
+        """The examples with each column multiplied by its factor."""
         from scipy import sparse
 
         parts = (self.X.data * factors[self.X.indices], self.X.indices, self.X.indptr)
@@ -100,7 +100,7 @@ def refits(
     l2: float | None,
     limits: Sequence[int | None],
 ) -> list[Learner]:
-    """The same for several limits; what they have in common is done once.
+    """A refitted learner for each limit; what they have in common is done once.
 
     That is a chain of refits of as many features as were kept, and of every smaller power of two.
     """

@@ -24,7 +24,7 @@ def aligned_zeros(*shape: int) -> Floats:
 
 
 def grown_state(state: Floats, n_fields: int, n_slots: int) -> Floats:
-    """The same state with room for at least n_slots coordinates, and some more to come."""
+    """A state with room for at least n_slots coordinates, and some more to come."""
     if n_slots <= len(state):
         return state
     grown = new_state(n_fields, max(n_slots, len(state) + len(state) // 2))

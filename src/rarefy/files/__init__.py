@@ -1,1 +1,1 @@
-"""."""
+"""Model files, and exports to the formats of other programs."""

@@ -345,7 +345,7 @@ def _checked_task(task: Task) -> Task:
 
 
 def _packed(array: NDArray[Any]) -> NDArray[Any]:
-    """The same numbers; whole ones in as few bytes as all of them fit."""
+    """Whole numbers in as few bytes as all of them fit; others as they are."""
     if array.dtype.kind == "f" or array.size == 0:
         return array
     least, most = (np.min_scalar_type(int(end)) for end in (array.min(), array.max()))

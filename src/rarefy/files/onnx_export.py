@@ -157,7 +157,7 @@ def class_names(classes: tuple[str, ...]) -> NDArray[Any]:
 
 
 def probabilities(graph: Graph, scores: str, link: str, n_outputs: int) -> str:
-    """The same as `rarefy.model.answers` gives."""
+    """Probabilities of the classes from scores, as `rarefy.model.answers` computes them."""
     if link == "softmax":
         return graph.node("Softmax", scores, axis=1)
     if link == "modified_huber":

@@ -1,1 +1,1 @@
-"""."""
+"""What is learned, as plain functions of numbers: losses, importance, schedules, clock."""

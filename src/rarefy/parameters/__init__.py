@@ -1,1 +1,1 @@
-"""."""
+"""Hyperparameters: checked, turned into rules, schedules and losses, and described."""

@@ -192,7 +192,7 @@ class RoomPlace:
         clear_names(self.room.names)
 
     def with_more_names(self) -> Room:
-        """The same room, with more room for names."""
+        """Change the room for one with more room for names, and all else as it is."""
         self.room = self.room._replace(names=with_more_room(self.room.names))
         return self.room
 

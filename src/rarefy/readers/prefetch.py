@@ -23,7 +23,7 @@ class Job(NamedTuple, Generic[T]):
     size: int = 1
 
     def then(self, work: Callable[[T], S]) -> "Job[S]":
-        """The same with some more work on what was made."""
+        """A job that also does some work on what this one makes."""
         return Job(lambda: work(self.make()), self.size)
 
 

@@ -44,7 +44,7 @@ class CumulativeFobos(NamedTuple):
 
 @rule("w", "paid", "r")
 class CumulativeFrComid(NamedTuple):
-    """The same with r_t λ S_t for λ S_t."""
+    """w' = w - η_t g, then |w'| is lowered until r_t λ S_t is paid in all."""
 
     l1: float = 3e-4
     intensity: Intensity = Intensity()

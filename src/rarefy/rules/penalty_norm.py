@@ -95,7 +95,7 @@ def growth_of(intensity: "Intensity") -> float:
 
 
 def q_of(norm: Any) -> float:
-    """The opposite."""
+    """The parameter q of a norm."""
     known = {SumNorm: 1.0, EuclideanNorm: 2.0, MaximumNorm: math.inf}
     return known[type(norm)] if type(norm) in known else float(norm.q)
 
@@ -128,7 +128,7 @@ class Intensity(NamedTuple):
 
 @compile_methods
 class MeanIntensity(NamedTuple):
-    """The same over its norm's growth: a mean, which does not grow with the number of rounds."""
+    """An intensity over its norm's growth: a mean, which does not grow with the rounds."""
 
     total: Intensity
 

@@ -438,7 +438,7 @@ def _names_apart(name_at: Any, text: Any, lengths: Any, to_text: Any) -> int:
 
 @compiled
 def _names_together(lengths: Any, text: Any, places: Any, name_at: Any, to_text: Any) -> int:
-    """The opposite, for features in these places."""
+    """Put names, given as lengths and text alone, into the text, for features in these places."""
     to, begin = NO_NAME + 1, 0
     for j in range(len(places)):
         if lengths[j] != ABSENT:

@@ -1,1 +1,1 @@
-"""."""
+"""A model that learns from a reader: runs, checkpoints, row cache, holdout, metrics."""

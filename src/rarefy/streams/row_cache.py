@@ -108,7 +108,7 @@ class RowCache:
             ) from error
 
     def _recorded(self, batches: Generator[Prepared]) -> Iterator[Prepared]:
-        """The same batches, written to the cache on their way."""
+        """Pass the batches on, and write them to the cache on their way."""
         pa = _pyarrow()
         output, writer = Output(self.path), None
         try:
@@ -214,7 +214,7 @@ def _numbers(array: Any) -> NDArray[Any]:
 
 
 def _array(numbers: NDArray[Any]) -> Any:
-    """The same the other way round."""
+    """An Arrow array of the numbers, without a copy of contiguous ones."""
     pa = _pyarrow()
     buffer = pa.py_buffer(np.ascontiguousarray(numbers))
     return pa.Array.from_buffers(pa.from_numpy_dtype(numbers.dtype), len(numbers), [None, buffer])

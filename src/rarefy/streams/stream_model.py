@@ -113,7 +113,7 @@ class StreamModel:
             yield self.store.scores(self.learner, prepared)
 
     def scored(self, reader: Reader) -> Iterator[Scored]:
-        """The same with the targets; a label that the loss cannot take is an error."""
+        """The scores and targets of every row; a label that the loss cannot take is an error."""
         for prepared in self._read_again(reader, self.with_targets, label_needed=True):
             rows = prepared.rows()
             yield Scored(self.store.scores(self.learner, prepared), rows.y, rows.importance)
@@ -188,5 +188,5 @@ class StreamModel:
 
 
 def predicted_labels(model: StreamModel, scores: Floats) -> list[str]:
-    """The name of that class."""
+    """The names of the classes that scores predict."""
     return [model.classes[winner] for winner in predicted_classes(scores).tolist()]

@@ -272,7 +272,7 @@ def _in_temporary_folder() -> tuple[int, Path]:
 
 
 def _make_like(part: Path, existing: os.stat_result) -> None:
-    """The same owner, where that is allowed, and the same permissions."""
+    """Give the new file the owner, where that is allowed, and the permissions of the old one."""
     with suppress(OSError, AttributeError):
         os.chown(part, existing.st_uid, existing.st_gid)
     os.chmod(part, stat.S_IMODE(existing.st_mode))

@@ -1,1 +1,1 @@
-"""."""
+"""What commands show: tables, progress, texts for people."""

@@ -1,1 +1,1 @@
-"""."""
+"""What rows are made of: columns, labels, names of features, crosses."""

@@ -39,7 +39,7 @@ class Columns(NamedTuple):
 
 
 def checked_columns(columns: Columns) -> Columns:
-    """The same, with lists as tuples; a column that is said to be two things is refused."""
+    """Columns with lists as tuples; a column that is said to be two things is refused."""
     for flag in FLAGS:
         check_flag(flag, getattr(columns, flag))
     lists: dict[str, Any] = {kind: checked_names(kind, getattr(columns, kind)) for kind in KINDS}
@@ -152,7 +152,7 @@ def _nearest(name: str, names: Sequence[str]) -> str:
 def complete_columns(
     columns: Columns, roles: Mapping[str, str], forms: Mapping[str, str]
 ) -> Columns:
-    """The same, with what each column of a file was found to be, and how its values are written."""
+    """Columns with what each of a file was found to be, and how its values are written."""
     if columns.complete:
         return columns
     lists: dict[str, Any] = {

@@ -119,7 +119,7 @@ def note_name(
 
 
 def with_more_room(names: Names) -> Names:
-    """The same names with four times the room: for more of them, or else for their text."""
+    """A copy of the names with four times the room: for more of them, or else for their text."""
     keys, ends, text = texts_of(names)
     is_full = len(keys) == len(names.keys)
     n_names, n_bytes = len(names.keys), len(names.text)

@@ -132,7 +132,7 @@ def split_row(data: Any, i: int, end: int, dialect: Dialect, bounds: Bounds) -> 
 
 @compiled
 def split_one_row(data: Any, i: int, end: int, dialect: Dialect, bounds: Bounds) -> Split:
-    """The same for Python."""
+    """Find the fields of a row; `split_row` for callers that are not compiled."""
     return split_row(data, i, end, dialect, bounds)
 
 

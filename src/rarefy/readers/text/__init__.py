@@ -1,1 +1,1 @@
-"""."""
+"""Text at speed: the ends of tokens, numbers, words and short names."""

@@ -78,9 +78,10 @@ def nearest(digits: Any, power: Any) -> Any:
 
 @helper
 def nearest_to_text(data: Any, begin: int, end: int, power: Any) -> Any:
-    """The same for the digits, with a point among them or none, from begin to end.
+    """The bits of the double nearest to digits, from begin to end, times a power of ten.
 
-    They stand for a whole number, whatever the point, and the power for all the rest.
+    There may be a point among them; they stand for a whole number whatever the point, and the power
+    for all the rest.
     """
     digits, n_digits, more = np.uint64(0), 0, np.uint64(0)
     first, point = begin, end
