@@ -1,4 +1,4 @@
-"""BothAnswers that two models do not both have right: which ones, how many, what share."""
+"""Answers that two models do not both have right: which ones, how many, what share."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,23 +31,48 @@ class Feature(NamedTuple):
 class Flips:
     """What became of an old model's answers in a new one.
 
-    A negative flip is an example that the old model had right and the new one has wrong; a positive
-    one is the opposite. Examples count by their importance in rates and accuracies.
+    A negative flip is an example that the old model had right and the new one has wrong, a positive
+    flip one that the old model had wrong and the new one has right. Rows of importance zero are no
+    examples; the others count by their importance in rates and accuracies.
+
+    Attributes
+    ----------
+    n_examples : int
+        How many examples there are.
+    weight : float
+        The sum of their importance.
+    old_accuracy, new_accuracy : float
+        The share of right answers.
+    n_negative, n_positive : int
+        How many flips there are.
+    negative_rate, positive_rate : float
+        Their share of all examples.
+    lost_rate : float
+        Negative flips as a share of what the old model had right.
+    negative_rows, positive_rows : array of int
+        The rows that flipped, counted from 0.
+    first_negative, first_positive : list of Example
+        The first of them: row, place, label, old and new answer.
+    features : list of Feature or None
+        What moved the lost examples towards their wrong answers, largest first: name, key and
+        `towards_wrong`. None if it is not known for these models.
+    intercept : float or None
+        How far the intercepts moved them, as `towards_wrong` of a feature.
     """
 
     n_examples: int
-    weight: float  # the sum of their importance
+    weight: float
     old_accuracy: float
     new_accuracy: float
-    negative_rate: float  # share of all examples
+    negative_rate: float
     positive_rate: float
-    lost_rate: float  # negative flips as a share of what the old model had right
-    negative_rows: Numbers  # counted from 0
+    lost_rate: float
+    negative_rows: Numbers
     positive_rows: Numbers
     first_negative: list[Example]
     first_positive: list[Example]
-    features: list[Feature] | None = None  # largest first; None: not known for these models
-    intercept: float | None = None  # as towards_wrong of a feature
+    features: list[Feature] | None = None
+    intercept: float | None = None
 
     @property
     def n_negative(self) -> int:

@@ -21,15 +21,36 @@ from rarefy.streams.stream_model import StreamModel
 def flips(
     old: Any, new: Any, X: Any, y: Any = None, *, sample_weight: Any = None, top: int = 20
 ) -> Flips:
-    """Which answers the new model has wrong that the old one had right, and the other way round.
+    """Find the answers that a new model has wrong and an old one had right, and the reverse.
 
-    `old` and `new` are fitted classifiers: ours, or anything with `predict`. `X` are rows that both
-    predict, and `y` their labels. For models that have learned from a stream `X` may be a reader,
-    which has the labels itself; each model reads it as it read what it has learned from.
+    Parameters
+    ----------
+    old, new : classifier
+        Fitted classifiers: those of this package, or anything with `predict`.
+    X : matrix or Reader
+        Rows that both models predict. For models that have learned from a stream it is a reader,
+        which each of them reads as it read what it has learned from.
+    y : array-like, optional
+        The labels of the rows; a reader has them itself.
+    sample_weight : array-like, optional
+        How much each row counts; a reader has that itself, too.
+    top : int, default=20
+        How many flips of each kind, and how many features, are listed.
 
-    The result lists up to `top` flips of each kind, and, if both models are ours, up to `top`
-    features whose weights changed the answers that were lost.
+    Returns
+    -------
+    Flips
+        With the features whose weights changed the answers that were lost, if both models are of
+        this package.
 
+    Raises
+    ------
+    InputError
+        If a model predicts numbers, the two predict different classes, the labels are missing or
+        are none of these classes, or there are no examples.
+
+    Examples
+    --------
     >>> from sklearn.dummy import DummyClassifier
     >>> X, y = np.zeros((4, 1)), ["a", "a", "b", "a"]
     >>> old, new = (DummyClassifier(strategy="constant", constant=c).fit(X, y) for c in "ab")

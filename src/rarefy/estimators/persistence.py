@@ -69,10 +69,34 @@ class Saving:
 
 
 def load(path: str | Path) -> Any:
-    """The classifier or regressor in a model file, from `save` or from `rarefy train`.
+    """Read the classifier or regressor in a model file, from `save` or from `rarefy train`.
 
-    It predicts what readers give, and, unless its features are in a table, matrices; it can go on
-    learning if the model is not slim.
+    Parameters
+    ----------
+    path : str or path
+        The file. Nothing in it is executed: it holds JSON and arrays, and no pickle.
+
+    Returns
+    -------
+    SparseOnlineClassifier or SparseOnlineRegressor
+        It predicts what readers give, and, unless its features are in a table, matrices. It can go
+        on learning if the model is not slim.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is no model file, or is damaged.
+
+    Examples
+    --------
+    >>> import numpy as np, rarefy, tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp()) / "signs.model"
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> model = rarefy.SparseOnlineClassifier().fit(X, X[:, 0] > 0.0)
+    >>> model.save(file)
+    >>> bool((rarefy.load(file).predict(X) == model.predict(X)).all())
+    True
     """
     from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
 

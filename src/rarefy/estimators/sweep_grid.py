@@ -48,37 +48,64 @@ def sweep(
 
     Parameters
     ----------
-    X, y : what the estimators take, or, as X, a reader from `rarefy.read`
-        What a reader gives is never kept in memory; with folds it is read once more than `passes`
-        says, and rows belong to folds as if drawn, whatever their class.
-    rule, loss, and the other parameters of the estimators : a value, or a list or array of values
-        Those of `SparseOnlineClassifier`, or of `SparseOnlineRegressor` for losses of regression.
-        With several rules or losses, one is left out where it has no meaning, and refused if it
-        has none anywhere, as endowment and importance="aware" have in sweeps. The rule is
-        scale-free if none is given, or adagrad-fobos for regression.
+    X : matrix or Reader
+        What the estimators take, or a reader from `rarefy.read`. What a reader gives is never kept
+        in memory; with folds it is read once more than `passes` says, and rows belong to folds as
+        if drawn, whatever their class.
+    y : array-like, optional
+        The labels; a reader has them itself.
+    rule : str, rule, or list of these, optional
+        The rule is scale-free if none is given, or adagrad-fobos for regression.
+    loss : str or list of str, default="logistic"
+        Losses of classification, or of regression; they do not mix.
     n_l1 : int, default=30
         How many values of l1 are tried if none is given: from a thousandth of the rule's own
         default to a hundred times that; for scale-free, from 0.3 to 32.
-    folds : int, array of the number of every row's fold, or None
-        Each point of the grid is learned once without each fold, and judged by that. Folds are
-        drawn, with the classes in equal shares. With None it is learned once, and judged by its
-        predictions for the rows of the last pass just before it learns them.
-    passes : int, default: 20, or 1 without folds
-        With more than one pass and no folds, rows are judged that have been learned before.
+    folds : int, array of int, or None, default=10
+        How many folds there are, or the number of every row's fold. Each point of the grid is
+        learned once without each fold, and judged by that. Folds are drawn, with the classes in
+        equal shares. With None it is learned once, and judged by its predictions for the rows of
+        the last pass just before it learns them.
+    passes : int, optional
+        20, or 1 without folds, if it is not given. With more than one pass and no folds, rows are
+        judged that have been learned before.
     shuffle : bool, default=False
         Whether the rows of each pass are taken in random order, the same for all folds.
-    random_state : int or list of int
+    random_state : int or list of int, default=0
         Seed of the folds (the first) and of the shuffling.
-    fit_intercept, sample_weight : as in the estimators
-    refit, refit_l2, refit_features : as in the estimators
-        With refit=True each model is judged as it is after the refit, which needs folds. Several
-        values of refit_features take about as long as one.
-    memory : int
+    fit_intercept : bool, default=True
+        Whether the models have an intercept, as in the estimators.
+    sample_weight : array-like, optional
+        How much each row counts, as in the estimators.
+    refit : bool, default=False
+        Whether each model is judged as it is after a refit, as in the estimators, which needs
+        folds. Several values of refit_features take about as long as one.
+    refit_l2 : float, optional
+        The L2 penalty of the refit, as in the estimators.
+    memory : int, default=2**30
         How many bytes the models that learn at a time may take.
-    n_jobs : int, default: the number of cores
-        How many threads are used. The results do not depend on it.
-    progress : function
+    n_jobs : int, optional
+        How many threads are used, by default as many as there are cores. The results do not depend
+        on it.
+    progress : callable, optional
         Called now and then, from these threads, with the share of the work that is done.
+    **parameters
+        Other parameters of `SparseOnlineClassifier`, or of `SparseOnlineRegressor` for losses of
+        regression: each a value, or a list or array of values. With several rules or losses, one is
+        left out where it has no meaning, and refused if it has none anywhere, as endowment and
+        importance="aware" have in sweeps.
+
+    Returns
+    -------
+    Sweep
+        The points of the grid with what was measured of them, and ways to choose one.
+
+    Raises
+    ------
+    ConfigError
+        If a parameter makes no sense, or `memory` is too small for eight models.
+    InputError
+        If the data make no sense.
 
     Examples
     --------

@@ -30,7 +30,27 @@ def is_ours(made: Any) -> bool:
 
 
 def helper(function: F) -> F:
-    """Mark a plain function as callable from compiled rules, losses and schedules."""
+    """Mark a plain function as callable from compiled rules, losses and schedules.
+
+    Parameters
+    ----------
+    function : callable
+        A function of numbers, arrays and tuples of these that Numba can compile.
+
+    Returns
+    -------
+    callable
+        The function itself, which Python calls as before.
+
+    Examples
+    --------
+    >>> import rarefy
+    >>> @rarefy.helper
+    ... def clipped(g, most):
+    ...     return min(max(g, -most), most)
+    >>> clipped(3.0, 1.0)
+    1.0
+    """
     marks.functions.append((function, False))
     return function
 

@@ -58,16 +58,66 @@ def read(
     header: bool = True,
     quotes: bool = True,
 ) -> "Reader":
-    """A reader of files, globs or '-' for standard input, compressed or not.
+    """Make a reader of files, which are read when a model learns from it or predicts it.
 
-    The format is told from the name or the first lines, if it is not given. A line that cannot be
-    parsed stops the reading with an InputError; with bad_lines="skip" it is passed over, and
-    counted in `n_bad_lines`.
+    Parameters
+    ----------
+    *paths : str or path
+        Files, globs, or "-" for standard input; plain or compressed (gzip, bzip2, xz, and zstd with
+        `rarefy[zstd]`).
+    format : {"svmlight", "vw", "csv", "json", "parquet", "arrow"}, optional
+        Told from the name or the first lines of each file if it is not given. Parquet and Arrow
+        need `rarefy[arrow]`.
+    bad_lines : {"stop", "skip"}, default="stop"
+        Whether a line that cannot be parsed is an error, or is passed over and counted in
+        `n_bad_lines` of the reader.
+    cross : sequence of (str, str), optional
+        Pairs of namespaces or columns: the products of all features of the one with all features of
+        the other are features too.
+    classes : sequence, optional
+        All labels that may come. Without it, they are told from the first rows.
+    max_classes : int, default=1000
+        How many different labels are believed to be classes, if `classes` is not given; more are
+        refused.
+    label : str, default="label"
+        The column of the label, in formats with columns (CSV, JSON lines, Parquet, Arrow), as for
+        all parameters below.
+    weight : str, optional
+        The column of the importance of a row, by default 1.
+    text, categorical, numeric, ignore : sequence of str, optional
+        Columns that are cut into words and word pairs; whose every value is a feature; whose number
+        is the value of a feature; that are not looked at. Columns that are not named are told from
+        what they contain.
+    delimiter : str, optional
+        What stands between the fields of a CSV file; told from its first line if it is not given.
+    header : bool, default=True
+        Whether the first line of a CSV file names the columns; else they are called 1, 2, 3.
+    quotes : bool, default=True
+        Whether fields of a CSV file may be quoted.
 
-    `cross` names pairs of namespaces or columns: all features of the one times all of the other
-    are features too. `classes` are all labels that may come; without them, more than `max_classes`
-    different ones are taken for something else and refused. The others say which column of a CSV,
-    JSON, Parquet or Arrow file is what; columns that are not named are told from what they contain.
+    Returns
+    -------
+    Reader
+        To be given to `fit_stream`, `sweep`, `flips`, or `predict` of a model that has learned from
+        a stream.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or a column is said to be two things. Faults inside files are
+        found when they are read; the message says file, line and what is expected.
+    ConfigError
+        If a parameter makes no sense.
+
+    Examples
+    --------
+    >>> import rarefy, tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp()) / "mail.csv"
+    >>> _ = file.write_text("label,words\\nspam,win a prize\\nham,see you\\n")
+    >>> for batch in rarefy.read(file, text=["words"]):
+    ...     [batch.label(row) for row in range(len(batch.labels))]
+    ['spam', 'ham']
     """
     if not paths:
         raise InputError("nothing to read: name a file, or '-' for standard input.")
@@ -97,7 +147,23 @@ def read(
 
 
 class Reader:
-    """Gives batches of rows; can be gone over again, unless it reads standard input."""
+    """Gives the rows of files in batches, and can be gone over again unless it reads a pipe.
+
+    Readers are made by `rarefy.read`, which describes the parameters.
+
+    Attributes
+    ----------
+    files : list of str
+        The files in the order in which they are read, globs expanded.
+    n_bad_lines : int
+        How many lines were passed over when the reader was last gone over.
+    bad_lines : list of str
+        What was wrong with the first of them.
+    can_be_read_again : bool
+        False if one of the files is standard input or another pipe.
+    columns : Columns
+        What each column is, as far as it was said or found.
+    """
 
     def __init__(
         self,

@@ -44,9 +44,35 @@ class Rule(Protocol):
 
 
 def rule(*state_fields: str) -> Callable[[R], R]:
-    """Class decorator that makes a NamedTuple with `weight` and `step` a rule.
+    """Make a rule of a NamedTuple with the methods `weight` and `step`; a class decorator.
 
-    The names of the state's floats are given in order: `@rule("w", "since")`.
+    Parameters
+    ----------
+    *state_fields : str
+        The names of the floats that the rule keeps for each coordinate, in order.
+
+    Returns
+    -------
+    decorator
+        It gives back the class, whose methods can now be called from compiled loops, too.
+
+    Raises
+    ------
+    ConfigError
+        If the class is no NamedTuple, or has not both methods.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> @rule("w")
+    ... class Descent(NamedTuple):
+    ...     def weight(self, clock, state):
+    ...         return state[0]
+    ...
+    ...     def step(self, clock, state, g, x):
+    ...         return (state[0] - clock.eta * g,)
+    >>> Descent.state_fields
+    ('w',)
     """
 
     def decorate(cls: R) -> R:

@@ -43,11 +43,23 @@ class Choice:
 
 
 class Sweep:
-    """The points of a grid and how they fared.
+    """The points of a grid, and how they fared; what `rarefy.sweep` returns.
 
-    `by_fold` has an array for every measure, (point, fold); `table` a column for every parameter
-    and for the mean of every measure, with the standard error of the score. The score is accuracy,
-    or R² in regression. A point whose weights diverged has NaN.
+    Attributes
+    ----------
+    points : list of dict
+        The parameters of each point of the grid.
+    by_fold : dict of array
+        For every measure an array, (point, fold); a point whose weights diverged has NaN.
+    table : dict of list
+        A column for every parameter, for the mean of every measure over the folds, and for the
+        standard error of the score.
+    score : str
+        The measure to choose by: "accuracy", or "r2" in regression.
+    varying : list of str
+        The parameters that are not the same in all points.
+    extent : Extent
+        How many rows and features the data have.
     """
 
     def __init__(
@@ -146,7 +158,7 @@ class Sweep:
         return self._setting.estimator((choice or self.best()).parameters)
 
     def refit(self, X: Any, y: Any, choice: Choice | None = None, sample_weight: Any = None) -> Any:
-        """The same, fitted to all rows."""
+        """An estimator with the parameters of a choice (default: the best), fitted to all rows."""
         return self.estimator(choice).fit(X, y, sample_weight=sample_weight)
 
     def plot(self, axes: Any = None) -> Any:
