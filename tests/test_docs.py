@@ -1,4 +1,4 @@
-"""Every Python example of the README and the docs runs."""
+"""Every Python example of the README and the docs runs, and every link leads somewhere."""
 
 import re
 from pathlib import Path
@@ -6,17 +6,27 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "benchmarks").glob("*.md")),
+]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"")
+HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
 
 
 def blocks(page: Path) -> list[str]:
     return BLOCK.findall(page.read_text())
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name
-)
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", [page for page in EXAMPLES if blocks(page)], ids=name)
 def test_examples_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": f"example_of_{page.stem}"}
@@ -24,7 +34,36 @@ def test_examples_run(page, tmp_path, monkeypatch):
         exec(compile(block, page.name, "exec"), namespace)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
-        assert (page.parent / target).exists(), target
+    for target in links(page):
+        path, _, anchor = target.partition("#")
+        file = page.parent / path if path else page
+        assert file.exists(), target
+        if anchor and file.suffix == ".md":
+            assert anchor in anchors(file), target
+
+
+def links(page: Path) -> list[str]:
+    """The relative links of a page, pictures included."""
+    found = [markdown or html for markdown, html in LINK.findall(without_code(page))]
+    return [target for target in found if not re.match(r"[a-z]+:", target)]
+
+
+def anchors(page: Path) -> set[str]:
+    """What GitHub calls the headings of a page in links."""
+    plain = (re.sub(r"[^\w\- ]", "", heading) for heading in HEADING.findall(page.read_text()))
+    return {heading.lower().replace(" ", "-") for heading in plain}
+
+
+def without_code(page: Path) -> str:
+    """The page without its code, but with links whose text is code."""
+    return CODE.sub("code", page.read_text())
+
+
+def test_links_are_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text('[a](b.md#c-d) ![p](img/p.svg) `x[0](y)` <img src="q.svg"> [e](https://f.g)\n')
+    assert links(page) == ["b.md#c-d", "img/p.svg", "q.svg"]
+    page.write_text("# C d\n## `E`: f, g\n")
+    assert anchors(page) == {"c-d", "e-f-g"}

@@ -30,7 +30,7 @@ class Columns(NamedTuple):
     label_needed: bool = True  # whether a file without the column of the label is wrong
     complete: bool = False  # whether all columns are named, and any other is wrong
     named: bool = False  # whether rows were found to have named columns at all
-    forms: tuple[tuple[str, str], ...] = ()  # of values that are not text: see forms.py
+    forms: tuple[tuple[str, str], ...] = ()  # of values that are not text: see value_texts.py
 
     @property
     def kinds(self) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Columns of a Parquet or Arrow file: from Arrow's arrays to keys and values, column by column.
 
-Values of a categorical column that are not text are taken by their text: forms.py says which.
+Values of a categorical column that are not text are taken by their text: value_texts.py says which.
 """
 
 import math

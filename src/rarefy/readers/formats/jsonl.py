@@ -6,7 +6,7 @@ value means:
 
 - a number, true or false (1 and 0): the value of the column's feature; if the column is said to be
   categorical, the feature `path=number`, as it is written (or, if it is known from another format
-  which columns there are, as forms.py says); if it is text, words;
+  which columns there are, as value_texts.py says); if it is text, words;
 - a string: the feature `path=string`; words, if the column is said to be text; the number in it, if
   the column is said to be numeric;
 - null or an empty string: nothing, whatever the column;

@@ -1,8 +1,8 @@
 """Names of less than 16 bytes, a space between them, whose hashes are worked out side by side.
 
-As with short numbers (plain.py), a first step only finds the names and copies them, and a second
-one, which has no branches, hashes many of them, so that the compiler makes it work on several at
-once.
+As with short numbers (short_numbers.py), a first step only finds the names and copies them, and a
+second one, which has no branches, hashes many of them, so that the compiler makes it work on
+several at once.
 """
 
 from typing import Any, NamedTuple
