@@ -1,6 +1,7 @@
 """Every Python example of the README and the docs runs, and every link leads somewhere."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,21 @@ def test_links_are_found(tmp_path):
     assert links(page) == ["b.md#c-d", "img/p.svg", "q.svg"]
     page.write_text("# C d\n## `E`: f, g\n")
     assert anchors(page) == {"c-d", "e-f-g"}
+
+
+def test_design_names_every_layer():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    (contract,) = project["tool"]["importlinter"]["contracts"]
+    design = (ROOT / "docs/design.md").read_text()
+    rows = re.findall(r"^\| (`.+?) \|", design, re.MULTILINE)
+    layers = [re.findall(r"\w+", layer) for layer in contract["layers"]]
+    assert [re.findall(r"\w+", row) for row in rows] == layers
+
+
+def test_every_decision_is_in_the_index():
+    folder = ROOT / "docs/decisions"
+    index = (folder / "README.md").read_text()
+    for record in sorted(folder.glob("0*.md")):
+        number, title = re.match(r"# (\d+)\. (.+)\n", record.read_text()).groups()
+        assert f"| {number} | [{title}]({record.name}) |" in index
+        assert record.name.startswith(f"{int(number):04}-")
