@@ -19,3 +19,16 @@ class DivergenceError(RarefyError):
 
 class RarefyWarning(UserWarning):
     """Something is not as it should be, and was dealt with."""
+
+
+EXPECTED = (RarefyError, OSError, MemoryError)  # whatever goes wrong without a fault of ours
+NO_MEMORY = "there is not enough memory; try fewer --bits, or a smaller --max-features."
+
+
+def sentence(error: BaseException) -> str:
+    """What a person is told of an error."""
+    if isinstance(error, MemoryError):
+        return NO_MEMORY
+    if isinstance(error, OSError):
+        return f"{error.filename or 'standard output'}: {error.strerror}."
+    return str(error)

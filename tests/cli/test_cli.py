@@ -842,7 +842,7 @@ def test_quiet_says_nothing(folder):
 
 
 def test_quiet_makes_no_table(folder, monkeypatch):
-    monkeypatch.setattr("rarefy.cli.loop.Line", None)
+    monkeypatch.setattr("rarefy.training.progress_tracker.ProgressLine", None)
     run("train", "binary.svm", "-o", "some.model", "--quiet")
     with pytest.raises(AssertionError, match="traceback"):
         run("train", "binary.svm", "-o", "some.model")

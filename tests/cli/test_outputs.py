@@ -336,10 +336,10 @@ class TestFullDisk:
     def test_a_periodic_save_does_not_end_learning(self, start):
         (table,) = (part for part in start if "mount" in part)
         filled = table.replace("&& exec", "&& head -c 6000 /dev/zero > disk/filling && exec")
-        freed = "import os, rarefy.cli.saving as s; m = s.Saving.save_meanwhile\n"
+        freed = "import os, rarefy.training.checkpoints as s; m = s.Checkpoints.save_meanwhile\n"
         freed += "def once(self, display):\n m(self, display); "
         freed += "os.path.exists('disk/filling') and os.remove('disk/filling')\n"
-        freed += "s.Saving.save_meanwhile = once\nfrom rarefy.cli import run; run()"
+        freed += "s.Checkpoints.save_meanwhile = once\nfrom rarefy.cli import run; run()"
         done = subprocess.run(
             [*(filled if part is table else part for part in start),
              "sh", "-c", '"$@" && cp disk/new saved', "sh", sys.executable, "-c", freed,

@@ -21,12 +21,14 @@ from hypothesis import strategies as st
 import rarefy.readers
 from rarefy import InputError
 from rarefy.cli import main
-from rarefy.cli.commands.train import given_options, train
-from rarefy.cli.plan import LATER_SETTINGS, Plan, new_plan, resumed_plan
+from rarefy.cli.commands.train import plan_of as planned
+from rarefy.cli.commands.train import train
 from rarefy.files.model_file import load_model, save_model
 from rarefy.readers.source import blocks
 from rarefy.stores import make_store
 from rarefy.stores.hashed import _note_owners
+from rarefy.system.atomic_write import Output
+from rarefy.training.plan import LATER_SETTINGS, Plan
 from tests import data
 
 N_ROWS = 150
@@ -114,10 +116,7 @@ def folder(tmp_path_factory):
 
 def plan_of(*arguments: str) -> Plan:
     """What the command would carry out."""
-    context = train.make_context("train", [*arguments])
-    if context.params["resume"] is None:
-        return new_plan(**context.params)
-    return resumed_plan(given=given_options(context), **context.params)
+    return planned(train.make_context("train", [*arguments]))
 
 
 def carried_out(plan: Plan, *, until: int | None = None) -> bytes:
@@ -128,7 +127,7 @@ def carried_out(plan: Plan, *, until: int | None = None) -> bytes:
             break
     if plan.run.is_over:
         plan.run.model = model.settled()
-    plan.save(slim=plan.slim and plan.run.is_over)
+    plan.save(Output(plan.path), slim=plan.slim and plan.run.is_over)
     return Path(plan.path).read_bytes()
 
 

@@ -20,7 +20,6 @@ from sklearn.svm import LinearSVC
 import rarefy
 from rarefy import ConfigError, InputError, SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.cli import main
-from rarefy.cli.interrupts import Stopped
 from rarefy.engine.refit import (
     STRENGTHS,
     Examples,
@@ -34,6 +33,7 @@ from rarefy.files.model_file import load_model
 from rarefy.model.losses import Hinge, Huber, Logistic, ModifiedHuber, Squared, SquaredHinge
 from rarefy.model.multiclass import CrammerSinger, OneVsRest, Softmax
 from rarefy.streams.holdout import HeldOutShare
+from rarefy.training.procedure import Stopped
 from tests import data
 
 N_FEATURES = 12
@@ -539,7 +539,7 @@ def test_an_interrupted_refit_is_gone_on_with(folder, monkeypatch):
         raise Stopped
 
     with monkeypatch.context() as patch:
-        patch.setattr("rarefy.cli.plan.refit_run", interrupted)
+        patch.setattr("rarefy.training.procedure.refit_stream", interrupted)
         assert "To go on" in run(*TRAIN, "--refit", code=130).stderr
     assert load_model("a.model").state is not None
     run("train", "--resume", "a.model")

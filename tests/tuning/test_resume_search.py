@@ -20,10 +20,10 @@ from click.testing import CliRunner
 import rarefy
 from rarefy import InputError, SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.cli import main
-from rarefy.cli.plan import Plan
 from rarefy.errors import RarefyError
 from rarefy.files.model_file import MAGIC, load_model, model_of, save_model
 from rarefy.lanes.lane_loop import ALIVE as LIVES
+from rarefy.training.plan import Plan
 from rarefy.tuning import tuning_learner
 from tests import data
 from tests.cli.test_resume import assert_stops_leave_no_trace, carried_out, csv_text, plan_of

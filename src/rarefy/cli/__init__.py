@@ -65,7 +65,7 @@ def _exit_code() -> int:
 def _say(error: OSError) -> int:
     import sys
 
-    from rarefy.cli.group import sentence
+    from rarefy.errors import sentence
 
     print(f"Error: {sentence(error)}", file=sys.stderr)
     return 1

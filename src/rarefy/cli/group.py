@@ -8,13 +8,10 @@ from typing import Any
 import click
 
 from rarefy.cli import COMMANDS
-from rarefy.errors import RarefyError, RarefyWarning
+from rarefy.errors import EXPECTED, RarefyWarning, sentence
 
 # BLAS starts threads that wait busily, beside those that learn; no command has use for them.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-NO_MEMORY = "there is not enough memory; try fewer --bits, or a smaller --max-features."
-EXPECTED = (RarefyError, OSError, MemoryError)  # whatever goes wrong without a fault of ours
 
 
 class Commands(click.Group):
@@ -38,15 +35,6 @@ class Commands(click.Group):
             raise  # who reads the output has seen enough; click ends without a word
         except EXPECTED as error:
             raise click.ClickException(sentence(error)) from error
-
-
-def sentence(error: BaseException) -> str:
-    """What a person is told of an error."""
-    if isinstance(error, MemoryError):
-        return NO_MEMORY
-    if isinstance(error, OSError):
-        return f"{error.filename or 'standard output'}: {error.strerror}."
-    return str(error)
 
 
 def _show_warning(

@@ -7,13 +7,10 @@ from typing import Self
 
 from rarefy.cli import signals
 from rarefy.streams.run import Run
+from rarefy.training.procedure import Stopped
 
 SAME_WISH = 1.0  # seconds in which further signals say the same: they come in twos and threes
 NOTHING_LEARNED = "Interrupted before anything was learned."
-
-
-class Stopped(BaseException):
-    """A run was to stop at once, and is as it was after the last examples that it learned."""
 
 
 class Interrupts:

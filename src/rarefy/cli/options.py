@@ -182,23 +182,6 @@ weight_options = options(
 )
 
 
-# The parameters of `train` that say how to read.
-READING = (
-    *(
-        "format",
-        "bad_lines",
-        "cross",
-        "classes",
-        "max_classes",
-        "label",
-        "weight",
-        "text",
-        "categorical",
-    ),
-    *("numeric", "ignore", "delimiter", "header", "quotes"),
-)
-
-
 def report_bad_lines(reader: Reader) -> None:
     if reader.skip_bad_lines and reader.n_bad_lines:
         shown = "\n  ".join(reader.bad_lines)

@@ -11,9 +11,10 @@ from rarefy.errors import ConfigError, InputError
 from rarefy.readers import Reader
 from rarefy.readers.formats.in_memory import RowsReader, are_rows
 from rarefy.stores import make_store
-from rarefy.streams.refit_stream import check_readable_again, refit_run
+from rarefy.streams.refit_stream import Refit, check_readable_again
 from rarefy.streams.run import Run
 from rarefy.streams.stream_model import StreamModel
+from rarefy.training.procedure import Training
 
 if TYPE_CHECKING:
     from rarefy.estimators.base import SparseOnline
@@ -59,22 +60,22 @@ class FromStreams:
             stored = make_store(store, bits=bits, max_features=max_features, names=names)
             model = StreamModel(task, stored, reader.labels.classes)
             run = Run(model, reader, passes=draft.passes, cache=cache)
-            if draft.refit:
+            refit = Refit(draft.refit_l2, draft.refit_features) if draft.refit else None
+            if refit is not None:
                 check_readable_again(run)
-            for _ in run.steps():
-                pass
-            if model.t == 0:
-                raise InputError("there are no examples to learn from.")
-            run.model = model = model.settled()
-            if draft.refit:
-                refit_run(run, draft.refit_l2, draft.refit_features)
-            draft.stream_, draft.is_slim_ = model, bool(draft.refit)
-            draft.learner_ = model.learner
-            draft.n_features_in_ = model.learner.n_features
-            draft.__dict__.pop("feature_names_in_", None)
-            draft._adopt(model)
+            Training(run, refit=refit).carry_out()
+            draft._take_over(run.model)
+            draft.is_slim_ = refit is not None
             draft._learned(task)
         return self
+
+    def _take_over(self: Any, model: StreamModel) -> None:
+        """Be the model that has learned from a stream."""
+        self.stream_ = model
+        self.learner_ = model.learner
+        self.n_features_in_ = model.learner.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        self._adopt(model)
 
     @property
     def weights_(self: Any) -> dict[str, Any]:

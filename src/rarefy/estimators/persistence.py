@@ -11,7 +11,6 @@ from rarefy.engine.task import Task
 from rarefy.errors import InputError
 from rarefy.files.label_types import label_names, label_type, labels_named
 from rarefy.files.model_file import Model, load_model, model_of, save_model
-from rarefy.model.losses import REGRESSION_LOSSES
 from rarefy.parameters.describe import is_unknown, name_of_unknown
 from rarefy.readers.features.labels import checked_names
 from rarefy.stores import make_store
@@ -98,21 +97,25 @@ def load(path: str | Path) -> Any:
     >>> bool((rarefy.load(file).predict(X) == model.predict(X)).all())
     True
     """
-    from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
-
     saved = load_model(path)
-    is_regressor = saved.loss in REGRESSION_LOSSES
-    cls: Any = SparseOnlineRegressor if is_regressor else SparseOnlineClassifier
-    known = inspect.signature(cls).parameters
     asked = dict(saved.asked)
     if is_unknown(asked.get("rule")):
         asked["rule"] = name_of_unknown(asked["rule"])
-    estimator = cls(**{name: asked[name] for name in known if name in asked})
+    estimator = estimator_for(saved.task, asked)
     try:
         _fill(estimator, saved)
     except (ValueError, OverflowError) as error:
         raise InputError(f"{path} is damaged: its labels make no sense.") from error
     return estimator
+
+
+def estimator_for(task: Task, parameters: dict[str, Any]) -> Any:
+    """An estimator that has not learned, with those of the parameters that it has."""
+    from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
+
+    cls: Any = SparseOnlineRegressor if task.is_regression else SparseOnlineClassifier
+    known = inspect.signature(cls).parameters
+    return cls(**{name: parameters[name] for name in known if name in parameters})
 
 
 def _fill(estimator: Any, saved: Model) -> None:
@@ -124,12 +127,11 @@ def _fill(estimator: Any, saved: Model) -> None:
         model.learner.grow(saved.matrix["n_features"])
     estimator.is_slim_ = saved.state is None
     estimator._learned_by = _learned_by(saved, model.task)
+    if saved.matrix is None:
+        estimator._take_over(model)
+        return
     estimator.learner_ = model.learner
     estimator.n_features_in_ = model.learner.n_features
-    if saved.matrix is None:
-        estimator.stream_ = model
-        estimator._adopt(model)
-        return
     if model.classes:
         estimator.classes_ = labels_named(model.classes, saved.matrix["labels"])
     if saved.matrix["columns"] is not None:

@@ -1,36 +1,59 @@
-"""From files to an estimator in one call."""
+"""`rarefy.train`: from files to an estimator in one call."""
 
-import inspect
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rarefy.errors import ConfigError
-from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
-from rarefy.model.losses import REGRESSION_LOSSES
-from rarefy.readers import read
+from rarefy.errors import EXPECTED, ConfigError, RarefyWarning
+from rarefy.estimators.persistence import estimator_for
+from rarefy.system.output_checks import check_outputs
+from rarefy.training.checkpoints import Checkpoints
+from rarefy.training.plan import Plan, new_plan, resumed_plan
+from rarefy.training.procedure import Silent, Training
+from rarefy.training.progress_tracker import ProgressLine
+
+WARNING = "Warning: "
 
 
-def train(*paths: str | Path, loss: str = "logistic", **parameters: Any) -> Any:
-    """Learn a model from files, as `rarefy train` does, and return it as an estimator.
+def train(
+    *data: str | Path,
+    output: str | Path | None = None,
+    resume: str | Path | None = None,
+    slim: bool = False,
+    progress: Callable[[ProgressLine], None] | None = None,
+    **parameters: Any,
+) -> Any:
+    """Train a model on files, as `rarefy train` does, and return it as an estimator.
 
     Parameters
     ----------
-    *paths : str or path
-        Files, globs, or "-" for standard input, as in `rarefy.read`.
-    loss : str, default="logistic"
-        A loss of classification or of regression, which decides what is returned.
+    *data : str or Path
+        Files, globs, or "-" for standard input.
+    output : str or Path, optional
+        A model file to write; with `save_every` also while learning.
+    resume : str or Path, optional
+        A model file to go on with: a run that was interrupted, which goes on as if nothing had
+        happened, or, with new data, a finished model.
+    slim : bool, default=False
+        Whether the file is to be smaller: one that can predict, but not go on learning.
+    progress : function, optional
+        Called with a ProgressLine (examples, loss, accuracy, weights kept, metrics of held-out
+        rows, ...) after 1,000 examples, 2,000, 4,000 and so on, and at the end.
     **parameters
-        Any parameter of `rarefy.read`, of the estimator, and of its `fit_stream`.
+        Those of `rarefy.read`, of the estimator (a regressor for the losses of regression), of its
+        `fit_stream`, and of the run: `holdout` (a share of the rows, or a file), `save_every` (a
+        number of examples), `cache`, `passes`.
 
     Returns
     -------
     SparseOnlineClassifier or SparseOnlineRegressor
-        The fitted estimator. It predicts readers, data frames and dicts.
+        The model that `rarefy train` would have written.
 
     Raises
     ------
     ConfigError
-        If neither reader nor estimator has a parameter of that name, or it makes no sense.
+        If there is no parameter of that name, or it makes no sense.
     InputError
         If a file cannot be read, or a line cannot be parsed.
 
@@ -44,18 +67,55 @@ def train(*paths: str | Path, loss: str = "logistic", **parameters: Any) -> Any:
     >>> model.predict({"words": "a prize"}).tolist()
     ['spam']
     """
-    regression = loss in REGRESSION_LOSSES
-    estimator_class: Any = SparseOnlineRegressor if regression else SparseOnlineClassifier
-    reading = _taken(parameters, read)
-    storing = _taken(parameters, estimator_class.fit_stream)
-    model = _taken(parameters, estimator_class)
-    if parameters:
-        names = ", ".join(parameters)
-        raise ConfigError(f"{names}: neither the reader nor the estimator has such a parameter.")
-    return estimator_class(loss=loss, **model).fit_stream(read(*paths, **reading), **storing)
+    where: dict[str, Any] = {"output": None if output is None else str(output), "slim": slim}
+    if resume is None:
+        plan = new_plan(data, **where, **parameters)
+    else:
+        plan = resumed_plan(data, resume=str(resume), **where, **parameters)
+    if output is None and plan.settings["save_every"] is not None:
+        raise ConfigError("save_every has no meaning without output: say where to save.")
+    check_outputs([plan.path, plan.settings["cache"]], plan.inputs)
+    task = plan.run.model.task
+    _carry_out(plan, progress)
+    estimator = estimator_for(task, plan.parameters)
+    estimator._take_over(plan.run.model)
+    estimator.is_slim_ = plan.refit is not None
+    estimator._learned(task)
+    return estimator
 
 
-def _taken(parameters: dict[str, Any], function: Any) -> dict[str, Any]:
-    """The parameters that a function has, taken out."""
-    names = [name for name in inspect.signature(function).parameters if name in parameters]
-    return {name: parameters.pop(name) for name in names}
+def _carry_out(plan: Plan, progress: Callable[[ProgressLine], None] | None) -> None:
+    checkpoints = None if plan.path is None else Checkpoints(plan)
+    reporter = Silent() if progress is None else _Caller(progress)
+    training = Training(
+        plan.run,
+        refit=plan.refit,
+        holdout=plan.holdout,
+        checkpoints=checkpoints,
+        reporter=reporter,
+    )
+    try:
+        training.carry_out()
+        if checkpoints is not None:
+            checkpoints.save(is_finished=True)
+    except (*EXPECTED, KeyboardInterrupt) as error:
+        if checkpoints is not None:
+            error.add_note(checkpoints.after(error))
+        raise
+    training.summary(is_over=True)
+
+
+class _Caller(Silent):
+    """Hands lines to a function of the user."""
+
+    wants_lines = True
+
+    def __init__(self, progress: Callable[[ProgressLine], None]) -> None:
+        self._progress = progress
+
+    def line(self, line: ProgressLine) -> None:
+        self._progress(line)
+
+    def say(self, message: str) -> None:
+        if message.startswith(WARNING):
+            warnings.warn(message.removeprefix(WARNING), RarefyWarning, stacklevel=2)

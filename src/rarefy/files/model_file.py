@@ -40,7 +40,7 @@ from rarefy.readers.features.labels import checked_classes, checked_names
 from rarefy.rules.ogd import Ogd
 from rarefy.stores import STATE_ARRAYS, Kept, check_store, make_store
 from rarefy.stores.array import MOST_FEATURES
-from rarefy.streams.run import NEVER, Place
+from rarefy.streams.run import NEVER, Position
 from rarefy.streams.stream_model import Reading, StreamModel
 from rarefy.system.atomic_write import Output
 from rarefy.tuning.checkpoint import SEARCH_ARRAYS, Search, begun_with, resumed, snapshot_of
@@ -419,7 +419,7 @@ def _is_run(run: Any) -> bool:
     if "reader" in run:
         texts(run["reader"]["files"])
     if "place" in run:
-        for name, value in {**Place(**run["place"])._asdict(), "passes": run["passes"]}.items():
+        for name, value in {**Position(**run["place"])._asdict(), "passes": run["passes"]}.items():
             check_whole(name, value, 0, NEVER)
     return True
 

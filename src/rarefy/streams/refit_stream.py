@@ -11,6 +11,13 @@ from rarefy.errors import InputError
 from rarefy.streams.run import Run
 
 
+class Refit(NamedTuple):
+    """How the weights that were kept are learned again when the run is over."""
+
+    l2: float | None  # None: chosen by holding out a quarter of the examples
+    n_features: int | None  # that are left at most
+
+
 class KeptRows(NamedTuple):
     """All rows of a run, with nothing but the features that were kept."""
 
@@ -29,11 +36,11 @@ def check_readable_again(run: Run) -> None:
         )
 
 
-def refit_run(run: Run, l2: float | None, limit: int | None) -> None:
+def refit_stream(run: Run, refit: Refit) -> None:
     """Refit the weights of a run that is over; held-out rows are only predicted."""
     model = run.model
     X, y, importance, held = kept_rows(run)
-    model.adopt(refitted(model.learner, X[~held], y[~held], importance[~held], l2, limit))
+    model.adopt(refitted(model.learner, X[~held], y[~held], importance[~held], *refit))
     if run.held_out is not None:
         scores = model.learner.scores(as_rows(X[held], y[held], importance[held]))
         run.held_out.begin_with(model, scores, y[held], importance[held])

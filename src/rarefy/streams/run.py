@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 NEVER = 1 << 62
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """How far a run has come."""
 
     pass_number: int = 1
     rows: int = 0  # of this pass that have been dealt with
     fingerprint: int = 0  # of the labels and lengths of these rows
 
-    def behind(self, part: Prepared) -> "Place":
-        """The place when these rows, too, have been dealt with."""
+    def after(self, part: Prepared) -> "Position":
+        """The position when these rows, too, have been dealt with."""
         labels, indptr = part.batch.labels, part.batch.indptr
         fingerprint = _fingerprint(np.uint64(self.fingerprint), labels.view(np.uint64), indptr)
-        return Place(self.pass_number, self.rows + len(labels), fingerprint)
+        return Position(self.pass_number, self.rows + len(labels), fingerprint)
 
 
 @compiled
@@ -50,14 +50,14 @@ def _fingerprint(before: np.uint64, labels: NDArray[np.uint64], indptr: NDArray[
     return fingerprint  # type: ignore[return-value]
 
 
-BEGINNING = Place()
+BEGINNING = Position()
 
 
 class Run:
     """A model that learns all that a reader gives, `passes` times.
 
-    From a place that is not the beginning, the rows before it are read again and passed over. They
-    must be the rows of the run that came so far.
+    From a position that is not the beginning, the rows before it are read again and passed over;
+    they must be the rows of the run that came so far.
     """
 
     def __init__(
@@ -67,24 +67,24 @@ class Run:
         *,
         passes: int = 1,
         cache: str | Path | None = None,
-        place: Place = BEGINNING,
+        position: Position = BEGINNING,
         held_out: "HeldOutShare | None" = None,
     ) -> None:
         self.model = model
         self.reader = reader
         self.passes = passes
-        self.place = place  # up to which rows have been learned
+        self.position = position  # up to which rows have been learned
         self._read = BEGINNING  # up to which they have been read, in this process
         self.held_out = held_out
         self.share = math.nan  # of the work that is done, where that is known
         self.is_waiting = False  # for the next batch, and so not in the middle of learning
-        self.is_whole = True  # the model has learned the rows up to the place, and no others
+        self.is_whole = True  # the model has learned the rows up to the position, and no others
         reader.names_wanted = model.store.names_wanted
         self._cache = None if cache is None else RowCache(cache, reader, model.store)
 
     @property
     def is_over(self) -> bool:
-        return self.place.pass_number > self.passes
+        return self.position.pass_number > self.passes
 
     @property
     def is_cached(self) -> bool:
@@ -96,14 +96,14 @@ class Run:
         It ends within a fraction of a second, too, however many classes there are.
         """
         while not self.is_over:
-            self._read = Place(self.place.pass_number)
+            self._read = Position(self.position.pass_number)
             with closing(self._batches()) as batches:
                 while (prepared := self._next(batches)) is not None:
                     if len(prepared.batch.labels):
                         yield from self._learn_batch(prepared, pause)
-            if self._read.rows < self.place.rows:
-                raise _other_data(self.place)
-            self.place = Place(self.place.pass_number + 1)
+            if self._read.rows < self.position.rows:
+                raise _other_data(self.position)
+            self.position = Position(self.position.pass_number + 1)
 
     def again(self) -> Iterator[tuple[Prepared, NDArray[np.bool_]]]:
         """All rows of the data once more, and which of them are held out; nothing is learned."""
@@ -135,19 +135,19 @@ class Run:
         if prepared.y is None:
             rest = self.model.with_targets(prepared)
         while rest is not None:
-            to_skip = self.place.rows - self._read.rows
+            to_skip = self.position.rows - self._read.rows
             n_rows = to_skip
             if to_skip <= 0:
                 _, portion = next(portions(rest.batch.indptr, self.model.learner.n_outputs))
                 n_rows = min(max(pause(), 1), portion)
             part, rest = rest.cut(n_rows)
-            self._read = self._read.behind(part)
+            self._read = self._read.after(part)
             if to_skip <= 0:
                 self._learn_whole(part)
-                self.place = self._read
-            elif self._read.rows == self.place.rows and self._read != self.place:
-                raise _other_data(self.place)
-            self.share = (self.place.pass_number - 1 + prepared.batch.share) / self.passes
+                self.position = self._read
+            elif self._read.rows == self.position.rows and self._read != self.position:
+                raise _other_data(self.position)
+            self.share = (self.position.pass_number - 1 + prepared.batch.share) / self.passes
             yield
 
     def _learn_whole(self, part: Prepared) -> None:
@@ -164,13 +164,13 @@ class Run:
         if self.held_out is None:
             self.model.store.learn(self.model.learner, part)
             return
-        held = self.held_out.chosen(self.place.rows, len(part.batch.labels))
+        held = self.held_out.chosen(self.position.rows, len(part.batch.labels))
         self.model.store.learn(self.model.learner, part.only(~held))
-        rows = self.place.rows + np.flatnonzero(held)
+        rows = self.position.rows + np.flatnonzero(held)
         self.held_out.score(self.model, part.only(held), rows)
 
 
-def _other_data(start: Place) -> InputError:
+def _other_data(start: Position) -> InputError:
     return InputError(
         f"these are not the data that the run began with: the first {start.rows:,} rows differ. "
         f"Give the same files in the same order to go on with it."

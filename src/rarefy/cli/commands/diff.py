@@ -9,10 +9,10 @@ import numpy as np
 
 from rarefy.analysis.comparison import Comparison, compare, names_by_key
 from rarefy.cli.options import FILE, top_option
-from rarefy.cli.outputs import STREAM, check_outputs
 from rarefy.cli.views.description import description, feature_title, in_words
 from rarefy.cli.views.tables import Column, Page, bars, signed, visible
 from rarefy.files.model_file import Model, load_model
+from rarefy.system.output_checks import STREAM, check_outputs
 
 ALWAYS_SHOWN = ("examples", "progressive loss", "weights", "intercept")
 

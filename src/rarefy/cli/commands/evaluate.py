@@ -8,12 +8,12 @@ from typing import Any
 import click
 
 from rarefy.cli.options import data_options, report_bad_lines
-from rarefy.cli.outputs import STREAM, check_outputs
 from rarefy.errors import InputError
 from rarefy.files.model_file import load_model
 from rarefy.readers import read
 from rarefy.readers.source import expand
 from rarefy.streams.metrics import MEASURES, Metrics, confusions
+from rarefy.system.output_checks import STREAM, check_outputs
 
 
 @click.command()

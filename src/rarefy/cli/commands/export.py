@@ -4,10 +4,11 @@ from pathlib import Path
 
 import click
 
-from rarefy.cli.outputs import STREAM, Destination
+from rarefy.cli.outputs import Destination
 from rarefy.errors import InputError
 from rarefy.files.model_file import Model, load_model
 from rarefy.files.text_export import TEXT_EXPORTS
+from rarefy.system.output_checks import STREAM
 
 ENDINGS = {
     ".json": "json",

@@ -11,12 +11,12 @@ from rarefy.analysis.flip_causes import Side
 from rarefy.analysis.flip_tally import Example, Flips
 from rarefy.analysis.side_by_side import stream_flips
 from rarefy.cli.options import FILE, data_options, report_bad_lines
-from rarefy.cli.outputs import STREAM, check_outputs
 from rarefy.cli.views.tables import Column, Page, bars, signed, visible
 from rarefy.cli.views.texts import percent
 from rarefy.files.model_file import Model, load_model
 from rarefy.readers import read
 from rarefy.readers.source import expand
+from rarefy.system.output_checks import STREAM, check_outputs
 
 EXIT_CODE = 3  # more answers were lost than allowed
 

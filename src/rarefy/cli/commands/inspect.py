@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from rarefy.analysis.explanation import explain
 from rarefy.cli.options import FILE, format_options, report_bad_lines, top_option
-from rarefy.cli.outputs import STREAM, check_outputs
 from rarefy.cli.views.description import description, feature_title, in_words
 from rarefy.cli.views.explanation_view import explanation_as_json, show_explanation
 from rarefy.cli.views.tables import Column, Page, bars, signed, visible, written
@@ -19,6 +18,7 @@ from rarefy.files.model_file import Model, load_model
 from rarefy.readers import read
 from rarefy.readers.source import expand
 from rarefy.stores import Kept
+from rarefy.system.output_checks import STREAM, check_outputs
 
 ONLY_WITH_WHY = ("row", "format", "bad_lines")
 ONLY_WITHOUT = ("sort",)

@@ -5,13 +5,14 @@ from typing import Any
 import click
 
 from rarefy.cli.options import FILE, data_options, report_bad_lines
-from rarefy.cli.outputs import STREAM, Destination
+from rarefy.cli.outputs import Destination
 from rarefy.files.model_file import load_model
 from rarefy.model.answers import LOSSES_WITH_PROBABILITIES
 from rarefy.model.answers import probabilities as probabilities_of
 from rarefy.readers import read
 from rarefy.readers.source import expand
 from rarefy.streams.stream_model import predicted_labels
+from rarefy.system.output_checks import STREAM
 
 
 @click.command()

@@ -12,10 +12,8 @@ from typing import Any
 import click
 
 from rarefy.cli.commands.inspect import feature_as_json, order_of
-from rarefy.cli.commands.train import carry_out, train
 from rarefy.cli.options import (
     FILE,
-    READING,
     Several,
     Size,
     column_options,
@@ -23,10 +21,8 @@ from rarefy.cli.options import (
     options,
     report_bad_lines,
 )
-from rarefy.cli.outputs import STREAM, check_outputs
-from rarefy.cli.plan import OF_RULE, new_plan
-from rarefy.cli.saving import Saving
 from rarefy.cli.sweep_rows import RowsInMemory, TooManyRowsError, read_rows
+from rarefy.cli.training import carry_out
 from rarefy.cli.views.display import Quiet
 from rarefy.cli.views.progress import Silent, make_progress
 from rarefy.cli.views.sweep_view import MODEL, REPORT, TABLE, choices_as_json, facts_of, show
@@ -45,6 +41,9 @@ from rarefy.rules.penalty_norm import Basis
 from rarefy.stores import MOST_FEATURES
 from rarefy.streams.stream_model import StreamModel
 from rarefy.system.atomic_write import Output
+from rarefy.system.output_checks import STREAM, check_outputs
+from rarefy.training.checkpoints import Checkpoints
+from rarefy.training.plan import OF_RULE, READING, Plan, RequestError, new_plan
 
 FEATURES_IN_REPORT = 100
 NUMBERS = Several(click.FLOAT)
@@ -209,8 +208,7 @@ def _swept(asked: dict[str, Any], memory: int, progress: Silent) -> Any:
     from rarefy.sweeping.grid import estimator_class, grid
 
     rule, loss, n_l1 = asked["rule"], asked["loss"], asked["n_l1"]
-    of_any_point = _for_training(asked, {"rule": rule[0], "loss": loss}, MODEL)
-    plan = new_plan(**{**of_any_point, "names": False})
+    plan = _plan(asked, {"rule": rule[0], "loss": loss}, MODEL, names=False)
     parameters = _parameters(asked)
     points = grid(rule, loss, n_l1, parameters)
     for point in points:
@@ -297,16 +295,14 @@ def _parameters(asked: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _for_training(asked: dict[str, Any], point: dict[str, Any], path: str) -> dict[str, Any]:
-    """The options of `rarefy train` that learn a point of the grid."""
-    return {
-        **train.make_context("train", []).params,
-        **{name: asked[name] for name in (*READING, "data", "no_intercept", "passes", "refit")},
-        "model_path": path,
-        "epsilon": asked["epsilon"],
-        "quantile": asked["quantile"],
-        **point,
-    }
+def _plan(asked: dict[str, Any], point: dict[str, Any], path: str, **others: Any) -> Plan:
+    """How a point of the grid is learned."""
+    names = (*READING, "passes", "refit", "epsilon", "quantile")
+    how = {name: asked[name] for name in names} | {"fit_intercept": not asked["no_intercept"]}
+    try:
+        return new_plan(asked["data"], output=path, **{**how, **point, **others})
+    except RequestError as error:
+        raise click.UsageError(error.as_command()) from error
 
 
 def _label(choose: str, max_features: int | None) -> str:
@@ -343,8 +339,8 @@ def _learned_best(
     asked: dict[str, Any], choice: Any, output: Output, progress: Silent
 ) -> StreamModel:
     progress.stage(f"Learning {visible(output.path)}")
-    plan = new_plan(**_for_training(asked, choice.parameters, output.path))
-    carry_out(plan, Saving(plan, output), _Training(progress))
+    plan = _plan(asked, choice.parameters, output.path)
+    carry_out(plan, Checkpoints(plan, output), _Training(progress))
     return plan.run.model
 
 

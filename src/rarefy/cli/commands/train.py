@@ -1,15 +1,10 @@
 """`rarefy train`."""
 
-import signal
-from functools import partial
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from rarefy.cli.group import EXPECTED
-from rarefy.cli.interrupts import NOTHING_LEARNED, Interrupts, Stopped
-from rarefy.cli.loop import Loop
 from rarefy.cli.options import (
     FILE,
     column_options,
@@ -18,22 +13,20 @@ from rarefy.cli.options import (
     rule_options,
     weight_options,
 )
-from rarefy.cli.outputs import STREAM, check_outputs
-from rarefy.cli.plan import Plan, new_plan, resumed_plan
-from rarefy.cli.saving import Saving
-from rarefy.cli.signals import exit_code
-from rarefy.cli.views.display import Display, make_display
-from rarefy.errors import InputError
+from rarefy.cli.training import carry_out
+from rarefy.cli.views.display import make_display
 from rarefy.model.losses import LOSSES
 from rarefy.model.multiclass import MULTICLASS
 from rarefy.parameters.build import MOST_PASSES
 from rarefy.stores import DEFAULT_BITS, MOST_BITS, MOST_FEATURES, STORES
 from rarefy.streams.run import NEVER
-from rarefy.streams.stream_model import StreamModel
 from rarefy.system.atomic_write import is_descriptor
+from rarefy.system.output_checks import STREAM, check_outputs
+from rarefy.training.checkpoints import Checkpoints
+from rarefy.training.plan import Plan, RequestError, new_plan, resumed_plan
 
 STANDARD_OUTPUT = "/dev/stdout"
-ENOUGH_TO_DOUBT = 100  # examples
+OF_DISPLAY = ("json", "quiet")  # options that are no part of a plan
 
 
 @click.command()
@@ -127,14 +120,9 @@ def train(context: click.Context, /, **options: Any) -> None:
     """
     if options["json"] and options["quiet"]:
         raise click.UsageError("choose between --json and --quiet.")
-    if options["model_path"] == STREAM:
-        options["model_path"] = STANDARD_OUTPUT
-    if options["resume"] is None:
-        plan = new_plan(**options)
-    else:
-        plan = resumed_plan(given=given_options(context), **options)
+    plan = plan_of(context)
     check_all_outputs(plan, STREAM if options["json"] else None)
-    saving = Saving(plan)
+    checkpoints = Checkpoints(plan)
     display = make_display(
         json=options["json"],
         quiet=options["quiet"],
@@ -144,109 +132,57 @@ def train(context: click.Context, /, **options: Any) -> None:
     )
     try:
         with display:
-            carry_out(plan, saving, display)
+            carry_out(plan, checkpoints, display)
     finally:
         report_bad_lines(plan.run.reader)
 
 
+def plan_of(context: click.Context) -> Plan:
+    """What the options ask for."""
+    options = dict(context.params)
+    data, resume, output = (options.pop(name) for name in ("data", "resume", "model_path"))
+    if output == STREAM:
+        output = STANDARD_OUTPUT
+    where: dict[str, Any] = {"output": output or resume, "slim": options.pop("slim")}
+    given = [name for name in options if is_given(context, name) and name not in OF_DISPLAY]
+    try:
+        if resume is not None:
+            asked = as_asked({name: options[name] for name in given})
+            return resumed_plan(data, resume=resume, **where, **asked)
+        check_complete(data, output, options)
+        of_plan = {name: value for name, value in options.items() if name not in OF_DISPLAY}
+        return new_plan(data, **where, **as_asked(of_plan))
+    except RequestError as error:
+        raise click.UsageError(error.as_command()) from error
+
+
+def as_asked(options: dict[str, Any]) -> dict[str, Any]:
+    """Options by the names that parameters have."""
+    asked = dict(options)
+    if "no_intercept" in asked:
+        asked["fit_intercept"] = not asked.pop("no_intercept")
+    return asked
+
+
+def is_given(context: click.Context, name: str) -> bool:
+    """Whether an option is on the command line."""
+    return context.get_parameter_source(name) == ParameterSource.COMMANDLINE
+
+
+def check_complete(data: Any, output: str | None, options: dict[str, Any]) -> None:
+    if not data:
+        raise click.UsageError("DATA is missing: name a file, or - for standard input.")
+    if output is None:
+        raise click.UsageError("-o is missing: say where to write the model.")
+    for name in ("refit_l2", "refit_features"):
+        if options[name] is not None and not options["refit"]:
+            raise click.UsageError(f"--{name.replace('_', '-')} has no meaning without --refit.")
+
+
 def check_all_outputs(plan: Plan, stream: str | None) -> None:
     """Only a file may take the place of the model with which the run goes on."""
+    assert plan.path is not None
     cache = plan.settings["cache"]
     check_outputs([plan.path, cache, stream], plan.inputs)
     written_at_once = plan.path if is_descriptor(plan.path) else None
     check_outputs([written_at_once, cache, stream], [plan.resumed])
-
-
-def carry_out(plan: Plan, saving: Saving, display: Display) -> None:
-    """Learn, save, and say what came of it."""
-    save_every, save = plan.settings["save_every"], partial(saving.save_meanwhile, display)
-    loop = Loop(plan.run, display, save, save_every=save_every, holdout=plan.holdout)
-    with Interrupts(plan.run) as interrupts:
-        try:
-            is_over = _learned(plan, saving, display, loop, interrupts)
-            n_bytes = saving.save(is_finished=is_over)
-        except EXPECTED as error:
-            raise click.ClickException(saving.after(error)) from error
-    summary = loop.summary(is_over=is_over)
-    model = plan.run.model
-    for remark in (_found(model), model.store.report(), doubt(model)):
-        if remark:
-            display.say(remark)
-    display.end({**summary, "path": plan.path, "bytes": n_bytes})
-    if not is_over:
-        display.say(saving.how_to_go_on())
-        raise _interrupted(interrupts)
-
-
-def _learned(
-    plan: Plan, saving: Saving, display: Display, loop: Loop, interrupts: Interrupts
-) -> bool:
-    """Whether learning came to its end, and a refit if one is wanted."""
-    run = plan.run
-    is_over = loop.learn(interrupts)
-    if run.model.t == 0:
-        if not is_over:
-            display.say(NOTHING_LEARNED)
-            raise _interrupted(interrupts)
-        raise InputError(f"{' '.join(run.reader.files)}: there are no examples to learn from.")
-    if is_over:
-        run.model = loop.model = run.model.settled()
-    if is_over and plan.refits:
-        saving.save_meanwhile(display)
-        is_over = refit(plan, display, interrupts)
-    return is_over
-
-
-def _interrupted(interrupts: Interrupts) -> click.exceptions.Exit:
-    return click.exceptions.Exit(exit_code(interrupts.number or signal.SIGINT))
-
-
-def _found(model: StreamModel) -> str:
-    """The parameters that were left to be found, as options."""
-    found = {name: value for name, value in model.learner.found.items() if value is not None}
-    if not found:
-        return ""
-    return f"Found: {' '.join(f'--{name} {_as_option(value)}' for name, value in found.items())}"
-
-
-def _as_option(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def refit(plan: Plan, display: Display, interrupts: Interrupts) -> bool:
-    """Whether the refit came to its end; if not, the model is as it was before."""
-    model = plan.run.model
-    learner = model.learner
-    display.say(f"Refitting {learner.n_nonzero():,} weights ...")
-    try:
-        with interrupts.at_once():
-            plan.refit()
-        return True
-    except Stopped:
-        model.adopt(learner)
-        return False
-    except EXPECTED:
-        model.adopt(learner)
-        raise
-
-
-def given_options(context: click.Context) -> dict[str, str]:
-    """The options that are on the command line, and how they are written."""
-    return {
-        parameter.name: parameter.opts[0]
-        for parameter in context.command.params
-        if parameter.name is not None
-        and context.get_parameter_source(parameter.name) == ParameterSource.COMMANDLINE
-    }
-
-
-def doubt(model: StreamModel) -> str:
-    """A warning, if what was learned made predictions worse than none."""
-    before = model.loss_without_weights()
-    if model.t < ENOUGH_TO_DOUBT or not model.learner.progressive_loss > before:
-        return ""
-    return (
-        f"Warning: predictions made while learning were worse than without any weights (loss "
-        f"{before:.5f}). Numbers may be too large for the steps: try --rule ftrl, smaller --eta0, "
-        f"or --categorical for columns that are names."
-    )

@@ -10,7 +10,7 @@ from rarefy.parameters.build import resolve
 from rarefy.parameters.describe import described, is_unknown, name_of_unknown
 from rarefy.readers.features.columns import Columns
 from rarefy.rules.penalty_norm import q_of
-from rarefy.streams.run import Place
+from rarefy.streams.run import Position
 
 SHOWN_NAMES = 20
 ALWAYS_SHOWN = ("passes", "fit_intercept", "importance")
@@ -89,7 +89,7 @@ def _how_to_go_on(model: Model) -> str:
     if model.state is None:
         return "no, the model is slim"
     run = model.run or {}
-    place = Place(**run["place"]) if "place" in run else None
+    place = Position(**run["place"]) if "place" in run else None
     if place is None or place.pass_number > run["passes"]:
         return "yes, with new data"
     return f"yes, the run is not finished: pass {place.pass_number}, {place.rows:,} rows"

@@ -4,28 +4,13 @@ import json as json_text
 import math
 import os
 import sys
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Protocol, Self
 
 import click
 
+from rarefy.training.progress_tracker import ProgressLine
+
 NO_CONTROL_CODES = ("dumb", "unknown")  # values of TERM
-
-
-class Line(NamedTuple):
-    """A line of the running table: how learning goes at one moment."""
-
-    seconds: float  # since the start
-    pass_number: int  # from 1
-    examples: int  # learned so far, over all passes
-    loss: float  # progressive, so far
-    loss_since: float  # ... since the last line
-    accuracy: float | None  # progressive, so far; None in regression
-    accuracy_since: float | None
-    kept: int  # weights that are not zero
-    zeros: float | None  # share of zeros among the features seen; None where unknown
-    rate: float  # examples per second since the last line
-    memory: int | None  # bytes of resident memory
-    holdout: dict[str, float | None]  # metrics of held-out data by name; empty without --holdout
 
 
 class Display(Protocol):
@@ -40,7 +25,7 @@ class Display(Protocol):
     def advance(self, share: float | None, examples: int) -> None:
         """How far learning is, after every batch; `share` is None where the size is not known."""
 
-    def line(self, line: Line) -> None:
+    def line(self, line: ProgressLine) -> None:
         """A new line of the table."""
 
     def say(self, message: str) -> None:
@@ -64,7 +49,7 @@ class Quiet:
     def advance(self, share: float | None, examples: int) -> None:
         pass
 
-    def line(self, line: Line) -> None:
+    def line(self, line: ProgressLine) -> None:
         pass
 
     def say(self, message: str) -> None:
@@ -80,7 +65,7 @@ class JsonLines(Quiet):
     def __init__(self) -> None:
         self.wants_lines = True
 
-    def line(self, line: Line) -> None:
+    def line(self, line: ProgressLine) -> None:
         self._write("line", line._asdict())
 
     def say(self, message: str) -> None:

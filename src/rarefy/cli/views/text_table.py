@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import click
 
-from rarefy.cli.views.display import Line, Quiet, stderr_is_terminal
+from rarefy.cli.views.display import Quiet, stderr_is_terminal
 from rarefy.cli.views.texts import FLIPS, count, duration, metric, number, percent, size
+from rarefy.training.progress_tracker import ProgressLine
 
 
 class Column(NamedTuple):
@@ -72,7 +73,7 @@ class Plain(Quiet):
     def write(self, text: str, style: str = "") -> None:
         click.echo(text, err=True)
 
-    def line(self, line: Line) -> None:
+    def line(self, line: ProgressLine) -> None:
         values = values_of(line)
         self.columns = widened(self.columns or self._columns_for(line), values)
         shown = fitting(self.columns, self.width)
@@ -89,7 +90,7 @@ class Plain(Quiet):
         for text in summary_lines(summary):
             self.write(text)
 
-    def _columns_for(self, first: Line) -> list[Column]:
+    def _columns_for(self, first: ProgressLine) -> list[Column]:
         """Those of the first line's values that are known, and of the metrics of held-out data."""
         values = values_of(first)
         found = [column for column in COLUMNS if values[column.name] is not None]
@@ -105,7 +106,7 @@ def held_out_column(name: str) -> Column:
     return Column(f"held-out {name}", "held out", heading, width, partial(metric, name))
 
 
-def values_of(line: Line) -> dict[str, Any]:
+def values_of(line: ProgressLine) -> dict[str, Any]:
     """What the cells of a line show, by the names of the columns."""
     values = line._asdict()
     held_out = values.pop("holdout")

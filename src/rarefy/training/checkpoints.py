@@ -1,4 +1,4 @@
-"""Where `rarefy train` saves what it has learned, when all goes well and when it does not."""
+"""Where a training saves what it has learned, when all goes well and when it does not."""
 
 import os
 import tempfile
@@ -6,16 +6,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain, count
 
-from rarefy.cli.group import EXPECTED, sentence
-from rarefy.cli.plan import Plan
-from rarefy.cli.views.display import Display
-from rarefy.errors import InputError
+from rarefy.errors import EXPECTED, InputError, sentence
 from rarefy.system.atomic_write import Output, fitting_name, is_descriptor, is_written_once
+from rarefy.training.plan import Plan
 
 UNFINISHED = ".unfinished"  # behind the name of a file that stays as it is
 
 
-class Saving:
+class Checkpoints:
     """Writes the model of a plan to its place, found to be good before anything is learned.
 
     A model that an error left unfinished does not replace a file that this run has not written. It
@@ -23,12 +21,14 @@ class Saving:
     """
 
     def __init__(self, plan: Plan, output: Output | None = None) -> None:
-        self._plan = plan
+        assert plan.path is not None
+        self._plan, self._path = plan, plan.path
+        self.save_every: int | None = plan.settings["save_every"]
         self._is_own = not _is_file(plan.path) or _is_same(plan.path, plan.resumed)
         self._n_before = plan.run.model.t
         self._n_saved = 0  # examples that the file has learned
         self._is_finished = False
-        if plan.settings["save_every"] is not None and is_written_once(plan.path):
+        if self.save_every is not None and is_written_once(plan.path):
             raise InputError(
                 f"{plan.path} is a pipe, which cannot be written twice: name a file, or leave out "
                 f"--save-every."
@@ -44,20 +44,20 @@ class Saving:
 
     @property
     def _is_slim(self) -> bool:
-        return self._is_finished and (self._plan.slim or self._plan.refits)
+        return self._is_finished and (self._plan.slim or self._plan.refit is not None)
 
-    def save_meanwhile(self, display: Display) -> None:
+    def save_meanwhile(self, say: Callable[[str], None]) -> None:
         """Write the model, if possible; if not, learning goes on."""
         if not self.output.can_be_written_again:
             return
         try:
             self.save()
         except EXPECTED as error:
-            display.say(f"Warning: {sentence(error)} Learning goes on.")
+            say(f"Warning: {sentence(error)} Learning goes on.")
 
     def after(self, error: BaseException) -> str:
         """Save what was learned before an error; what there is to say of it, and of the error."""
-        run, path, said = self._plan.run, self._plan.path, sentence(error)
+        run, path, said = self._plan.run, self._path, sentence(error)
         if run.is_whole and run.model.t > max(self._n_before, self._n_saved):
             try:
                 path = self._save_unfinished()
@@ -87,8 +87,8 @@ class Saving:
     def _places(self) -> Iterator[Callable[[], Output]]:
         if self._is_own:
             yield lambda: self.output
-        if not is_descriptor(self._plan.path):
-            folder, name = os.path.split(self._plan.path)
+        if not is_descriptor(self._path):
+            folder, name = os.path.split(self._path)
             yield partial(_new_output, folder, name)
             yield partial(_new_output, tempfile.gettempdir(), name)
 

@@ -1,0 +1,1 @@
+"""The one training procedure: read and learn, settle, refit, save; for Python and the command."""

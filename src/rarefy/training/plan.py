@@ -1,0 +1,335 @@
+"""What is to be trained: something new, or what a model file says was not finished."""
+
+import inspect
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rarefy.checks import check_whole, number_or_none
+from rarefy.errors import ConfigError, InputError
+from rarefy.files.model_file import Model, load_model, model_of, save_model, texts
+from rarefy.model.losses import LOSSES
+from rarefy.model.multiclass import check_multiclass
+from rarefy.parameters.build import RULE_PARAMETERS, check_refit, default_rule, make_loss
+from rarefy.readers import Reader, read
+from rarefy.readers.features.columns import Columns, checked_columns
+from rarefy.readers.features.crosses import checked_crosses
+from rarefy.readers.features.labels import checked_classes
+from rarefy.readers.source import STDIN, expand
+from rarefy.stores import make_store
+from rarefy.streams.holdout import HeldOutFiles, HeldOutShare
+from rarefy.streams.refit_stream import Refit, check_readable_again
+from rarefy.streams.run import BEGINNING, NEVER, Position, Run
+from rarefy.streams.stream_model import StreamModel
+from rarefy.system.atomic_write import Output
+from rarefy.tuning.open_task import task_of
+from rarefy.tuning.space import rule_or_space
+
+OF_RULE = tuple(name for name in RULE_PARAMETERS if name not in ("rule", "loss"))
+OF_WEIGHTING = {"importance": "plain", "endowment": 0.0, "endowment_by": "prediction"}
+READING = {
+    name: parameter.default
+    for name, parameter in inspect.signature(read).parameters.items()
+    if parameter.kind is parameter.KEYWORD_ONLY
+}
+# How a run is carried out; the others say what is learned.
+OF_RUN = {"passes": 1, "cache": None, "holdout": None, "save_every": None}
+# All that can be asked for, and what it is if nothing is said.
+DEFAULTS: dict[str, Any] = {
+    **READING,
+    "rule": None,
+    "loss": "logistic",
+    **dict.fromkeys(OF_RULE),
+    "cumulative": False,
+    "epsilon": None,
+    "quantile": None,
+    **OF_WEIGHTING,
+    "multiclass": "auto",
+    "fit_intercept": True,
+    "target_features": None,
+    "refit": False,
+    "refit_l2": None,
+    "refit_features": None,
+    "store": None,
+    "bits": None,
+    "max_features": None,
+    "names": True,
+    **OF_RUN,
+}
+LATER_SETTINGS = {"target_features": None}  # that files of before do not have
+# What may be asked for beside DATA when a finished model goes on; all else is in the file.
+WITH_FINISHED = (*OF_RUN, "format", "bad_lines")
+
+
+class RequestError(ConfigError):
+    """A request that has no meaning whatever the data are.
+
+    Its template names options in braces: `{holdout}` is shown as holdout=2 here, and by commands
+    as --holdout 2.
+    """
+
+    def __init__(self, template: str, **options: Any) -> None:
+        self._template, self._options = template, options
+        super().__init__(self._filled(lambda name: name, "={!r}"))
+
+    def as_command(self) -> str:
+        """The message in the words of the command line."""
+        return self._filled(lambda name: f"--{name.replace('_', '-')}", " {}")
+
+    def _filled(self, title: Any, behind: str) -> str:
+        shown = {
+            name: title(name) + ("" if value is None else behind.format(value))
+            for name, value in self._options.items()
+        }
+        return self._template.format(**shown)
+
+
+class Plan(NamedTuple):
+    """A run, and what it takes to save it and go on with it."""
+
+    run: Run
+    path: str | None  # of the model
+    parameters: dict[str, Any]  # what is learned, in the words of the user
+    settings: dict[str, Any]  # how: OF_RUN, and the reader as it was before it had read anything
+    holdout: HeldOutShare | HeldOutFiles | None
+    slim: bool
+    resumed: str | None = None  # the model with which it goes on
+
+    @property
+    def inputs(self) -> list[str]:
+        """The files with data."""
+        held_out = self.holdout.files if isinstance(self.holdout, HeldOutFiles) else []
+        return [*self.run.reader.files, *held_out]
+
+    @property
+    def refit(self) -> Refit | None:
+        if not self.parameters.get("refit"):
+            return None
+        return Refit(self.parameters["refit_l2"], self.parameters.get("refit_features"))
+
+    def save(self, output: Output, *, slim: bool = False) -> int:
+        """Write the model as it is now; how many bytes that were."""
+        about = {**self.settings, "place": self.run.position._asdict()}
+        return save_model(output, model_of(self.run.model, self.parameters, run=about, slim=slim))
+
+    def command_to_go_on(self, saved: str) -> str:
+        """What to type to go on with what was saved there."""
+        files = self.run.reader.files
+        to = [] if saved == self.path or self.path is None else ["-o", self.path]
+        again = ["rarefy", "train", "--resume", saved, *to, *(["--slim"] if self.slim else [])]
+        if STDIN in files:
+            return f"... | {shlex.join([*again, *files])}"
+        return shlex.join(again)
+
+
+def new_plan(
+    data: Sequence[str | Path], *, output: str | None = None, slim: bool = False, **asked: Any
+) -> Plan:
+    """Learn from files, from scratch; `asked` may have whatever DEFAULTS has."""
+    unknown = [name for name in asked if name not in DEFAULTS]
+    if unknown:
+        names = ", ".join(unknown)
+        raise ConfigError(f"{names}: there is no such parameter; there are {', '.join(DEFAULTS)}.")
+    if not data:
+        raise ConfigError("there is nothing to learn from: name a file, or - for standard input.")
+    asked = DEFAULTS | asked
+    reader = read(*data, **{name: asked[name] for name in READING})
+    parameters = _parameters(asked)
+    store = make_store(
+        asked["store"] or ("table" if asked["bits"] is None else "hashed"),
+        bits=asked["bits"],
+        max_features=asked["max_features"],
+        names=asked["names"],
+    )
+    model = StreamModel(_task(asked, parameters), store, reader.labels.classes)
+    settings = {name: asked[name] for name in (*OF_RUN, "target_features")}
+    return _plan(model, reader, output, parameters, settings, slim)
+
+
+def _parameters(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What is learned, as model files say it: without what was left to the defaults of a rule."""
+    of_rule = {name: asked[name] for name in OF_RULE if asked[name] is not None}
+    of_refit = {name: asked[name] for name in ("refit_l2", "refit_features")}
+    return {
+        "rule": asked["rule"] or default_rule(asked["loss"]),
+        "loss": asked["loss"],
+        **of_rule,
+        **_given_to_loss(asked["loss"], epsilon=asked["epsilon"], quantile=asked["quantile"]),
+        **{name: asked[name] for name in OF_WEIGHTING},
+        "multiclass": asked["multiclass"],
+        "fit_intercept": asked["fit_intercept"],
+        "passes": asked["passes"],
+        "max_features": asked["target_features"],
+        **({"refit": True, **of_refit} if asked["refit"] else {}),
+    }
+
+
+def _task(asked: Mapping[str, Any], parameters: Mapping[str, Any]) -> Any:
+    """The task that the parameters describe; all of them are checked."""
+    loss = asked["loss"]
+    rule, schedule, weighting = rule_or_space(
+        {"rule": parameters["rule"], "loss": loss, **{name: asked[name] for name in OF_RULE}},
+        {name: asked[name] for name in OF_WEIGHTING},
+        max_features=asked["target_features"],
+        passes=asked["passes"],
+    )
+    check_multiclass(asked["multiclass"], loss)
+    check_refit(asked["refit"], asked["refit_l2"], asked["refit_features"], loss)
+    of_loss = {name: parameters[name] for name in ("epsilon", "quantile") if name in parameters}
+    made_loss = make_loss(loss, **of_loss)
+    return task_of(
+        rule, schedule, made_loss, asked["multiclass"], asked["fit_intercept"], weighting
+    )
+
+
+def resumed_plan(
+    data: Sequence[str | Path],
+    *,
+    resume: str,
+    output: str | None = None,
+    slim: bool = False,
+    **asked: Any,
+) -> Plan:
+    """Go on with a run that was interrupted, or learn new DATA with a model that is finished."""
+    saved = load_model(resume)
+    about = _checked_run(saved, resume)
+    is_over = about is None or about["place"].pass_number > about["passes"]
+    if saved.parameters.get("refit") and saved.state is not None:
+        is_over = False
+    for name in asked:
+        if name not in (WITH_FINISHED if is_over else ()):
+            raise RequestError(
+                f"{{{name}}} has no meaning with {{resume}}: it is settled by {resume}.",
+                **{name: None, "resume": None},
+            )
+    try:
+        model = saved.learner()
+    except InputError as error:
+        raise InputError(f"{resume}: {error}") from error
+    target = None if about is None else about["target_features"]
+    if saved.search is None:
+        model.max_features = target
+    else:
+        target = saved.asked.get("max_features")
+    if about is None or is_over:
+        asked = {**OF_RUN, "format": None, "bad_lines": READING["bad_lines"], **asked}
+        if not data:
+            raise RequestError(f"{resume} is finished; name new DATA to learn.")
+        if saved.search is not None and asked["passes"] != 1:
+            raise RequestError(
+                f"{{passes}}: {resume} is still to find its parameters, by predictions for "
+                f"examples that are new, and so in one pass.",
+                passes=asked["passes"],
+            )
+        reader = _reader_like(saved, data, asked["format"], asked["bad_lines"])
+        settings = {name: asked[name] for name in OF_RUN} | {"target_features": target}
+        plan = _plan(model, reader, output, saved.asked, settings, slim)
+        return plan._replace(resumed=resume)
+    reader = _same_reader(about["reader"], data, resume)
+    settings = {name: about[name] for name in OF_RUN} | {"target_features": target}
+    plan = _plan(model, reader, output, saved.asked, settings, slim, about["place"])
+    return plan._replace(resumed=resume)
+
+
+def _checked_run(saved: Model, resume: str) -> dict[str, Any] | None:
+    """What a model says of the run that it comes from, if it does; nonsense is refused."""
+    if saved.run is None:
+        return None
+    try:
+        about = {**LATER_SETTINGS, **saved.run, "place": Position(**saved.run["place"])}
+        for name, value in (*about["place"]._asdict().items(), ("passes", about["passes"])):
+            check_whole(name, value, 0, NEVER)
+        for name in ("save_every", "target_features"):
+            if about[name] is not None:
+                check_whole(name, about[name], 1, NEVER)
+        texts([value for value in (about["cache"], about["holdout"]) if value is not None])
+        texts(about["reader"]["files"])
+        reader_of(about["reader"])
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        message = f"{resume} is damaged: what it says of its run makes no sense."
+        raise InputError(message) from error
+    return about
+
+
+def _plan(
+    model: StreamModel,
+    reader: Reader,
+    path: str | None,
+    parameters: dict[str, Any],
+    settings: dict[str, Any],
+    slim: bool,
+    position: Position = BEGINNING,
+) -> Plan:
+    holdout = _holdout(settings["holdout"], reader, model, settings["passes"])
+    run = Run(
+        model,
+        reader,
+        passes=settings["passes"],
+        cache=settings["cache"],
+        position=position,
+        held_out=holdout if isinstance(holdout, HeldOutShare) else None,
+    )
+    plan = Plan(run, path, parameters, {**settings, "reader": reader.settings()}, holdout, slim)
+    if plan.refit is not None:
+        check_readable_again(run)
+    return plan
+
+
+def _holdout(
+    given: Any, reader: Reader, model: StreamModel, passes: int
+) -> HeldOutShare | HeldOutFiles | None:
+    """What is held out: a share of the rows, or a file."""
+    if given is None:
+        return None
+    given = str(given)
+    has_answers = not model.task.is_regression
+    share = number_or_none(given)
+    if share is None or os.path.exists(given):
+        like = {**reader.settings(), "files": expand([given]), "skip_bad_lines": False}
+        return HeldOutFiles(reader_of(like), with_flips=has_answers)
+    if not 0.0 < share < 1.0:
+        raise RequestError(
+            "{holdout}: a share between 0 and 1, or a file, is expected.", holdout=given
+        )
+    return HeldOutShare(share, with_flips=has_answers and passes > 1)
+
+
+def _reader_like(
+    saved: Model, data: Sequence[str | Path], format: str | None, bad_lines: str
+) -> Reader:
+    """A reader of new data that reads as the one did from which the model has learned."""
+    reader = read(*data, format=format, bad_lines=bad_lines, classes=saved.classes)
+    reader.columns, reader.cross = saved.reading
+    return reader
+
+
+def _same_reader(settings: dict[str, Any], data: Sequence[str | Path], resume: str) -> Reader:
+    """The reader of a run; DATA says where its files are now, if that is elsewhere."""
+    files = list(map(str, data)) or settings["files"]
+    if STDIN in files and not data:
+        raise RequestError(
+            f"{resume} was learned from standard input; give the same data again, with "
+            f"{shlex.join(files)} as DATA."
+        )
+    return reader_of({**settings, "files": expand(files)})
+
+
+def reader_of(settings: dict[str, Any]) -> Reader:
+    """A reader with the settings of another one."""
+    checked = {
+        "columns": checked_columns(Columns(**settings["columns"])),
+        "classes": checked_classes(settings["classes"]),
+        "cross": checked_crosses(settings["cross"]),
+    }
+    return Reader(**{**settings, **checked})
+
+
+def _given_to_loss(loss: str, **parameters: float | None) -> dict[str, float]:
+    """The parameters that were given; one that the loss does not have is a mistake."""
+    given = {name: value for name, value in parameters.items() if value is not None}
+    for name in given:
+        if name not in LOSSES[loss]._fields:
+            raise RequestError(f"{{{name}}} has no meaning for the {loss} loss.", **{name: None})
+    return given

@@ -1,0 +1,169 @@
+"""How every model is trained on a stream: read and learn, settle, refit; saved as it goes."""
+
+import math
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Protocol
+
+from rarefy.errors import InputError
+from rarefy.streams.holdout import HeldOutFiles, HeldOutShare
+from rarefy.streams.refit_stream import Refit, refit_stream
+from rarefy.streams.run import NEVER, Run
+from rarefy.training.checkpoints import Checkpoints
+from rarefy.training.progress_tracker import (
+    ProgressLine,
+    ProgressTracker,
+    next_checkpoint,
+    next_line,
+)
+
+
+class Stopped(BaseException):
+    """A run was to stop at once, and is as it was after the last examples that it learned."""
+
+
+class Interruption(Protocol):
+    """Asks for an end of the training, at the next good moment."""
+
+    number: int | None  # of the signal, once there is one
+
+    def at_once(self) -> AbstractContextManager[None]:
+        """Inside, `Stopped` may be raised at any moment: nothing is done that cannot be left."""
+
+
+class Uninterrupted:
+    """Nobody asks for an end."""
+
+    number = None
+
+    def at_once(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+class Reporter(Protocol):
+    """Shows, or hands on, how learning goes."""
+
+    @property
+    def wants_lines(self) -> bool:
+        """Whether there is use for lines, each of which costs a look at every weight."""
+
+    def advance(self, share: float | None, examples: int) -> None:
+        """How far learning is, after every batch; `share` is None where the size is not known."""
+
+    def line(self, line: ProgressLine) -> None:
+        """A new line of the learning curve."""
+
+    def say(self, message: str) -> None:
+        """A remark or a warning."""
+
+
+class Silent:
+    """Shows nothing."""
+
+    wants_lines = False
+
+    def advance(self, share: float | None, examples: int) -> None:
+        pass
+
+    def line(self, line: ProgressLine) -> None:
+        pass
+
+    def say(self, message: str) -> None:
+        pass
+
+
+class Training:
+    """Trains the model of a run.
+
+    `checkpoints`, if there are any, are written while it learns. After `carry_out` the model is
+    `run.model`.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        *,
+        refit: Refit | None = None,
+        holdout: HeldOutShare | HeldOutFiles | None = None,
+        checkpoints: Checkpoints | None = None,
+        reporter: Reporter | None = None,
+        interruption: Interruption | None = None,
+    ) -> None:
+        self.run = run
+        self.refit = refit
+        self.tracker = ProgressTracker(run, holdout)
+        self.checkpoints = checkpoints
+        self.reporter = reporter or Silent()
+        self.interruption = interruption or Uninterrupted()
+        self._next_line = self._line_after(run.model.t)
+        self._next_save = self._save_after(run.model.t)
+
+    def carry_out(self) -> bool:
+        """Whether it came to its end; else it was interrupted, and can be gone on with."""
+        run = self.run
+        try:
+            for _ in run.steps(self._pause):
+                self._look()
+        except Stopped:
+            return False
+        if run.model.t == 0:
+            raise InputError(f"{' '.join(run.reader.files)}: there are no examples to learn from.")
+        run.model = run.model.settled()
+        return self.refit is None or self._refitted(self.refit)
+
+    def summary(self, *, is_over: bool) -> dict[str, Any]:
+        """What there is to say at the end; who interrupts does not wait for files to be read."""
+        if not is_over and isinstance(self.tracker.holdout, HeldOutFiles):
+            self.tracker.holdout = None
+        if self.tracker.has_news and self.reporter.wants_lines:
+            self.reporter.line(self.tracker.line())
+        return self.tracker.summary()
+
+    def _pause(self) -> int:
+        return min(self._next_line, self._next_save) - self.run.model.t
+
+    def _look(self) -> None:
+        """After a step: show, and save, what is due, unless an end is asked for."""
+        if self.interruption.number is None:
+            self._report()
+            self._save()
+        if self.interruption.number is not None:
+            raise Stopped
+
+    def _report(self) -> None:
+        examples, share = self.run.model.t, self.run.share
+        self.reporter.advance(None if math.isnan(share) else share, examples)
+        if examples >= self._next_line:
+            with self.interruption.at_once():
+                self.reporter.line(self.tracker.line())
+            self._next_line = self._line_after(examples)
+
+    def _save(self) -> None:
+        examples = self.run.model.t
+        if self.checkpoints is not None and examples >= self._next_save:
+            self.checkpoints.save_meanwhile(self.reporter.say)
+            self._next_save = self._save_after(examples)
+
+    def _line_after(self, examples: int) -> int:
+        return next_line(examples) if self.reporter.wants_lines else NEVER
+
+    def _save_after(self, examples: int) -> int:
+        save_every = None if self.checkpoints is None else self.checkpoints.save_every
+        return next_checkpoint(examples, save_every)
+
+    def _refitted(self, refit: Refit) -> bool:
+        """Whether the refit came to its end; if not, the model is as it was before."""
+        model = self.run.model
+        learner = model.learner
+        if self.checkpoints is not None:
+            self.checkpoints.save_meanwhile(self.reporter.say)
+        self.reporter.say(f"Refitting {learner.n_nonzero():,} weights ...")
+        try:
+            with self.interruption.at_once():
+                refit_stream(self.run, refit)
+            return True
+        except Stopped:
+            model.adopt(learner)
+            return False
+        except BaseException:
+            model.adopt(learner)
+            raise
