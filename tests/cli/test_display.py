@@ -13,18 +13,19 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from rarefy.cli.views.display import JsonLines, Line, Quiet, make_display
+from rarefy.cli.views.display import JsonLines, Quiet, make_display
 from rarefy.cli.views.terminal import Bar, Sample, Terminal, parts
 from rarefy.cli.views.text_table import COLUMNS, Plain, fitting
 from rarefy.cli.views.texts import clock, count, duration, number, percent, size
 from rarefy.system.memory import resident_memory
+from rarefy.training.progress_tracker import ProgressLine
 
 ROOT = Path(__file__).parents[2]
 CONTROL_CODE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 COLOUR = re.compile(r"\x1b\[[0-9;]*[349][0-7]")
 SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
 
-LINE = Line(
+LINE = ProgressLine(
     seconds=12.34,
     pass_number=1,
     examples=1_234_567,
@@ -59,7 +60,7 @@ def display(**options):
     )
 
 
-def plain_text(capsys, *lines: Line, **options) -> list[str]:
+def plain_text(capsys, *lines: ProgressLine, **options) -> list[str]:
     with display(**options) as shown:
         for line in lines:
             shown.line(line)
@@ -284,7 +285,7 @@ def test_the_display_is_chosen_by_who_looks(monkeypatch, stderr, term, options, 
 def test_rich_is_imported_for_terminals_only():
     code = """if True:
         import sys
-        from rarefy.cli.display import make_display
+        from rarefy.cli.views.display import make_display
         for json, quiet in ((False, False), (True, False), (False, True)):
             make_display(json=json, quiet=quiet, passes=1, regression=False, holdout=False)
         assert "rich" not in sys.modules
@@ -352,7 +353,7 @@ def test_a_million_batches_are_not_drawn_one_by_one(monkeypatch, capsys):
 
 SCRIPT = """
 import sys
-from rarefy.cli.display import make_display
+from rarefy.cli.views.display import make_display
 from tests.cli.test_display import LINE, SUMMARY
 with make_display(json=False, quiet=False, passes=1, regression=False, holdout=False) as shown:
     shown.advance(0.5, 1000)
@@ -452,7 +453,8 @@ def test_no_control_codes_for_a_dumb_terminal():
 
 
 TAKES_MEMORY = """
-from rarefy.memory import resident_memory
+from rarefy.system.memory import resident_memory
+from rarefy.training.progress_tracker import ProgressLine
 before = resident_memory()
 taken = b"x" * 64_000_000
 print(resident_memory() - before)

@@ -504,7 +504,7 @@ def test_stopped_while_passing_over_what_was_learned(n_batches):
     with pytest.raises(Interruption):
         carried_out(plan)
     assert plan.run.model.t == N_ROWS + 100
-    plan.save()
+    plan.save(Output(plan.path))
     assert carried_out(plan_of("--resume", "some.model")) == expected
 
 

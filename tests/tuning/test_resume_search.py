@@ -23,6 +23,7 @@ from rarefy.cli import main
 from rarefy.errors import RarefyError
 from rarefy.files.model_file import MAGIC, load_model, model_of, save_model
 from rarefy.lanes.lane_loop import ALIVE as LIVES
+from rarefy.system.atomic_write import Output
 from rarefy.training.plan import Plan
 from rarefy.tuning import tuning_learner
 from tests import data
@@ -115,7 +116,7 @@ class TestRuns:
         for _ in range(2):
             pack.block._seats.work[LIVES, pack.predictor] = 0.0
         plan.run.model.learner.grow(0)  # another model is in use now
-        plan.save()
+        plan.save(Output(plan.path))
         again = plan_of("--resume", "some.model", "-o", "other.model")
         for run in (plan.run, again.run):
             assert np.count_nonzero(run.model.learner._packs[0].block.alive) < 7

@@ -1,0 +1,169 @@
+"""`rarefy.train` does what the command does: the same files, checkpoints, metrics and refusals."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import rarefy
+from rarefy.cli.group import main
+from rarefy.errors import ConfigError, DivergenceError, InputError, RarefyWarning
+from rarefy.streams.stream_model import StreamModel
+from tests import data
+
+N_ROWS = 2500
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for kind in ("binary", "multiclass", "regression"):
+        problem = data.problem(kind, n=N_ROWS, d=30)
+        Path(f"{kind}.svm").write_text(data.svmlight_text(problem))
+    return tmp_path
+
+
+def command(*arguments: str) -> None:
+    result = CliRunner().invoke(main, ["train", *arguments, "--quiet"])
+    assert result.exit_code == 0, result.output
+
+
+CASES = {
+    "plain": (["binary.svm"], {}),
+    "options": (
+        ["binary.svm", "--rule", "frda", "--l1", "0.001", "--q", "1", "--passes", "2"],
+        {"rule": "frda", "l1": 0.001, "q": 1.0, "passes": 2},
+    ),
+    "classes": (
+        ["multiclass.svm", "--no-intercept", "-b", "8"],
+        {"fit_intercept": False, "bits": 8},
+    ),
+    "regression": (["regression.svm", "--loss", "squared"], {"loss": "squared"}),
+    "held out": (["binary.svm", "--holdout", "0.2"], {"holdout": "0.2"}),
+    "refit": (
+        ["binary.svm", "--refit", "--refit-features", "5"],
+        {"refit": True, "refit_features": 5},
+    ),
+    "target": (["binary.svm", "--target-features", "7"], {"target_features": 7}),
+    "auto": (["binary.svm", "--rule", "auto"], {"rule": "auto"}),
+    "slim": (["binary.svm", "--slim"], {"slim": True}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_writes_the_file_of_the_command(folder, name):
+    arguments, parameters = CASES[name]
+    command(*arguments, "-o", "command.model")
+    model = rarefy.train(arguments[0], output="python.model", **parameters)
+    assert Path("python.model").read_bytes() == Path("command.model").read_bytes()
+    loaded = rarefy.load("command.model")
+    reader = rarefy.read(arguments[0])
+    np.testing.assert_array_equal(model.predict(reader), loaded.predict(rarefy.read(arguments[0])))
+    assert model.n_nonzero_ == loaded.n_nonzero_
+
+
+def test_a_target_is_met_and_tuned(folder):
+    model = rarefy.train("binary.svm", rule="auto", target_features=6)
+    assert 0 < model.n_nonzero_ <= 6
+    assert model.found_["rule"] == "scale-free-ftrl"
+
+
+def test_goes_on_with_a_finished_model(folder):
+    rarefy.train("binary.svm", output="first.model")
+    command("binary.svm", "--resume", "first.model", "-o", "command.model")
+    again = rarefy.train("binary.svm", resume="first.model", output="python.model")
+    assert Path("python.model").read_bytes() == Path("command.model").read_bytes()
+    assert again.t_ == 2 * N_ROWS
+    first = Path("first.model").read_bytes()
+    rarefy.train("binary.svm", resume="first.model")
+    assert Path("first.model").read_bytes() == first
+
+
+def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(folder, monkeypatch):
+    expected = rarefy.train("binary.svm", output="whole.model", passes=3, save_every=1000)
+    settled = StreamModel.settled
+
+    def interrupted(model):
+        if model.t == 3 * N_ROWS:
+            raise KeyboardInterrupt
+        return settled(model)
+
+    monkeypatch.setattr(StreamModel, "settled", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        rarefy.train("binary.svm", output="part.model", passes=3, save_every=1000)
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    model = rarefy.train(resume="part.model", output="part.model")
+    assert Path("part.model").read_bytes() == Path("whole.model").read_bytes()
+    assert model.t_ == expected.t_ == 3 * N_ROWS
+
+
+def test_progress_is_handed_on(folder):
+    lines = []
+    rarefy.train("binary.svm", holdout=0.2, progress=lines.append)
+    assert [line.examples for line in lines][:1] == [1000]
+    assert lines[-1].holdout["accuracy"] > 0.5
+    assert lines[-1].kept > 0
+
+
+def test_an_error_says_what_was_saved(folder):
+    text = Path("binary.svm").read_text()
+    big = text * 60
+    Path("bad.svm").write_text(big + "1 no:number\n")
+    with pytest.raises(InputError, match="bad.svm") as found:
+        rarefy.train("bad.svm", output="saved.model")
+    (note,) = found.value.__notes__
+    assert "What was learned before is in saved.model" in note
+    assert rarefy.load("saved.model").t_ > 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"l3": 1.0}, ConfigError, "l3: there is no such parameter"),
+        ({"holdout": 2}, ConfigError, "holdout='2': a share between 0 and 1"),
+        ({"save_every": 10}, ConfigError, "save_every has no meaning without output"),
+        ({"output": "binary.svm"}, InputError, "binary.svm is also read"),
+        ({"loss": "hinge", "epsilon": 1.0}, ConfigError, "epsilon has no meaning for the hinge"),
+    ],
+)
+def test_refuses(folder, parameters, error, message):
+    before = Path("binary.svm").read_bytes()
+    with pytest.raises(error, match=message):
+        rarefy.train("binary.svm", **parameters)
+    assert Path("binary.svm").read_bytes() == before
+
+
+def test_without_data():
+    with pytest.raises(ConfigError, match="nothing to learn from"):
+        rarefy.train()
+
+
+def test_what_a_model_has_settled_cannot_be_asked_for_again(folder):
+    rarefy.train("binary.svm", output="a.model")
+    with pytest.raises(ConfigError, match="l1 has no meaning with resume"):
+        rarefy.train("binary.svm", resume="a.model", l1=0.1)
+
+
+def test_a_checkpoint_that_cannot_be_written_is_a_warning(folder, monkeypatch):
+    from rarefy.training.plan import Plan
+
+    save, n_calls = Plan.save, []
+
+    def fails_at_first(plan, output, **options):
+        n_calls.append(1)
+        if len(n_calls) == 1:
+            raise OSError(28, "No space left on device", "a.model")
+        return save(plan, output, **options)
+
+    monkeypatch.setattr(Plan, "save", fails_at_first)
+    with pytest.warns(RarefyWarning, match="No space left on device"):
+        rarefy.train("binary.svm", output="a.model", save_every=1000, progress=lambda line: None)
+    assert Path("a.model").exists()
+
+
+def test_divergence_is_an_error(folder):
+    with warnings.catch_warnings(), pytest.raises(DivergenceError):
+        rarefy.train("regression.svm", loss="squared", rule="ogd", eta0=1e30)
