@@ -112,7 +112,7 @@ def test_an_error_says_what_was_saved(folder):
     text = Path("binary.svm").read_text()
     big = text * 60
     Path("bad.svm").write_text(big + "1 no:number\n")
-    with pytest.raises(InputError, match="bad.svm") as found:
+    with pytest.raises(InputError, match=r"bad\.svm") as found:
         rarefy.train("bad.svm", output="saved.model")
     (note,) = found.value.__notes__
     assert "What was learned before is in saved.model" in note
