@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rarefy.jit import helper
     from rarefy.readers import read
     from rarefy.rules import rule
+    from rarefy.streams.design_matrix import to_matrix
 
 __all__ = [
     "ConfigError",
@@ -34,6 +35,7 @@ __all__ = [
     "read",
     "rule",
     "sweep",
+    "to_matrix",
     "train",
 ]
 
@@ -49,6 +51,7 @@ _LATE = {
     "read": "rarefy.readers",
     "rule": "rarefy.rules",
     "sweep": "rarefy.estimators.sweep_grid",
+    "to_matrix": "rarefy.streams.design_matrix",
     "train": "rarefy.estimators.train_files",
 }
 

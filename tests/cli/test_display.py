@@ -1,9 +1,10 @@
-"""What `rarefy train` shows while it runs: lines of text, JSON, and a bar in a terminal."""
+"""What commands show while they run: lines of text, JSON, and a bar in a terminal."""
 
 from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import re
 import subprocess
@@ -13,10 +14,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from rarefy.cli.views.display import JsonLines, Quiet, make_display
-from rarefy.cli.views.terminal import Bar, Sample, Terminal, parts
-from rarefy.cli.views.text_table import COLUMNS, Plain, fitting
-from rarefy.cli.views.texts import clock, count, duration, number, percent, size
+from rarefy.cli.views.display import Display, JsonLines, make_display
+from rarefy.cli.views.formatting import clock, count, duration, number, percent, size
+from rarefy.cli.views.running_table import COLUMNS, RunningTable, fitting
+from rarefy.cli.views.terminal_display import Bar, Sample, TerminalDisplay, parts
+from rarefy.cli.views.text_display import TextDisplay
 from rarefy.system.memory import resident_memory
 from rarefy.training.progress_tracker import ProgressLine
 
@@ -53,11 +55,9 @@ SUMMARY = {
 }
 
 
-def display(**options):
-    return make_display(
-        **{"json": False, "quiet": False, "passes": 1, "regression": False, "holdout": False}
-        | options
-    )
+def display(passes=1, regression=False, holdout=False, **options):
+    table = RunningTable(passes, regression=regression, holdout=holdout)
+    return make_display(table, **options)
 
 
 def plain_text(capsys, *lines: ProgressLine, **options) -> list[str]:
@@ -209,7 +209,7 @@ def test_numbers_as_people_read_them(text, expected):
 
 def test_json_lines(capsys):
     with display(json=True) as shown:
-        shown.advance(None, 10)
+        shown.advance(math.nan, 10)
         shown.line(LINE._replace(holdout={"loss": 0.4}))
         shown.say("Something to know.")
         shown.end(SUMMARY)
@@ -266,12 +266,12 @@ class FakeTerminal(io.StringIO):
 @pytest.mark.parametrize(
     ("stderr", "term", "options", "kind"),
     [
-        (FakeTerminal(), "xterm", {}, Terminal),
-        (FakeTerminal(), "dumb", {}, Plain),
+        (FakeTerminal(), "xterm", {}, TerminalDisplay),
+        (FakeTerminal(), "dumb", {}, TextDisplay),
         (FakeTerminal(), "xterm", {"json": True}, JsonLines),
-        (FakeTerminal(), "xterm", {"quiet": True}, Quiet),
-        (io.StringIO(), "xterm", {}, Plain),
-        (None, "xterm", {}, Plain),  # closed by the shell
+        (FakeTerminal(), "xterm", {"quiet": True}, Display),
+        (io.StringIO(), "xterm", {}, TextDisplay),
+        (None, "xterm", {}, TextDisplay),  # closed by the shell
     ],
 )
 def test_the_display_is_chosen_by_who_looks(monkeypatch, stderr, term, options, kind):
@@ -282,15 +282,53 @@ def test_the_display_is_chosen_by_who_looks(monkeypatch, stderr, term, options, 
         shown.line(LINE)
 
 
-def test_rich_is_imported_for_terminals_only():
+def test_rich_is_imported_only_to_show_something():
     code = """if True:
         import sys
+        from rarefy.cli.commands.train import train
         from rarefy.cli.views.display import make_display
-        for json, quiet in ((False, False), (True, False), (False, True)):
-            make_display(json=json, quiet=quiet, passes=1, regression=False, holdout=False)
+        make_display(json=True), make_display(quiet=True)
         assert "rich" not in sys.modules
     """
     subprocess.run([sys.executable, "-c", code], check=True, stderr=subprocess.PIPE, timeout=60)
+
+
+# --- stages ---------------------------------------------------------------------------------
+
+
+def test_shares_of_stages_come_now_and_then(monkeypatch, capsys):
+    now = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    with make_display() as shown:
+        shown.advance(0.9)
+        shown.stage("Reading")
+        for now[0], share in ((1.0, 0.1), (11.0, 0.25), (12.0, 0.3), (30.0, math.nan), (31.0, 0.5)):
+            shown.advance(share)
+        shown.say("A remark [b]")
+    assert capsys.readouterr().err == "Reading ...\n 25 %\n 50 %\nA remark [b]\n"
+
+
+def test_without_a_table_there_are_no_lines(capsys):
+    shown = make_display()
+    assert not shown.wants_lines
+    shown.line(LINE)
+    shown.end(SUMMARY)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_stages_have_bars_of_their_own(capsys):
+    with TerminalDisplay() as shown:
+        shown.stage("Reading [a]")
+        shown.advance(math.nan)
+        shown.advance(0.75)
+        shown.stage("Learning")
+        assert math.isnan(shown.bar.progress[0])
+        shown.advance(0.5)
+        shown.say("a remark [b]")
+        shown.end(SUMMARY)
+    seen = CONTROL_CODE.sub("", capsys.readouterr().err)
+    assert "a remark [b]" in seen
+    assert "weights kept" not in seen
 
 
 # --- the bar --------------------------------------------------------------------------------
@@ -305,7 +343,11 @@ def test_what_is_said_beside_the_bar():
         "100,000/s",
     ]
     assert list(parts(first, first)) == [" 25 %", "1,000,000 examples"]
-    assert list(parts(Sample(5.0, None, 0), Sample(6.0, None, 500))) == ["500 examples", "500/s"]
+    assert list(parts(Sample(5.0, 0.5, 0), Sample(6.0, 0.75, 0))) == [" 75 %", " 0:01 left"]
+    assert list(parts(Sample(5.0, math.nan, 0), Sample(6.0, math.nan, 500))) == [
+        "500 examples",
+        "500/s",
+    ]
 
 
 def drawn(bar: Bar, width: int, encoding: str = "utf-8") -> str:
@@ -315,16 +357,19 @@ def drawn(bar: Bar, width: int, encoding: str = "utf-8") -> str:
     return file.read()
 
 
-@pytest.mark.parametrize("share", [None, 0.0, 0.46, 1.0, 1.01])
-def test_the_bar_fits(share):
+@pytest.mark.parametrize("title", ["", "Learning 1,234,567 models: 123 points of the grid"])
+@pytest.mark.parametrize("share", [math.nan, 0.0, 0.46, 1.0, 1.01])
+def test_the_bar_fits(share, title):
     bar = Bar()
+    bar.begin(title)
     bar.progress = (share, 123_456_789)
     for width in range(8, 130):
         text = drawn(bar, width)
         assert 1 <= len(text) <= width - 4
-        assert text.count("━") == (0 if share is None else int(min(share, 1.0) * (width // 4)))
+        assert text.count("━") == (0 if math.isnan(share) else int(min(share, 1.0) * (width // 4)))
+    assert text.startswith(title[:10])
     assert " examples" in text
-    assert ("100 %" in text) == (share is not None and share >= 1.0)
+    assert ("100 %" in text) == (share >= 1.0)
 
 
 def test_the_bar_in_ascii():
@@ -343,7 +388,7 @@ def test_a_million_batches_are_not_drawn_one_by_one(monkeypatch, capsys):
         return draw(self, console, options)
 
     monkeypatch.setattr(Bar, "__rich_console__", counted)
-    with Terminal(1, False, False) as shown:
+    with TerminalDisplay() as shown:
         for n in range(1_000_000):
             shown.advance(n / 1e6, n)
     assert seen[-1] == (0.999999, 999_999)
@@ -353,9 +398,8 @@ def test_a_million_batches_are_not_drawn_one_by_one(monkeypatch, capsys):
 
 SCRIPT = """
 import sys
-from rarefy.cli.views.display import make_display
-from tests.cli.test_display import LINE, SUMMARY
-with make_display(json=False, quiet=False, passes=1, regression=False, holdout=False) as shown:
+from tests.cli.test_display import LINE, SUMMARY, display
+with display() as shown:
     shown.advance(0.5, 1000)
     shown.line(LINE)
     shown.say("It is [b]half[/b] done :+1:")
@@ -454,7 +498,6 @@ def test_no_control_codes_for_a_dumb_terminal():
 
 TAKES_MEMORY = """
 from rarefy.system.memory import resident_memory
-from rarefy.training.progress_tracker import ProgressLine
 before = resident_memory()
 taken = b"x" * 64_000_000
 print(resident_memory() - before)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 
@@ -13,7 +14,8 @@ import pytest
 from rich.console import Console
 from sklearn import metrics as sk
 
-from rarefy.cli.views.metrics_view import show
+from rarefy.cli.views.metrics_view import show_metrics
+from rarefy.cli.views.tables import Page
 from rarefy.model.losses import LOSSES
 from tests import data
 from tests.cli.test_cli import error_of, predictions, run, sms_lines, table_of, train
@@ -173,9 +175,10 @@ def test_lines_where_there_is_no_terminal():
 
 
 def shown(summary: dict, width: int = 80) -> str:
-    console = Console(file=StringIO(), force_terminal=True, color_system=None, width=width)
-    show(summary, console)
-    return re.sub(r" +\n", "\n", console.file.getvalue())
+    console = Console(force_terminal=True, color_system=None, width=width)
+    with redirect_stdout(StringIO()) as shown:
+        show_metrics(summary, Page(console))
+    return shown.getvalue()
 
 
 SUMMARY = {

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from rarefy.cli import main
-from rarefy.cli.views.tables import visible, written
+from rarefy.cli.views.formatting import visible, written
 from rarefy.files.model_file import load_model
 from tests import data
 

@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 import rarefy
-from rarefy.cli.sweep_rows import BYTES_PER_ENTRY, BYTES_PER_ROW
-from rarefy.cli.views.progress import Bar, Lines
 from rarefy.files.model_file import load_model
+from rarefy.streams.design_matrix import BYTES_PER_ENTRY, BYTES_PER_ROW
 from rarefy.sweeping.report import report
 from rarefy.sweeping.result import Choice
 from tests import data
@@ -299,31 +298,6 @@ def test_memory_for_rows_and_models():
     enough = re.search(r"allow at least (\S+)kB by", said)[1]
     sweep("binary.svm", "--memory", f"{enough}kB")
     error_of("binary.svm", "-o", "found", *QUICK, "--memory", f"{float(enough) - 0.02}kB")
-
-
-# --- progress ------------------------------------------------------------------------------------
-
-
-def test_lines_come_now_and_then(monkeypatch, capsys):
-    now = [0.0]
-    monkeypatch.setattr("time.perf_counter", lambda: now[0])
-    lines = Lines()
-    lines.stage("Reading")
-    for now[0], share in ((1.0, 0.1), (11.0, 0.25), (12.0, 0.3), (30.0, math.nan), (31.0, 0.5)):
-        lines.advance(share)
-    assert capsys.readouterr().err == "Reading ...\n 25 %\n 50 %\n"
-
-
-def test_bar(capsys):
-    with Bar() as bar:
-        bar.stage("Reading [a]")
-        bar.advance(math.nan)
-        bar.stage("Learning")
-        bar.advance(0.5)
-        bar.say("a remark [b]")
-    shown = capsys.readouterr().err
-    assert "a remark [b]" in shown
-    assert "Learning" in shown
 
 
 def test_choices_of_the_report_are_those_given():

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rarefy.cli.views.text_table import Plain, fitting, values_of
+from rarefy.cli.views.running_table import RunningTable, fitting, values_of
+from rarefy.cli.views.text_display import TextDisplay
 from rarefy.streams.holdout import RunningFlips
 from rarefy.streams.stream_model import Scored
 from tests import data
@@ -177,7 +178,7 @@ def test_flips_are_counts_in_columns_of_their_own(capsys):
 
 
 def test_the_last_word_is_without_flips(capsys):
-    shown = Plain(passes=1, regression=False, holdout=True)
+    shown = TextDisplay(RunningTable(1, regression=False, holdout=True))
     summary = {"examples": 9, "passes": 1, "loss": 0.3, "accuracy": 0.9, "kept": 2, "seconds": 1.0}
     shown.end({**summary, "path": "a.model", "bytes": 10, "holdout": HELD_OUT})
     assert "held out: loss 0.4000, accuracy 81.0 %, auc 0.9300\n" in capsys.readouterr().err
@@ -201,11 +202,11 @@ def test_columns_for_loss_come_even_if_no_row_was_held_out_yet(capsys):
         ),
     ],
 )
-def test_lost_answers_are_among_what_fits_a_terminal(capsys, width, shown):
-    display = Plain(passes=2, regression=False, holdout=True)
+def test_lost_answers_are_among_what_fits_a_terminal(width, shown):
+    table = RunningTable(2, regression=False, holdout=True)
     line = LINE._replace(holdout=HELD_OUT)
-    display.line(line)
-    names = [column.name for column in fitting(display.columns, width)]
+    list(table.with_heading(line, width))
+    names = [column.name for column in fitting(table.columns, width)]
     of_training, of_holdout = (part.split() for part in shown.split(" | "))
     assert names == of_training + [f"held-out {name}" for name in of_holdout]
     assert set(names) <= set(values_of(line))

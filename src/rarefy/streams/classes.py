@@ -1,14 +1,14 @@
-"""Which classes there are, told from labels, and the number of each label's class."""
+"""Which classes there are, told from labels, and what is learned for each label."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.arrays import Floats
+from rarefy.arrays import LARGEST_VALUE, Floats
 from rarefy.checks import number_or_none
 from rarefy.errors import InputError
 from rarefy.jit import compiled
 from rarefy.readers.batch import Batch
-from rarefy.readers.features.labels import LARGEST_LABEL
+from rarefy.readers.features.labels import LARGEST_LABEL, listed
 
 
 def classes_of(batch: Batch, most: int) -> tuple[str, ...]:
@@ -57,7 +57,31 @@ def _too_few_classes(batch: Batch, found: list[str]) -> InputError:
     )
 
 
-def label_numbers(batch: Batch, classes: tuple[str, ...]) -> Floats:
+def targets_of(batch: Batch, classes: tuple[str, ...]) -> Floats:
+    """The number of the class of each row; without classes, the number to predict.
+
+    A label that is neither is an error.
+    """
+    y = _label_numbers(batch, classes) if classes else _numbers_to_predict(batch)
+    if np.isnan(y).any():
+        row = int(np.isnan(y).argmax())
+        accepted = "a number"
+        if classes:
+            accepted = f"one of the classes {listed(classes)} (give all of them if there are more)"
+        raise InputError(
+            f"{batch.place(row)}: the label is {batch.label(row)}; {accepted} is expected."
+        )
+    return y
+
+
+def _numbers_to_predict(batch: Batch) -> Floats:
+    """The labels; NaN for words and for numbers that are too large."""
+    if batch.label_names is not None:
+        return np.full(len(batch.labels), np.nan)
+    return np.where(np.abs(batch.labels) <= LARGEST_VALUE, batch.labels, np.nan)
+
+
+def _label_numbers(batch: Batch, classes: tuple[str, ...]) -> Floats:
     """The number of the class of each row; NaN for other labels."""
     if batch.label_names is not None:
         positions = {name: float(n) for n, name in enumerate(classes)}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rarefy.arrays import LARGEST_VALUE, Floats
+from rarefy.arrays import Floats
 from rarefy.engine.learner import Learner
 from rarefy.engine.pruning import limited
 from rarefy.engine.task import Task
@@ -18,9 +18,8 @@ from rarefy.model.answers import predicted_classes
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
 from rarefy.readers.features.columns import Columns
-from rarefy.readers.features.labels import listed
 from rarefy.stores import Kept, Prepared, Store
-from rarefy.streams.classes import classes_of, label_numbers
+from rarefy.streams.classes import classes_of, targets_of
 from rarefy.streams.pipeline import prepared_ahead
 from rarefy.streams.run import Run
 
@@ -165,26 +164,8 @@ class StreamModel:
         """
         if self._learner is None:
             return prepared
-        batch = prepared.batch
-        y, accepted = self._encoded(batch)
-        if np.isnan(y).any():
-            row = int(np.isnan(y).argmax())
-            raise InputError(
-                f"{batch.place(row)}: the label is {batch.label(row)}; {accepted} is expected."
-            )
-        return prepared._replace(y=y)
-
-    def _encoded(self, batch: Batch) -> tuple[Floats, str]:
-        """Targets, NaN where there is none for a label, and which labels there are targets for."""
-        if self.task.is_regression:
-            if batch.label_names is not None:
-                return np.full(len(batch.labels), np.nan), "a number"
-            return np.where(np.abs(batch.labels) <= LARGEST_VALUE, batch.labels, np.nan), "a number"
-        accepted = f"one of the classes {listed(self.classes)} (give all of them if there are more)"
-        numbers = label_numbers(batch, self.classes)
-        if len(self.classes) > 2:
-            return numbers, accepted
-        return 2.0 * numbers - 1.0, accepted
+        y = targets_of(prepared.batch, self.classes)
+        return prepared._replace(y=2.0 * y - 1.0 if len(self.classes) == 2 else y)
 
 
 def predicted_labels(model: StreamModel, scores: Floats) -> list[str]:

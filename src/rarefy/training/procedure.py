@@ -1,6 +1,5 @@
 """How every model is trained on a stream: read and learn, settle, refit; saved as it goes."""
 
-import math
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
@@ -46,8 +45,8 @@ class Reporter(Protocol):
     def wants_lines(self) -> bool:
         """Whether there is use for lines, each of which costs a look at every weight."""
 
-    def advance(self, share: float | None, examples: int) -> None:
-        """How far learning is, after every batch; `share` is None where the size is not known."""
+    def advance(self, share: float, examples: int) -> None:
+        """How far learning is, after every batch; `share` is NaN where the size is not known."""
 
     def line(self, line: ProgressLine) -> None:
         """A new line of the learning curve."""
@@ -61,7 +60,7 @@ class Silent:
 
     wants_lines = False
 
-    def advance(self, share: float | None, examples: int) -> None:
+    def advance(self, share: float, examples: int) -> None:
         pass
 
     def line(self, line: ProgressLine) -> None:
@@ -130,8 +129,8 @@ class Training:
             raise Stopped
 
     def _report(self) -> None:
-        examples, share = self.run.model.t, self.run.share
-        self.reporter.advance(None if math.isnan(share) else share, examples)
+        examples = self.run.model.t
+        self.reporter.advance(self.run.share, examples)
         if examples >= self._next_line:
             with self.interruption.at_once():
                 self.reporter.line(self.tracker.line())

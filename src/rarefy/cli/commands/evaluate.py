@@ -2,17 +2,16 @@
 
 import json
 import sys
-from collections.abc import Iterator
-from typing import Any
 
 import click
 
 from rarefy.cli.options import data_options, report_bad_lines
+from rarefy.cli.views.metrics_view import plain_lines, show_metrics
 from rarefy.errors import InputError
 from rarefy.files.model_file import load_model
 from rarefy.readers import read
 from rarefy.readers.source import expand
-from rarefy.streams.metrics import MEASURES, Metrics, confusions
+from rarefy.streams.metrics import Metrics
 from rarefy.system.output_checks import STREAM, check_outputs
 
 
@@ -43,18 +42,7 @@ def evaluate(
     if as_json:
         click.echo(json.dumps(summary))
     elif sys.stdout.isatty():
-        from rarefy.cli.views.metrics_view import show
-
-        show(summary)
+        show_metrics(summary)
     else:
         for line in plain_lines(summary):
             click.echo(line)
-
-
-def plain_lines(summary: dict[str, Any]) -> Iterator[str]:
-    """A measure a line, after its name; of the confusion matrix, what is not zero."""
-    for name in ("examples", "weight", *MEASURES):
-        if name in summary:
-            yield f"{name}\t{summary[name]}"
-    for truth, predicted, weight in confusions(summary):
-        yield f"confusion\t{truth}\t{predicted}\t{weight}"

@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from rarefy.cli.commands.inspect import feature_as_json, order_of
 from rarefy.cli.options import (
     FILE,
     Several,
@@ -21,13 +20,18 @@ from rarefy.cli.options import (
     options,
     report_bad_lines,
 )
-from rarefy.cli.sweep_rows import RowsInMemory, TooManyRowsError, read_rows
 from rarefy.cli.training import carry_out
-from rarefy.cli.views.display import Quiet
-from rarefy.cli.views.progress import Silent, make_progress
-from rarefy.cli.views.sweep_view import MODEL, REPORT, TABLE, choices_as_json, facts_of, show
-from rarefy.cli.views.tables import visible
-from rarefy.cli.views.texts import count, size
+from rarefy.cli.views.display import Display, make_display
+from rarefy.cli.views.feature_view import feature_as_json, order_of
+from rarefy.cli.views.formatting import count, size, visible
+from rarefy.cli.views.sweep_view import (
+    MODEL,
+    REPORT,
+    TABLE,
+    choices_as_json,
+    facts_of,
+    show_sweep,
+)
 from rarefy.errors import InputError
 from rarefy.files.model_file import model_of
 from rarefy.model.losses import LOSSES
@@ -39,6 +43,7 @@ from rarefy.readers.source import expand
 from rarefy.rules import ALIASES, RULES
 from rarefy.rules.penalty_norm import Basis
 from rarefy.stores import MOST_FEATURES
+from rarefy.streams.design_matrix import DesignMatrix, RowsTooLargeError, to_matrix
 from rarefy.streams.stream_model import StreamModel
 from rarefy.system.atomic_write import Output
 from rarefy.system.output_checks import STREAM, check_outputs
@@ -166,21 +171,21 @@ def sweep(folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any) ->
     Path(folder).mkdir(parents=True, exist_ok=True)
     outputs = _outputs(folder, asked["data"], None if quiet else STREAM)
     start = time.perf_counter()
-    with make_progress(silent=as_json or quiet) as progress:
-        found = _swept(asked, memory, progress)
+    with make_display(quiet=as_json or quiet) as display:
+        found = _swept(asked, memory, display)
         _write_table(outputs[TABLE], found.table)
         choices = _choices(found, asked["max_features"])
         chosen = _label(asked["choose"], asked["max_features"])
-        model = _learned_best(asked, choices[chosen], outputs[MODEL], progress)
+        model = _learned_best(asked, choices[chosen], outputs[MODEL], display)
         facts = facts_of(asked, found, time.perf_counter() - start)
-        progress.stage("Writing the report")
+        display.stage("Writing the report")
         _write_report(outputs[REPORT], model, found, facts, choices, chosen)
     with suppress(BrokenPipeError):  # what matters is in the files
         if as_json:
             about = choices_as_json(folder, found, choices, chosen)
             click.echo(json.dumps(about, allow_nan=False, indent=2))
         elif not quiet:
-            show(folder, found, facts, choices, chosen)
+            show_sweep(folder, found, facts, choices, chosen)
 
 
 def _outputs(folder: str, data: tuple[str, ...], stream: str | None) -> dict[str, Output]:
@@ -203,7 +208,7 @@ def _settle_validation(asked: dict[str, Any]) -> None:
     asked["passes"] = 1
 
 
-def _swept(asked: dict[str, Any], memory: int, progress: Silent) -> Any:
+def _swept(asked: dict[str, Any], memory: int, display: Display) -> Any:
     """Judge the grid, by rows in memory if they fit."""
     from rarefy.sweeping.grid import estimator_class, grid
 
@@ -229,28 +234,39 @@ def _swept(asked: dict[str, Any], memory: int, progress: Silent) -> Any:
         "passes": asked["passes"],
         "random_state": asked["seed"],
         "fit_intercept": not asked["no_intercept"],
-        "progress": progress.advance,
+        "progress": display.advance,
         **parameters,
     }
     try:
         if not asked["progressive"]:
-            progress.stage(f"Reading {visible(' '.join(reader.files))}")
+            display.stage(f"Reading {visible(' '.join(reader.files))}")
             try:
-                rows = read_rows(plan.run, memory, progress.advance)
-            except TooManyRowsError:
+                is_regression = plan.run.model.task.is_regression
+                rows = to_matrix(
+                    reader, regression=is_regression, memory=memory, progress=display.advance
+                )
+            except RowsTooLargeError as error:
                 if asked["refit"]:
-                    raise
-                progress.say("The rows do not fit memory; they are read again in every pass.")
+                    raise _rows_too_large(error, memory) from error
+                display.say("The rows do not fit memory; they are read again in every pass.")
             else:
-                progress.stage(learning)
+                display.stage(learning)
                 return _swept_in_memory(rows, memory, refit=asked["refit"], **how)
-        progress.stage(learning)
+        display.stage(learning)
         return _swept_by_reading(reader.another(), memory, how)
     finally:
         report_bad_lines(reader)
 
 
-def _swept_in_memory(rows: RowsInMemory, memory: int, **how: Any) -> Any:
+def _rows_too_large(error: RowsTooLargeError, memory: int) -> InputError:
+    about = "about" if error.is_estimate else "more than"
+    return InputError(
+        f"the rows need {about} {size(error.n_bytes)} of memory, and {size(memory)} may be taken: "
+        f"allow more by --memory, or sweep over a part of the data."
+    )
+
+
+def _swept_in_memory(rows: DesignMatrix, memory: int, **how: Any) -> Any:
     from rarefy.estimators.sweep_grid import sweep as sweep_rows
     from rarefy.sweeping.cross_validation import MemoryTooSmallError
 
@@ -258,7 +274,7 @@ def _swept_in_memory(rows: RowsInMemory, memory: int, **how: Any) -> Any:
         return sweep_rows(
             rows.X,
             rows.y,
-            sample_weight=rows.importance,
+            sample_weight=rows.sample_weight,
             memory=max(memory - rows.n_bytes, 1),
             **how,
         )
@@ -322,25 +338,12 @@ def _choices(found: Any, max_features: int | None) -> dict[str, Any]:
     return choices
 
 
-class _Training(Quiet):
-    """Shows how far the last stage is."""
-
-    def __init__(self, progress: Silent) -> None:
-        self._progress = progress
-
-    def advance(self, share: float | None, examples: int) -> None:
-        self._progress.advance(math.nan if share is None else share)
-
-    def say(self, message: str) -> None:
-        self._progress.say(message)
-
-
 def _learned_best(
-    asked: dict[str, Any], choice: Any, output: Output, progress: Silent
+    asked: dict[str, Any], choice: Any, output: Output, display: Display
 ) -> StreamModel:
-    progress.stage(f"Learning {visible(output.path)}")
+    display.stage(f"Learning {visible(output.path)}")
     plan = _plan(asked, choice.parameters, output.path)
-    carry_out(plan, Checkpoints(plan, output), _Training(progress))
+    carry_out(plan, Checkpoints(plan, output), display)
     return plan.run.model
 
 

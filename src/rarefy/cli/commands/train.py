@@ -15,6 +15,7 @@ from rarefy.cli.options import (
 )
 from rarefy.cli.training import carry_out
 from rarefy.cli.views.display import make_display
+from rarefy.cli.views.running_table import RunningTable
 from rarefy.model.losses import LOSSES
 from rarefy.model.multiclass import MULTICLASS
 from rarefy.parameters.build import MOST_PASSES
@@ -123,13 +124,12 @@ def train(context: click.Context, /, **options: Any) -> None:
     plan = plan_of(context)
     check_all_outputs(plan, STREAM if options["json"] else None)
     checkpoints = Checkpoints(plan)
-    display = make_display(
-        json=options["json"],
-        quiet=options["quiet"],
-        passes=plan.run.passes,
+    table = RunningTable(
+        plan.run.passes,
         regression=plan.run.model.task.is_regression,
         holdout=plan.holdout is not None,
     )
+    display = make_display(table, json=options["json"], quiet=options["quiet"])
     try:
         with display:
             carry_out(plan, checkpoints, display)

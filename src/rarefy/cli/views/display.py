@@ -1,32 +1,41 @@
-"""What `rarefy train` shows while it runs: as JSON, as text, or in the terminal."""
+"""How commands show that they work: as JSON, as text, or in a terminal with a bar."""
 
 import json as json_text
-import math
 import os
 import sys
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import click
 
+from rarefy.cli.views.formatting import finite
+from rarefy.cli.views.running_table import RunningTable
 from rarefy.training.progress_tracker import ProgressLine
 
 NO_CONTROL_CODES = ("dumb", "unknown")  # values of TERM
 
 
-class Display(Protocol):
-    """Shows how learning goes; while it is open, nothing else writes to where it shows that."""
+class Display:
+    """Shows how a command goes; this one shows nothing.
 
-    wants_lines: bool  # they cost a look at every weight
+    While a display is open, nothing else writes to where it shows that.
+    """
 
-    def __enter__(self) -> Self: ...
+    wants_lines = False  # they cost a look at every weight
 
-    def __exit__(self, *error: object) -> None: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def advance(self, share: float | None, examples: int) -> None:
-        """How far learning is, after every batch; `share` is None where the size is not known."""
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def stage(self, title: str) -> None:
+        """What is done from now on, in a command that does several things."""
+
+    def advance(self, share: float, examples: int = 0) -> None:
+        """How far the stage is, and the examples learned; `share` is NaN where it is not known."""
 
     def line(self, line: ProgressLine) -> None:
-        """A new line of the table."""
+        """A new line of the running table."""
 
     def say(self, message: str) -> None:
         """A remark or a warning."""
@@ -35,31 +44,7 @@ class Display(Protocol):
         """The last word: what was learned, and where it is."""
 
 
-class Quiet:
-    """Shows nothing."""
-
-    wants_lines = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-    def advance(self, share: float | None, examples: int) -> None:
-        pass
-
-    def line(self, line: ProgressLine) -> None:
-        pass
-
-    def say(self, message: str) -> None:
-        pass
-
-    def end(self, summary: dict[str, Any]) -> None:
-        pass
-
-
-class JsonLines(Quiet):
+class JsonLines(Display):
     """An object a line on standard output; remarks go to standard error."""
 
     def __init__(self) -> None:
@@ -84,34 +69,27 @@ class JsonLines(Quiet):
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115 for what is in the buffer still
 
 
-def finite(value: Any) -> Any:
-    """The value with None for NaN and infinity, which JSON does not have."""
-    if isinstance(value, dict):
-        return {name: finite(part) for name, part in value.items()}
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def make_display(
+    table: RunningTable | None = None, *, json: bool = False, quiet: bool = False
+) -> Display:
+    """The display for who looks: nobody, a program, a file, or a person at a terminal.
 
+    Without a table, it shows stages and remarks only.
+    """
+    if quiet:
+        return Display()
+    if json:
+        return JsonLines()
+    if can_draw():
+        from rarefy.cli.views.terminal_display import TerminalDisplay
 
-def stderr_is_terminal() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()
+        return TerminalDisplay(table)
+    from rarefy.cli.views.text_display import TextDisplay
+
+    return TextDisplay(table)
 
 
 def can_draw() -> bool:
     """Whether standard error is a terminal that understands control codes."""
-    return stderr_is_terminal() and os.environ.get("TERM", "").lower() not in NO_CONTROL_CODES
-
-
-def make_display(
-    *, json: bool, quiet: bool, passes: int, regression: bool, holdout: bool
-) -> Display:
-    """The display for who looks: nobody, a program, a file, or a person at a terminal."""
-    if quiet:
-        return Quiet()
-    if json:
-        return JsonLines()
-    if can_draw():
-        from rarefy.cli.views.terminal import Terminal
-
-        return Terminal(passes, regression, holdout)
-    from rarefy.cli.views.text_table import Plain
-
-    return Plain(passes, regression, holdout)
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    return is_terminal and os.environ.get("TERM", "").lower() not in NO_CONTROL_CODES

@@ -1,4 +1,4 @@
-"""The explanation of a prediction, as tables and as JSON."""
+"""The explanation of a prediction: what `rarefy inspect --why` shows, and its JSON."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,8 @@ import numpy as np
 
 from rarefy.analysis.explanation import Explanation
 from rarefy.arrays import Floats
-from rarefy.cli.views.tables import Column, Page, bars, signed, visible
+from rarefy.cli.views.formatting import visible
+from rarefy.cli.views.tables import Column, Page, bars, signed
 from rarefy.files.model_file import Model
 
 Rivals = tuple[int, int] | None  # a class and the best of the others, where there are several
@@ -81,7 +82,7 @@ def _contributions(explanation: Explanation) -> Floats:
 
 
 def _by_size(explanation: Explanation, rivals: Rivals) -> Explanation:
-    """The same with the parts that matter most first."""
+    """The explanation with the parts that matter most first."""
     sizes = np.abs(_decisive(_contributions(explanation), rivals))
     order = np.argsort(-sizes, kind="stable").tolist()
     return explanation._replace(parts=[explanation.parts[n] for n in order])

@@ -1,81 +1,79 @@
-"""What `rarefy evaluate` shows on a terminal."""
+"""How well a model predicts: what `rarefy evaluate` shows."""
 
+from collections.abc import Iterator
 from typing import Any
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
+from rarefy.cli.views.tables import Column, Page
 from rarefy.streams.metrics import MEASURES, confusions
 
 HEADINGS = {"log_loss": "log-loss", "auc": "AUC", "rmse": "RMSE", "mae": "MAE", "r2": "R2"}
 MOST_CLASSES = 20
-WIDEST = 1_000_000
 MOST_CONFUSIONS = 20
 
 
-def show(summary: dict[str, Any], console: Console | None = None) -> None:
+def plain_lines(summary: dict[str, Any]) -> Iterator[str]:
+    """A measure a line, after its name; of the confusion matrix, what is not zero."""
+    for name in ("examples", "weight", *MEASURES):
+        if name in summary:
+            yield f"{name}\t{summary[name]}"
+    for truth, predicted, weight in confusions(summary):
+        yield f"confusion\t{truth}\t{predicted}\t{weight}"
+
+
+def show_metrics(summary: dict[str, Any], page: Page | None = None) -> None:
     """The measures, and the confusion matrix, or where that is too wide what is in it."""
-    console = console or Console()
-    console.print(measures(summary))
+    page = page or Page()
+    page.table(*_measures(summary))
     if "confusion" not in summary:
         return
-    matrix = confusion_matrix(summary) if len(summary["classes"]) <= MOST_CLASSES else None
-    if matrix and width_of(matrix, console) <= console.width:
-        console.print(matrix)
+    matrix = _confusion_matrix(summary) if len(summary["classes"]) <= MOST_CLASSES else []
+    if matrix and page.has_room_for(*matrix, ruled=True):
+        page.table(*matrix, ruled=True)
     else:
-        console.print(frequent_confusions(summary))
+        page.table(*_frequent_confusions(summary), ruled=True)
 
 
-def measures(summary: dict[str, Any]) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold")
-    table.add_column(justify="right")
-    table.add_row("examples", f"{summary['examples']:,}")
+def _measures(summary: dict[str, Any]) -> list[Column]:
+    from rich.text import Text
+
+    numbers = {"examples": f"{summary['examples']:,}"}
     if summary["weight"] != summary["examples"]:
-        table.add_row("weight", shown_number(summary["weight"]))
+        numbers["weight"] = _number(summary["weight"])
     for name in MEASURES:
         if name in summary:
-            table.add_row(HEADINGS.get(name, name), shown_number(summary[name]))
-    return table
+            numbers[HEADINGS.get(name, name)] = _number(summary[name])
+    names = [Text(name, "bold") for name in numbers]
+    return [Column("", names, "bars"), Column("", [*numbers.values()], "counts")]
 
 
-def confusion_matrix(summary: dict[str, Any]) -> Table:
+def _confusion_matrix(summary: dict[str, Any]) -> list[Column]:
+    from rich.text import Text
+
     classes = summary["classes"]
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("truth / predicted", no_wrap=True)
-    for name in classes:
-        table.add_column(Text(name), justify="right", no_wrap=True)
-    for truth, weights in enumerate(summary["confusion"]):
-        cells = [Text(shown_weight(weight)) for weight in weights]
-        cells[truth].stylize("bold green")
-        table.add_row(Text(classes[truth], "bold"), *cells)
-    return table
+    columns = [Column("truth / predicted", [Text(name, "bold") for name in classes], "bars")]
+    for predicted, name in enumerate(classes):
+        cells = [Text(_weight(weights[predicted])) for weights in summary["confusion"]]
+        cells[predicted].stylize("bold green")
+        columns.append(Column(name, cells, "counts"))
+    return columns
 
 
-def frequent_confusions(summary: dict[str, Any]) -> Table:
+def _frequent_confusions(summary: dict[str, Any]) -> list[Column]:
     """The pairs of different classes that have most weight."""
     mistakes = [pair for pair in confusions(summary) if pair[0] != pair[1]]
     mistakes.sort(key=lambda pair: -pair[2])
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("truth")
-    table.add_column("predicted")
-    table.add_column("weight", justify="right", no_wrap=True)
-    for truth, predicted, weight in mistakes[:MOST_CONFUSIONS]:
-        table.add_row(Text(truth), Text(predicted), shown_weight(weight))
-    return table
+    shown = mistakes[:MOST_CONFUSIONS]
+    return [
+        Column("truth", [truth for truth, _, _ in shown], "texts"),
+        Column("predicted", [predicted for _, predicted, _ in shown], "texts"),
+        Column("weight", [_weight(weight) for _, _, weight in shown], "counts"),
+    ]
 
 
-def width_of(table: Table, console: Console) -> int:
-    """The width of a table that nothing is cut off from."""
-    return console.measure(table, options=console.options.update_width(WIDEST)).maximum
-
-
-def shown_number(value: float) -> str:
+def _number(value: float) -> str:
     plain = value == 0.0 or 1e-3 <= abs(value) < 1e9
     return f"{value:,.5f}" if plain else f"{value:.4e}"
 
 
-def shown_weight(value: float) -> str:
+def _weight(value: float) -> str:
     return f"{value:,.0f}" if value.is_integer() else f"{value:,.2f}"

@@ -3,9 +3,8 @@
 import os
 from typing import Any
 
-from rarefy.cli.views.display import finite
-from rarefy.cli.views.tables import Column, Page, visible
-from rarefy.cli.views.texts import count, duration, number, percent
+from rarefy.cli.views.formatting import count, duration, finite, number, percent, visible
+from rarefy.cli.views.tables import Column, Page
 from rarefy.sweeping.result import Choice, Sweep
 
 TABLE, MODEL, REPORT = "table.csv", "best.model", "report.html"  # in the folder
@@ -41,7 +40,7 @@ def choices_as_json(
     }
 
 
-def show(
+def show_sweep(
     folder: str, found: Sweep, facts: dict[str, str], choices: dict[str, Choice], chosen: str
 ) -> None:
     page = Page()

@@ -8,67 +8,96 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import numpy as np
 
+from rarefy.cli.views.formatting import written
+
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
     from rich.text import Text
 
 WIDEST = 1_000_000  # where no terminal sets a limit, nothing is cut or broken into lines
 WIDE_ENOUGH_FOR_BARS = 72
 BAR_WIDTH = 6  # on either side of zero
 LABEL_WIDTH = 14  # at most, on a terminal
-DIGITS = 5  # of the largest number in a column
 STYLES = {-1.0: "red", 0.0: "dim", 1.0: "green"}
 
 
 class Column(NamedTuple):
-    """Cells under a title: numbers, bars, labels, or names; names get the room that is left."""
+    """Cells under a title.
+
+    Kinds are numbers and labels, whose title and cells, respectively, are cut on a terminal where
+    they are long; counts and bars, which are never cut; names, which get the room that is left; and
+    texts, which may take several lines.
+    """
 
     title: str
     cells: "Sequence[str | Text]"
     kind: str = "numbers"
 
+    @property
+    def width_on_terminal(self) -> int | None:
+        """How wide the column may be; None: as wide as it likes."""
+        if self.kind == "numbers":
+            return max(LABEL_WIDTH, *map(len, self.cells)) if self.cells else LABEL_WIDTH
+        return LABEL_WIDTH if self.kind == "labels" else None
+
 
 class Page:
-    """What a command shows."""
+    """What a command shows on standard output."""
 
-    def __init__(self) -> None:
+    def __init__(self, console: "Console | None" = None) -> None:
         from rich.console import Console
 
-        self._console = console = Console(highlight=False, markup=False, emoji=False)
+        console = console or Console(highlight=False, markup=False, emoji=False)
         can_draw = console.is_terminal and not console.options.ascii_only
         self.has_bars = can_draw and console.width >= WIDE_ENOUGH_FOR_BARS
         if not console.is_terminal:
             console.width = WIDEST
+        self._console = console
 
     def say(self, text: str = "", style: str = "") -> None:
         self._show(text, style=style)
 
     def facts(self, rows: Iterable[Sequence[str]], titles: Sequence[str] = ("", "")) -> None:
         """A name, and what there is to say about it, on each row."""
+        from rich.text import Text
+
+        names, *others = zip(*rows, strict=True)
+        texts = [Column(*pair, "texts") for pair in zip(titles[1:], others, strict=True)]
+        self.table(Column(titles[0], [Text(name, "dim") for name in names], "bars"), *texts)
+
+    def table(self, *columns: Column, ruled: bool = False) -> None:
+        """Columns side by side; with a rule below the titles, where they are to stand out."""
+        self._show(self._table(columns, ruled))
+
+    def has_room_for(self, *columns: Column, ruled: bool = False) -> bool:
+        """Whether nothing of a table is cut off."""
+        wide = self._console.options.update_width(WIDEST)
+        table = self._table(columns, ruled)
+        return self._console.measure(table, options=wide).maximum <= self._console.width
+
+    def _table(self, columns: Sequence[Column], ruled: bool) -> "Table":
+        from rich import box
         from rich.table import Table
 
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(titles))
-        table.add_column(titles[0], style="dim", no_wrap=True)
-        for title in titles[1:]:
-            table.add_column(title, overflow="fold")
-        for row in rows:
-            table.add_row(*row)
-        self._show(table)
-
-    def table(self, *columns: Column) -> None:
-        from rich.table import Table
-
-        narrow = self._console.is_terminal
-        table = Table(box=None, pad_edge=False, header_style="bold")
+        table = Table(
+            box=box.SIMPLE_HEAD if ruled else None,
+            pad_edge=ruled,
+            header_style="bold",
+            show_header=any(column.title for column in columns),
+        )
         for column in columns:
             table.add_column(
-                _one_line(column.title),
-                justify="right" if column.kind == "numbers" else "left",
-                no_wrap=column.kind != "names",
-                max_width=LABEL_WIDTH if narrow and column.kind in ("numbers", "labels") else None,
+                _cell(column.title, column.kind),
+                justify="right" if column.kind in ("numbers", "counts") else "left",
+                overflow="fold",
+                no_wrap=column.kind not in ("names", "texts"),
+                max_width=column.width_on_terminal if self._console.is_terminal else None,
             )
         for cells in zip(*(column.cells for column in columns), strict=True):
-            table.add_row(*(_one_line(cell) for cell in cells))
-        self._show(table)
+            kinds = (column.kind for column in columns)
+            table.add_row(*map(_cell, cells, kinds))
+        return table
 
     def _show(self, *parts: Any, **options: Any) -> None:
         with self._console.capture() as captured:
@@ -79,36 +108,14 @@ class Page:
         click.echo(text, nl=False, color=True)
 
 
-def _one_line(cell: "str | Text") -> "Text":
+def _cell(cell: "str | Text", kind: str) -> "Text":
+    """The cell, which is one line unless it is a text."""
     from rich.text import Text
 
     text = Text(cell) if isinstance(cell, str) else cell
-    text.no_wrap, text.overflow = True, "ellipsis"
+    if kind != "texts":
+        text.no_wrap, text.overflow = True, "ellipsis"
     return text
-
-
-def visible(text: str) -> str:
-    """The text with escapes for characters that cannot be seen, or that steer a terminal."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
-    )
-
-
-def written(numbers: Sequence[float], sign: str = "-") -> list[str]:
-    """Numbers as text, with as many decimals in all of them as are of use."""
-    largest = max((abs(number) for number in numbers), default=0.0)
-    if not 1e-3 <= largest < 1e6:
-        return [f"{number:{sign}.2e}" if number else "0" for number in numbers]
-    decimals = max(0, DIGITS - 1 - math.floor(math.log10(largest)))
-    too_small = 0.5 * 10.0**-decimals
-
-    def one(number: float) -> str:
-        if number == 0.0:
-            return "0"
-        form = f".{decimals}f" if abs(number) >= too_small else ".0e"
-        return f"{number:{sign}{form}}"
-
-    return [one(number) for number in numbers]
 
 
 def signed(numbers: Sequence[float]) -> "list[Text]":

@@ -1,8 +1,11 @@
-"""Numbers as people read them."""
+"""Values as people, and programs, read them."""
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 FLIPS = {"negative_flips": "flips -", "positive_flips": "flips +"}  # metrics that are counts
+DIGITS = 5  # of the largest number in a column
 UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
@@ -54,3 +57,34 @@ def metric(name: str, value: float) -> str:
     if name in FLIPS:
         return count(value)
     return percent(value) if name == "accuracy" else number(value)
+
+
+def visible(text: str) -> str:
+    """The text with escapes for characters that cannot be seen, or that steer a terminal."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
+
+
+def written(numbers: Sequence[float], sign: str = "-") -> list[str]:
+    """Numbers as text, with as many decimals in all of them as are of use."""
+    largest = max((abs(number) for number in numbers), default=0.0)
+    if not 1e-3 <= largest < 1e6:
+        return [f"{number:{sign}.2e}" if number else "0" for number in numbers]
+    decimals = max(0, DIGITS - 1 - math.floor(math.log10(largest)))
+    too_small = 0.5 * 10.0**-decimals
+
+    def one(number: float) -> str:
+        if number == 0.0:
+            return "0"
+        form = f".{decimals}f" if abs(number) >= too_small else ".0e"
+        return f"{number:{sign}{form}}"
+
+    return [one(number) for number in numbers]
+
+
+def finite(value: Any) -> Any:
+    """The value with None for NaN and infinity, which JSON does not have."""
+    if isinstance(value, dict):
+        return {name: finite(part) for name, part in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,15 +1,10 @@
-"""The running table as lines of text."""
+"""The running table of `rarefy train`, as lines of text."""
 
-import shutil
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-import click
-
-from rarefy.cli.views.display import Quiet, stderr_is_terminal
-from rarefy.cli.views.texts import FLIPS, count, duration, metric, number, percent, size
+from rarefy.cli.views.formatting import FLIPS, count, duration, metric, number, percent, size
 from rarefy.training.progress_tracker import ProgressLine
 
 
@@ -55,48 +50,33 @@ FIRST_TO_GO = (
 GAP = "  "
 
 
-class Plain(Quiet):
-    """Lines on standard error, without any control codes."""
+class RunningTable:
+    """How learning goes, a line of text at a time, with a heading whenever the columns change."""
 
-    wants_lines = True
-
-    def __init__(self, passes: int, regression: bool, holdout: bool) -> None:
-        self.passes = passes
-        self.held_out = ["loss", "accuracy"][: 2 - regression] if holdout else []
+    def __init__(self, passes: int, *, regression: bool, holdout: bool) -> None:
+        self._passes = passes
+        self._held_out = ["loss", "accuracy"][: 2 - regression] if holdout else []
         self.columns: list[Column] = []  # all there is something to say in
-        self.shown: list[Column] = []  # those there is room for, as in the last header
+        self._shown: list[Column] = []  # those there is room for, as in the last heading
 
-    @property
-    def width(self) -> int:
-        return shutil.get_terminal_size().columns if stderr_is_terminal() else sys.maxsize
-
-    def write(self, text: str, style: str = "") -> None:
-        click.echo(text, err=True)
-
-    def line(self, line: ProgressLine) -> None:
+    def with_heading(self, line: ProgressLine, width: int) -> Iterator[tuple[str, str]]:
+        """The line as text, below a heading if it needs one; every text has a style."""
         values = values_of(line)
         self.columns = widened(self.columns or self._columns_for(line), values)
-        shown = fitting(self.columns, self.width)
-        if shown != self.shown:
-            self.shown = shown
-            self.write(aligned(shown, [column.above for column in shown]), "bold")
-            self.write(aligned(shown, [column.heading for column in shown]), "bold")
-        self.write(aligned(shown, [column.cell(values) for column in shown]))
-
-    def say(self, message: str) -> None:
-        self.write(message)
-
-    def end(self, summary: dict[str, Any]) -> None:
-        for text in summary_lines(summary):
-            self.write(text)
+        shown = fitting(self.columns, width)
+        if shown != self._shown:
+            self._shown = shown
+            yield aligned(shown, [column.above for column in shown]), "bold"
+            yield aligned(shown, [column.heading for column in shown]), "bold"
+        yield aligned(shown, [column.cell(values) for column in shown]), ""
 
     def _columns_for(self, first: ProgressLine) -> list[Column]:
         """Those of the first line's values that are known, and of the metrics of held-out data."""
         values = values_of(first)
         found = [column for column in COLUMNS if values[column.name] is not None]
-        if self.passes == 1:
+        if self._passes == 1:
             found = [column for column in found if column.name != "pass_number"]
-        names = [] if "loss" in first.holdout else self.held_out
+        names = [] if "loss" in first.holdout else self._held_out
         return found + [held_out_column(name) for name in (*names, *first.holdout)]
 
 

@@ -1,9 +1,14 @@
-"""What there is to say about a model beside its weights."""
+"""What a model is and how it was trained: what `rarefy inspect` shows, and its JSON."""
 
 import math
 from typing import Any
 
-from rarefy.cli.views.tables import visible
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.cli.views.feature_view import feature_columns
+from rarefy.cli.views.formatting import visible
+from rarefy.cli.views.tables import Column, Page, signed
 from rarefy.files.model_file import Model
 from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.build import resolve
@@ -23,7 +28,7 @@ def description(model: Model) -> dict[str, Any]:
 
 
 def in_words(model: Model) -> dict[str, str]:
-    """The same as text, without what is empty, and without what is told by class."""
+    """The description as text, without what is empty, and without what is told by class."""
     parts = (_what_it_is(model), _how_it_was_trained(model), _what_came_of_it(model))
     texts = {name: text for part in parts for name, text in _texts(part).items()}
     intercepts = texts.pop("intercepts")
@@ -137,8 +142,42 @@ def _text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else visible(str(value))
 
 
-def feature_title(model: Model) -> str:
-    """What features are called by in the model."""
-    if model.store["kind"] == "hashed":
-        return "place"
-    return "key" if model.store.get("names") is False else "feature"
+def show_model(
+    path: str, model: Model, order: NDArray[np.int64], top: int, sort: str, output: int | None
+) -> None:
+    page = Page()
+    page.say(visible(path), style="bold")
+    page.facts(in_words(model).items())
+    page.say()
+    if len(model.intercepts) > 1 and output is None:
+        _show_classes(page, model, top)
+        page.say()
+    if len(order) == 0:
+        page.say("There are no weights, and so every score is the intercept.")
+        return
+    shown = order[:top]
+    page.say(
+        f"{len(shown):,} of {len(order):,} weights, sorted by {sort}{_meaning(model, output)}:"
+    )
+    page.table(*feature_columns(page, model, shown, with_class=output is None))
+
+
+def _show_classes(page: Page, model: Model, top: int) -> None:
+    counts = np.bincount(model.kept.outputs, minlength=len(model.classes))
+    page.table(
+        Column("weights", [f"{count:,}" for count in counts[:top]]),
+        Column("intercept", signed(model.intercepts[:top])),
+        Column("class", [visible(name) for name in model.classes[:top]], "names"),
+    )
+    if len(model.classes) > top:
+        page.say(f"... and {len(model.classes) - top:,} more classes.")
+
+
+def _meaning(model: Model, output: int | None) -> str:
+    """What the sign of a weight says."""
+    if output is not None:
+        return f", of the class {visible(model.classes[output])}"
+    if len(model.classes) == 2:
+        low, high = map(visible, model.classes)
+        return f"; those above zero speak for {high}, those below for {low}"
+    return ""

@@ -1,0 +1,120 @@
+"""What changed from a model to another: what `rarefy diff` shows."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from rarefy.analysis.comparison import Comparison, names_by_key
+from rarefy.cli.views.feature_view import feature_title
+from rarefy.cli.views.formatting import visible
+from rarefy.cli.views.model_view import description, in_words
+from rarefy.cli.views.tables import Column, Page, bars, signed
+from rarefy.files.model_file import Model
+
+ALWAYS_SHOWN = ("examples", "progressive loss", "weights", "intercept")
+
+
+def comparison_as_json(old: Model, new: Model, comparison: Comparison, top: int) -> dict[str, Any]:
+    names = _names(old, new, comparison, top)
+    features = []
+    for name, key, output, before, after in zip(names, *_first(comparison, top), strict=True):
+        several = {"class": new.classes[output]} if len(new.intercepts) > 1 else {}
+        weights = {"old": before, "new": after, "change": after - before}
+        features.append({"feature": name, "key": key, **several, **weights})
+    return {
+        "differences": _differences(description(old), description(new)),
+        **comparison.counts(),
+        "mass": comparison.mass(),
+        "features": features,
+    }
+
+
+def _differences(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """The entries, and entries of entries, that are not the same."""
+    found: dict[str, Any] = {}
+    for name in {**old, **new}:
+        before, after = old.get(name), new.get(name)
+        if isinstance(before, dict) and isinstance(after, dict):
+            inner = _differences(before, after)
+            if inner:
+                found[name] = inner
+        elif before != after:
+            found[name] = {"old": before, "new": after}
+    return found
+
+
+def _first(comparison: Comparison, top: int) -> tuple[list[Any], ...]:
+    return tuple(part[:top].tolist() for part in comparison)
+
+
+def _names(old: Model, new: Model, comparison: Comparison, top: int) -> list[str]:
+    keys = comparison.keys[:top]
+    names = names_by_key(old.kept, keys) | names_by_key(new.kept, keys)
+    return [names.get(key, str(key)) for key in keys.tolist()]
+
+
+def show_comparison(
+    paths: tuple[str, str], old: Model, new: Model, comparison: Comparison, top: int
+) -> None:
+    page = Page()
+    _show_differences(page, paths, old, new)
+    page.say()
+    if old.loss != new.loss:
+        page.say("The losses differ, and with them the scale of the weights.")
+    page.say(_summary(comparison))
+    if len(new.intercepts) > 1:
+        page.say()
+        _show_intercepts(page, old, new, top)
+    if top and comparison.change.any():
+        page.say()
+        page.table(*_columns(page, old, new, comparison, top))
+
+
+def _show_differences(page: Page, paths: tuple[str, str], old: Model, new: Model) -> None:
+    before, after = in_words(old), in_words(new)
+    rows = [
+        (name, before.get(name, ""), after.get(name, ""))
+        for name in {**before, **after}
+        if name in ALWAYS_SHOWN or before.get(name) != after.get(name)
+    ]
+    page.facts(rows, titles=("", *map(visible, paths)))
+
+
+def _show_intercepts(page: Page, old: Model, new: Model, top: int) -> None:
+    change = np.subtract(new.intercepts, old.intercepts)
+    order = np.argsort(-np.abs(change), kind="stable")[:top]
+    page.table(
+        Column("change", signed(change[order].tolist())),
+        Column("old", signed(np.take(old.intercepts, order).tolist())),
+        Column("new", signed(np.take(new.intercepts, order).tolist())),
+        Column("intercept of", [visible(new.classes[n]) for n in order.tolist()], "names"),
+    )
+
+
+def _summary(comparison: Comparison) -> str:
+    counts, mass = comparison.counts(), comparison.mass()
+    share = f" ({mass['change'] / mass['old']:.1%})" if mass["old"] else ""
+    return (
+        f"{counts['came']:,} weights came, {counts['went']:,} went, {counts['changed']:,} changed, "
+        f"{counts['same']:,} are the same.\n"
+        f"Their sizes sum up to {mass['old']:.6g} before and {mass['new']:.6g} now, the changes to "
+        f"{mass['change']:.6g}{share}."
+    )
+
+
+def _columns(
+    page: Page, old: Model, new: Model, comparison: Comparison, top: int
+) -> Iterator[Column]:
+    _, outputs, before, after = _first(comparison, top)
+    change = comparison.change[:top].tolist()
+    yield Column("change", signed(change))
+    if page.has_bars:
+        yield Column("", bars(change), "bars")
+    yield Column("old", signed(before))
+    yield Column("new", signed(after))
+    if len(new.intercepts) > 1:
+        labels = [visible(new.classes[output]) for output in outputs]
+        yield Column("class", labels, "labels")
+    names = [visible(name) for name in _names(old, new, comparison, top)]
+    yield Column(feature_title(new), names, "names")

@@ -1,0 +1,77 @@
+"""The features of a model and their weights, as a table and as JSON."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.cli.views.formatting import visible, written
+from rarefy.cli.views.tables import Column, Page, bars, signed
+from rarefy.files.model_file import Model
+from rarefy.stores import Kept
+
+SORT_KEYS: dict[str, Callable[[Kept], Any]] = {
+    "weight": lambda kept: -np.abs(kept.weights),
+    "count": lambda kept: None if kept.counts is None else -kept.counts,
+    "r": lambda kept: None if kept.r is None else -kept.r,
+    "name": lambda kept: kept.keys if kept.names is None else np.array(kept.names, object),
+}
+
+
+def order_of(kept: Kept, sort: str, output: int | None) -> NDArray[np.int64]:
+    """The positions of the weights to show."""
+    sort_keys = SORT_KEYS[sort](kept)
+    if sort_keys is None:
+        reason = (
+            "only those of the store table count"
+            if sort == "count"
+            else "its rule is not feature-aware"
+        )
+        raise click.UsageError(f"the model has nothing to sort by {sort}: {reason}.")
+    order = np.argsort(sort_keys, kind="stable")
+    return order if output is None else order[kept.outputs[order] == output]
+
+
+def feature_name(kept: Kept, at: int) -> str:
+    return str(kept.keys[at]) if kept.names is None else kept.names[at]
+
+
+def feature_as_json(model: Model, at: int) -> dict[str, Any]:
+    kept = model.kept
+    several = {"class": model.classes[kept.outputs[at]]} if len(model.intercepts) > 1 else {}
+    return {
+        "feature": feature_name(kept, at),
+        "key": int(kept.keys[at]),
+        **several,
+        "weight": float(kept.weights[at]),
+        "count": None if kept.counts is None else int(kept.counts[at]),
+        "r": None if kept.r is None else float(kept.r[at]),
+    }
+
+
+def feature_title(model: Model) -> str:
+    """What features are called by in the model."""
+    if model.store["kind"] == "hashed":
+        return "place"
+    return "key" if model.store.get("names") is False else "feature"
+
+
+def feature_columns(
+    page: Page, model: Model, shown: NDArray[np.int64], *, with_class: bool
+) -> Iterator[Column]:
+    kept = model.kept
+    weights = kept.weights[shown].tolist()
+    yield Column("weight", signed(weights))
+    if page.has_bars:
+        yield Column("", bars(weights), "bars")
+    if kept.counts is not None:
+        yield Column("count", [f"{count:,}" for count in kept.counts[shown].tolist()])
+    if kept.r is not None:
+        yield Column("r", written(kept.r[shown].tolist()))
+    if with_class and len(model.intercepts) > 1:
+        labels = [visible(model.classes[output]) for output in kept.outputs[shown].tolist()]
+        yield Column("class", labels, "labels")
+    names = [visible(feature_name(kept, at)) for at in shown.tolist()]
+    yield Column(feature_title(model), names, "names")

@@ -1,0 +1,59 @@
+"""How a command goes, as lines of text on standard error."""
+
+import math
+import sys
+import time
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from rarefy.cli.views.display import Display
+from rarefy.cli.views.running_table import RunningTable, summary_lines
+from rarefy.training.progress_tracker import ProgressLine
+
+SECONDS_BETWEEN_SHARES = 10.0
+
+
+class TextDisplay(Display):
+    """Lines without any control codes; in a stage, now and then one with the share that is done."""
+
+    can_draw = False
+
+    def __init__(self, table: RunningTable | None = None) -> None:
+        self.wants_lines = table is not None
+        self._table = table
+        self._console = Console(stderr=True, force_terminal=self.can_draw)
+        self._next_share = math.inf  # when it is said
+
+    @property
+    def width(self) -> int:
+        """How many characters a line may have."""
+        is_terminal = sys.stderr is not None and sys.stderr.isatty()
+        return self._console.width if is_terminal else sys.maxsize
+
+    def stage(self, title: str) -> None:
+        self.say(f"{title} ...")
+        self._next_share = time.perf_counter() + SECONDS_BETWEEN_SHARES
+
+    def advance(self, share: float, examples: int = 0) -> None:
+        now = time.perf_counter()
+        if now >= self._next_share and not math.isnan(share):
+            self._next_share = now + SECONDS_BETWEEN_SHARES
+            self.say(f"{int(100 * share):3} %")
+
+    def line(self, line: ProgressLine) -> None:
+        if self._table is not None:
+            for text, style in self._table.with_heading(line, self.width):
+                self._write(text, style)
+
+    def say(self, message: str) -> None:
+        self._write(message)
+
+    def end(self, summary: dict[str, Any]) -> None:
+        if self._table is not None:
+            for text in summary_lines(summary):
+                self._write(text)
+
+    def _write(self, text: str, style: str = "") -> None:
+        self._console.print(Text(text, style), soft_wrap=True)
