@@ -63,9 +63,11 @@ KEPT_ARRAYS = {
 ARRAYS = {**KEPT_ARRAYS, **STATE_ARRAYS, "intercept_state": "<f8", **SEARCH_ARRAYS}
 PACKED = ("<f8", *(f"{'|' if n == 1 else '<'}{kind}{n}" for kind in "iu" for n in (1, 2, 4, 8)))
 CLOCK_FIELDS = Clock._fields[1:]  # without the schedule
-# What files have called by other names since the first of them.
+# Names in files that differ from those that users know, and back.
 PARAMETERS_IN_FILES = {"target_features": "max_features"}
+PARAMETERS_FROM_FILES = {"max_features": "target_features"}
 STORE_IN_FILES = {"capacity": "max_features"}
+STORE_FROM_FILES = {"max_features": "capacity"}
 NOTHING_KEPT = Kept(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0), None, None)
 
 
@@ -250,10 +252,6 @@ def _with_parameters(search: Search | None, names: dict[str, str]) -> Search | N
     return {**search, "parameters": _renamed(search["parameters"], names)}
 
 
-def _back(names: dict[str, str]) -> dict[str, str]:
-    return {in_files: name for name, in_files in names.items()}
-
-
 def load_model(path: str | Path) -> Model:
     """Read a model; anything that is not a whole one is refused."""
     try:
@@ -313,12 +311,12 @@ def _parsed(data: bytes) -> Model:
             "classes": _classes(texts(header["classes"]), header["matrix"]),
             "intercepts": tuple(header["intercepts"]),
             "progress": tuple(header["progress"]),
-            "store": _renamed(header["store"], _back(STORE_IN_FILES)),
+            "store": _renamed(header["store"], STORE_FROM_FILES),
             "parameters": _renamed(
-                _parameters(header["parameters"], is_slim), _back(PARAMETERS_IN_FILES)
+                _parameters(header["parameters"], is_slim), PARAMETERS_FROM_FILES
             ),
             "reading": Reading(columns, checked_crosses(reading["cross"])),
-            "search": _with_parameters(built(header.get("search")), _back(PARAMETERS_IN_FILES)),
+            "search": _with_parameters(built(header.get("search")), PARAMETERS_FROM_FILES),
         },
         kept=_kept_of(arrays) if is_slim else NOTHING_KEPT,
         state=None if is_slim else arrays,

@@ -255,8 +255,8 @@ def _swept_by_reading(reader: Reader, memory: int, how: dict[str, Any]) -> Any:
 def _parameters(asked: dict[str, Any]) -> dict[str, Any]:
     """Those of the grid; None stands for the default."""
     return {
-        **{name: asked[name] for name in (*RULE, *LOSS)},
-        "cumulative": asked["cumulative"] or None,
+        **{name: asked[name] or None for name in RULE},
+        **{name: asked[name] for name in LOSS},
         "multiclass": None if asked["multiclass"] == "auto" else asked["multiclass"],
         "refit_features": asked["refit_features"],
     }
