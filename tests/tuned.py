@@ -63,9 +63,9 @@ def stream(n: int = 3000, d: int = 400, n_useful: int = 80, scale: float = 1.0):
     return sparse.csr_array(X), y
 
 
-def space_of(task: Task = BINARY, max_features: int | None = None, **parameters) -> Space:
+def space_of(task: Task = BINARY, target_features: int | None = None, **parameters) -> Space:
     parameters = {**GIVEN, "loss": task.name, **parameters}
-    return rule_or_space(parameters, {}, max_features=max_features, passes=1)[0]
+    return rule_or_space(parameters, {}, target_features=target_features, passes=1)[0]
 
 
 def rule_in(space: Space, point: Point):

@@ -22,7 +22,7 @@ class RarefyWarning(UserWarning):
 
 
 EXPECTED = (RarefyError, OSError, MemoryError)  # whatever goes wrong without a fault of ours
-NO_MEMORY = "there is not enough memory; try fewer --bits, or a smaller --max-features."
+NO_MEMORY = "there is not enough memory; try fewer --bits, or a smaller --capacity."
 
 
 def sentence(error: BaseException) -> str:

@@ -265,12 +265,12 @@ class TestStores:
         assert "shared" not in run("train", "binary.svm", "-o", "m", "--bits", "10").stderr
 
     def test_what_is_dropped_is_said(self, folder):
-        result = run("train", "binary.svm", "-o", "few.model", "--max-features", "21")
+        result = run("train", "binary.svm", "-o", "few.model", "--capacity", "21")
         model = load_model("few.model")
-        assert model.store["max_features"] == 21
+        assert model.store["capacity"] == 21
         assert len(model.kept.keys) <= 21
         assert re.search(r"\d+ features were dropped to stay below 21, \d+ of", result.stderr)
-        quiet = run("train", "binary.svm", "-o", "m", "--max-features", "21", "--quiet")
+        quiet = run("train", "binary.svm", "-o", "m", "--capacity", "21", "--quiet")
         assert quiet.output == ""
 
     def test_names_are_kept_or_not(self, folder):
@@ -285,7 +285,7 @@ class TestStores:
 
     def test_rows_longer_than_the_limit_are_refused_with_their_place(self, folder):
         Path("long.svm").write_text("1 1:1\n-1 1:1 2:1 3:1\n")
-        message = error_of("train", "long.svm", "-o", "some.model", "--max-features", "2")
+        message = error_of("train", "long.svm", "-o", "some.model", "--capacity", "2")
         assert message.startswith("Error: long.svm:2: the row has 3 features")
 
 
@@ -658,9 +658,9 @@ class TestErrors:
             (("--rule", "truncated-gradient", "--schedule", "inv_t"), "has to be constant"),
             (("--store", "table", "-b", "5"), "bits=5 has no meaning for the store table"),
             (("--store", "array", "-b", "5"), "bits=5 has no meaning for the store array"),
-            (("-b", "5", "--max-features", "7"), "max_features=7 has no meaning for the store has"),
-            (("--store", "array", "--max-features", "7"), "max_features=7 has no meaning for the"),
-            (("--max-features", "9999999999"), "max_features=9999999999: a whole number between"),
+            (("-b", "5", "--capacity", "7"), "capacity=7 has no meaning for the store has"),
+            (("--store", "array", "--capacity", "7"), "capacity=7 has no meaning for the"),
+            (("--capacity", "9999999999"), "capacity=9999999999: a whole number between"),
             (("--loss", "squared", "--classes", "a,b"), "predicts numbers, not classes"),
             (("--loss", "squared", "--multiclass", "ovr"), "multiclass='ovr' has no meaning for"),
             (("--loss", "hinge", "--multiclass", "softmax"), "multiclass='softmax' has no meaning"),
@@ -698,7 +698,7 @@ class TestErrors:
             ("train", "binary.svm", "-o", "some.model", "--bad-lines", "love"),
             ("train", "binary.svm", "-o", "some.model", "--format", "xml"),
             ("train", "binary.svm", "-o", "some.model", "--store", "tree"),
-            ("train", "binary.svm", "-o", "some.model", "--max-features", "0"),
+            ("train", "binary.svm", "-o", "some.model", "--capacity", "0"),
             ("train", "binary.svm", "-o", "some.model", "--multiclass", "magic"),
             ("train", "binary.svm", "-o", "some.model", "--basis", "magic"),
             ("train", "binary.svm", "-o", "some.model", "--schedule", "magic"),

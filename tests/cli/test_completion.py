@@ -31,7 +31,7 @@ def plain(*values: str) -> list[tuple[str, str]]:
 def test_commands_options_and_choices():
     assert completions("") == plain(*COMMANDS)
     assert completions("tr") == plain("train")
-    assert ("plain", "--max-features") in completions("train x.svm --m")
+    assert ("plain", "--capacity") in completions("train x.svm --c")
     rules = [name for name in (*RULES, *ALIASES) if name.startswith("f")]
     assert completions("train x.svm --rule f") == plain(*rules)
     assert completions("completion ") == plain("bash", "zsh", "fish")

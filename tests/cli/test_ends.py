@@ -393,12 +393,12 @@ def test_an_error_replaces_what_the_run_has_written():
 def test_a_row_that_is_too_long_for_the_table():
     """The rows before it in the same step are learned when it is gone on with."""
     row = "1 " + " ".join(f"{n}:1" for n in range(500)) + "\n"
-    said = late_error("-o", "new", "--max-features", "400", line=row)
-    assert "more than max_features=400" in said
+    said = late_error("-o", "new", "--capacity", "400", line=row)
+    assert "more than capacity=400" in said
     text = Path("long.svm").read_text()
     Path("bad.svm").write_text(text)
     trained("--resume", "new")
-    trained("bad.svm", "--max-features", "400", "-o", "whole")
+    trained("bad.svm", "--capacity", "400", "-o", "whole")
     assert Path("new").read_bytes() == Path("whole").read_bytes()
 
 

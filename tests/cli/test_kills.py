@@ -25,7 +25,7 @@ EVERY = 500
 OPTIONS = {
     "table": ("--rule", "fobos", "--l2", "0.001"),
     "hashed": ("-b", "10", "--cache", "rows.cache"),
-    "capped": ("--max-features", "400", "--holdout", "0.1"),
+    "capped": ("--capacity", "400", "--holdout", "0.1"),
 }
 PATIENCE = 120  # seconds after which a process counts as hanging
 

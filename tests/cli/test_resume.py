@@ -37,7 +37,7 @@ STORES = {
     "array": ("--store", "array"),
     "hashed": ("-b", "4"),
     "table": ("--store", "table"),
-    "capped": ("--max-features", "20"),
+    "capped": ("--capacity", "20"),
 }
 PENALISED = ("--l1", "0.01", "--l2", "0.003")
 RULES = {

@@ -101,16 +101,16 @@ def test_the_default_is_a_range_of_l1():
 
 def test_choices():
     few = str(int(min(float(row["features"]) for row in table_after_a_sweep())) + 1)
-    options = ("--choose", "one-standard-error", "--max-features", few, "--json")
+    options = ("--choose", "one-standard-error", "--within-features", few, "--json")
     found = json.loads(sweep("binary.svm", *options).stdout)
     problem = PROBLEMS["binary"]
     result = rarefy.sweep(problem.csr, problem.y, l1=L1S, folds=3, passes=2)
     expected = {
         "best": result.best(),
         "one standard error": result.one_standard_error(),
-        f"best, at most {few} features": result.best(max_features=int(few)),
+        f"best, at most {few} features": result.best(within_features=int(few)),
         f"one standard error, at most {few} features": result.one_standard_error(
-            max_features=int(few)
+            within_features=int(few)
         ),
     }
     assert list(found["choices"]) == list(expected)
@@ -280,7 +280,11 @@ def test_picture_by_l1():
         (["binary.svm", "-o", "found", "--memory", "10kB"], 1, "all models at a time need"),
         (["binary.svm", "-o", "found", "--memory", "10kB", "--refit"], 1, "the rows need about"),
         (["binary.svm", "-o", "found", "--folds", "500"], 1, "folds=500"),
-        (["binary.svm", "-o", "found", *QUICK, "--max-features", "1"], 1, "Sweep over larger l1"),
+        (
+            ["binary.svm", "-o", "found", *QUICK, "--within-features", "1"],
+            1,
+            "Sweep over larger l1",
+        ),
     ],
     ids=lambda value: " ".join(value[1:]) if isinstance(value, list) else "",
 )

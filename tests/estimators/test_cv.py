@@ -74,13 +74,13 @@ def test_one_standard_error_and_few_features():
     assert one != result.best().parameters
     assert fitted(choose="one_standard_error").best_params_ == one
     most = int(min(result.table["features"])) + 1
-    few = fitted(max_features=most).best_params_
-    assert few == result.best(max_features=most).parameters
+    few = fitted(within_features=most).best_params_
+    assert few == result.best(within_features=most).parameters
     assert few not in (one, result.best().parameters)
-    of_few = fitted(max_features=most, choose="one_standard_error").best_params_
-    assert of_few == result.one_standard_error(max_features=most).parameters
-    with pytest.raises(ConfigError, match=r"max_features=0: .* Sweep over larger l1"):
-        fitted(l1=1e-6, max_features=0)
+    of_few = fitted(within_features=most, choose="one_standard_error").best_params_
+    assert of_few == result.one_standard_error(within_features=most).parameters
+    with pytest.raises(ConfigError, match=r"within_features=0: .* Sweep over larger l1"):
+        fitted(l1=1e-6, within_features=0)
 
 
 def test_lists_span_the_grid():
@@ -133,7 +133,7 @@ def test_the_model_is_saved(tmp_path):
     [
         ({"choose": "first"}, "choose='first': one of best, one_standard_error is expected"),
         ({"loss": "squared"}, "loss='squared': one of hinge"),
-        ({"max_features": "many"}, "max_features='many': a whole number"),
+        ({"within_features": "many"}, "within_features='many': a whole number"),
         ({"cv": 1}, "folds=1: a whole number"),
         ({"l1": [0.1, -1.0]}, r"l1=-1.0: a number >= 0 is expected"),
         ({"l1": []}, "a list of values is empty"),

@@ -119,7 +119,7 @@ def test_a_long_call_stops_before_its_end(monkeypatch):
 
 
 @pytest.mark.parametrize("portion", [100, 1 << 24])
-@pytest.mark.parametrize("more", [{"rule": "auto"}, {"l1": "auto"}, {"max_features": 4}])
+@pytest.mark.parametrize("more", [{"rule": "auto"}, {"l1": "auto"}, {"target_features": 4}])
 def test_learners_that_find_their_parameters_keep_whole_rows(more, portion, monkeypatch):
     model = SparseOnlineClassifier(**more)
     whole = begun(model, n_rows=N_ROWS)

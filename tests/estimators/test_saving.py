@@ -217,7 +217,7 @@ def test_a_label_that_cannot_be_written():
         (BINARY, {"rule": "frda", "l1": 1e-3}, {"rule": "ftrl", "l1": 1.0}),
         (BINARY, {}, {"fit_intercept": False}),
         (BINARY, {"refit": True}, {"refit": False}),
-        (BINARY, {"max_features": 5}, {"max_features": 7}),
+        (BINARY, {"target_features": 5}, {"target_features": 7}),
         (FOUR, {"multiclass": "softmax"}, {"multiclass": "ovr"}),
         (FOUR, {"loss": "hinge"}, {"loss": "logistic"}),
         (NUMBERS, {"loss": "huber", "epsilon": 0.5}, {"epsilon": 0.1}),
@@ -242,7 +242,7 @@ def test_parameters_that_are_changed_afterwards(problem, first, then, call):
         if hasattr(learned, "predict_proba"):
             found, expected = model.predict_proba(problem.csr), learned.predict_proba(problem.csr)
             assert found.tobytes() == expected.tobytes()
-    for name in {**first, **then}.keys() - {"max_features"}:
+    for name in {**first, **then}.keys() - {"target_features"}:
         assert loaded.get_params()[name] == learned.get_params()[name]
 
 
@@ -514,7 +514,7 @@ MAIL_ROWS = [
 
 
 class TestFromTheCommand:
-    @pytest.fixture(params=[(), ("--slim",), ("-b", "12"), ("--max-features", "1000")], ids=str)
+    @pytest.fixture(params=[(), ("--slim",), ("-b", "12"), ("--capacity", "1000")], ids=str)
     def mail(self, request):
         """An estimator, and what the command predicts."""
         Path("mail.csv").write_text(MAIL)

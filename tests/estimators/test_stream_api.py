@@ -239,7 +239,7 @@ def test_the_order_of_given_classes_holds_when_learning_goes_on():
         ("1 1:1\n-1 2:1\n", {"store": "shelf"}, "store='shelf'"),
         ("1 1:1\n-1 2:1\n", {"loss": "magic"}, "loss='magic'"),
         ("1 1:1\n-1 2:1\n", {"passes": 0}, "passes=0"),
-        ("1 1:1\n-1 2:1\n", {"max_features": 0}, "max_features=0"),
+        ("1 1:1\n-1 2:1\n", {"capacity": 0}, "capacity=0"),
         ("1 1:1\n-1 2:1\n", {"loss": "squared", "classes": ["a", "b"]}, "not classes"),
         ("1 99999999999:1\n-1 2:1\n", {"store": "array"}, f"{PATH}:1: "),
         ("1 1:1e30\n-1 1:1e30\n" * 9, {"rule": "ogd", "loss": "squared_hinge"}, "diverged"),

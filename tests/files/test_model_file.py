@@ -32,7 +32,7 @@ from rarefy.streams.stream_model import Reading, StreamModel
 from tests.stores.test_stores import task_of
 
 WORDS = ("", "a", "site=é", "東 京", "a,b\nc", "x" * 300, "\x00")
-TABLE = {"kind": "table", "max_features": None, "names": True}
+TABLE = {"kind": "table", "capacity": None, "names": True}
 HASHED = {"kind": "hashed", "bits": 12}
 
 
@@ -72,7 +72,7 @@ MODELS = {
     "one weight": model(1),
     "many weights": model(1000),
     "feature-aware": model(kept=kept(r=True)),
-    "capped": model(store={**TABLE, "max_features": 10}),
+    "capped": model(store={**TABLE, "capacity": 10}),
     "table without names": model(store={**TABLE, "names": False}, kept=kept(names=False)),
     "hashed": model(store=HASHED, kept=kept(names=False, counts=False), classes=("-1", "1")),
     "array": model(store={"kind": "array"}, kept=kept(names=False, counts=False)),
@@ -202,7 +202,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
-@pytest.mark.parametrize("store", [{"kind": "table"}, {"kind": "table", "max_features": 30},
+@pytest.mark.parametrize("store", [{"kind": "table"}, {"kind": "table", "capacity": 30},
                                    {"kind": "hashed", "bits": 5}], ids=str)  # fmt: skip
 def test_a_model_predicts_the_same_from_its_file(path, n_classes, store):
     rows = ROWS if n_classes == 3 else [row for row in ROWS if '"c"' not in row]
@@ -231,7 +231,7 @@ def test_a_model_predicts_the_same_from_its_file(path, n_classes, store):
 
 def test_a_limit_of_features_takes_no_room_in_a_model_that_predicts(path):
     """The table of a billion features would take 48 GiB."""
-    save_model(path, model(store={**TABLE, "max_features": 10**9}))
+    save_model(path, model(store={**TABLE, "capacity": 10**9}))
     scorer = load_model(path).scorer()
     assert scorer.store.n_slots < 100
     assert len(scorer.kept().weights) == 3
@@ -530,7 +530,7 @@ def test_a_damaged_byte_with_a_right_checksum_never_ends_in_a_traceback(path):
 FULL = {
     "table": {"kind": "table"},
     "table without names": {"kind": "table", "names": False},
-    "capped": {"kind": "table", "max_features": 12},
+    "capped": {"kind": "table", "capacity": 12},
     "hashed": {"kind": "hashed", "bits": 5},
     "array": {"kind": "array"},
 }

@@ -101,7 +101,7 @@ CHANGES = [
     ({"l1": "auto"}, {"l1": 1.0}),
     ({"l1": 1.0}, {"l1": "auto"}),
     ({"l1": "auto"}, {"rule": "scale-free-ftrl"}),
-    ({"max_features": 5}, {"max_features": 6}),
+    ({"target_features": 5}, {"target_features": 6}),
     ({}, {"loss": "hinge"}),
     ({}, {"multiclass": "ovr"}),
     ({}, {"fit_intercept": False}),

@@ -642,7 +642,7 @@ for seed in range(60):
         for length in (seed, 3, 7 * seed, *([5] * 300))
     ]
     for kind in stores.STORES:
-        more = {"max_features": 600} if kind == "table" and seed % 2 else {}
+        more = {"capacity": 600} if kind == "table" and seed % 2 else {}
         store = stores.make_store(kind, bits=9 if kind == "hashed" else None, **more)
         examples = stores.examples_of(rows)
         model = stores.learned(store, {"rule": "fobos", "l1": 0.01}, examples, name_of=str)

@@ -226,7 +226,7 @@ def test_saved_and_loaded_it_goes_on_the_same(kind, l2, tmp_path):
 
 
 @every_kind
-@pytest.mark.parametrize("store", [(), ("-b", "4"), ("--max-features", "20")], ids=str)
+@pytest.mark.parametrize("store", [(), ("-b", "4"), ("--capacity", "20")], ids=str)
 def test_stopped_and_resumed_it_is_the_same(kind, store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("rows.svm").write_text(data.svmlight_text(KINDS[kind]))

@@ -563,7 +563,7 @@ def test_a_rule_forgets_at_zero_if_and_only_if_it_says_so(chosen):
         assert differences != [None] * 20
 
 
-# --- max_features ---------------------------------------------------------------------------
+# --- capacity ---------------------------------------------------------------------------
 
 
 class SlowTable:
@@ -658,7 +658,7 @@ class TestMaxFeatures:
     def test_drops_what_the_text_says(self, rule, l1, most):
         examples = frequent_and_rare()
         expected, slow = slowly_capped(examples.rows, examples.y, 150, most, rule, l1)
-        store = make_store("table", max_features=most)
+        store = make_store("table", capacity=most)
         chosen = {"rule": rule, "l1": l1, "eta0": 0.5, "fit_intercept": False}
         model = learned(store, chosen, examples, blocks=(17, 90))
         assert_same_weights(dense(model, (1, 150))[0], expected)
@@ -677,7 +677,7 @@ class TestMaxFeatures:
     @pytest.mark.parametrize("rule", ["frda", "ftrl", "fobos", "adagrad-fobos"])
     @pytest.mark.parametrize("most", [9, 50, 97])
     def test_there_are_never_more(self, most, rule):
-        store = make_store("table", max_features=most)
+        store = make_store("table", capacity=most)
         model = StreamModel(task_of({"rule": rule, "l1": 0.01})[0], store, ("-1", "1"))
         n_slots = store.n_slots
         assert most / 0.75 < n_slots <= 2 * most / 0.75 or n_slots == 16
@@ -698,7 +698,7 @@ class TestMaxFeatures:
             learn = learned_numbers
         results = []
         for blocks in ((1 << 30,), (1,), (2, 3, 5), (399, 1)):
-            store = make_store("table", max_features=40)
+            store = make_store("table", capacity=40)
             chosen = {"rule": rule, "l1": 0.005, "passes": 2}
             model = learn(store, chosen, examples, blocks=blocks)
             results.append(
@@ -711,7 +711,7 @@ class TestMaxFeatures:
         """Eight features in a table for eight; the ninth makes room by two."""
         rows = [[(key, 1.0)] for key in range(8)]
         often = [[(key, 1.0)] for key in range(8) for _ in range(key % 3)]
-        store = make_store("table", max_features=8)
+        store = make_store("table", capacity=8)
         learned(store, {"rule": "ftrl", "l1": 100.0}, examples_of([*rows, *often, [(9, 1.0)]]))
         remaining = store._entries[store._entries[:, 1] > 0]
         counts = dict(remaining.tolist())
@@ -723,7 +723,7 @@ class TestMaxFeatures:
     def test_then_the_smallest_weights(self):
         rows = [[(key, 1.0 + key)] for key in range(8)]  # ogd: the larger the value, the weight
         examples = examples_of([*rows, [(9, 1.0)]], np.ones(9))
-        store = make_store("table", max_features=8)
+        store = make_store("table", capacity=8)
         chosen = {"rule": "ogd", "schedule": "constant", "fit_intercept": False}
         model = learned(store, chosen, examples)
         assert {key for key, _ in weights_of(model)} == {2, 3, 4, 5, 6, 7, 9}
@@ -731,7 +731,7 @@ class TestMaxFeatures:
 
     def test_the_weight_of_a_feature_is_the_largest_over_the_classes(self):
         """With a margin, two of three classes learn; a class without any weight does not matter."""
-        store = make_store("table", max_features=4)
+        store = make_store("table", capacity=4)
         rows = [[(key, float(key))] for key in (4, 1, 3, 2, 5)]
         chosen = {"rule": "ogd", "loss": "hinge", "fit_intercept": False}
         chosen |= {"multiclass": "crammer_singer", "schedule": "constant"}
@@ -740,7 +740,7 @@ class TestMaxFeatures:
         assert {key for key, _ in weights_of(model)} == {2, 3, 4, 5}
 
     def test_what_can_be_erased_is_not_counted_as_dropped(self):
-        store = make_store("table", max_features=100)
+        store = make_store("table", capacity=100)
         learned(store, FORGETTING["fobos"] | {"rule": "fobos", "l1": 10.0}, ever_new_features(1000))
         assert store.n_erased > 2_000
         assert (store.n_dropped, store.report()) == (0, "")
@@ -749,20 +749,20 @@ class TestMaxFeatures:
     def test_a_row_with_more_features_is_an_error_with_its_place(self, before):
         rows = [[(key, 1.0)] for key in range(before)]
         rows += [[(key, 1.0) for key in range(n)] for n in (8, 8, 9)]
-        store = make_store("table", max_features=8)
-        sentence = rf"^somewhere:{before + 3}: the row has 9 features, more than max_features=8"
+        store = make_store("table", capacity=8)
+        sentence = rf"^somewhere:{before + 3}: the row has 9 features, more than capacity=8"
         with pytest.raises(InputError, match=sentence):
             learned(store, {"rule": "frda"}, examples_of(rows))
 
     def test_a_row_may_have_just_as_many(self):
         """Repeated ones and zeros do not count."""
         long_row = [*((key, 1.0) for key in range(20, 28)), (20, 1.0), (3, 0.0)]
-        store = make_store("table", max_features=8)
+        store = make_store("table", capacity=8)
         learned(store, {"rule": "frda"}, examples_of([[(1, 1.0), (2, 1.0)], long_row]))
         assert (store.n_features, store.n_dropped) == (8, 2)
 
     def test_one_feature_at_most(self):
-        store = make_store("table", max_features=1)
+        store = make_store("table", capacity=1)
         model = learned(store, {"rule": "ogd"}, examples_of([[(key, 1.0)] for key in range(50)]))
         assert [key for key, _ in weights_of(model)] == [49]
         assert store.n_dropped == 49
@@ -770,7 +770,7 @@ class TestMaxFeatures:
     def test_has_no_effect_where_there_are_fewer(self):
         problem = data.problem("binary", n=200, d=40)
         examples = examples_in(problem)
-        store = make_store("table", max_features=40)
+        store = make_store("table", capacity=40)
         model = learned(store, {"rule": "frda"}, examples)
         assert all_of(model) == all_of(learned("array", {"rule": "frda"}, examples))
         assert (store.n_dropped, store.report()) == (0, "")
@@ -843,7 +843,7 @@ class TestNames:
 
     @pytest.mark.parametrize("most", [30, 90])
     def test_survive_dropping(self, most):
-        store = make_store("table", max_features=most)
+        store = make_store("table", capacity=most)
         chosen = {"rule": "frda", "l1": 1e-4, "passes": 3}
         examples = frequent_and_rare()
         model = learned(store, chosen, examples, blocks=(50,), name_of=name_of)
@@ -853,7 +853,7 @@ class TestNames:
     def test_of_one_large_block_in_which_features_come_and_go(self):
         """What is dropped and comes back in the same block gets its name again."""
         rows = [[(key, 1.0)] for _ in range(40) for key in range(1, 60)]
-        store = make_store("table", max_features=20)
+        store = make_store("table", capacity=20)
         model = learned(store, {"rule": "ogd"}, examples_of(rows), name_of=name_of)
         assert store.n_dropped > 1_000
         assert store.n_bytes < 2**16
@@ -861,7 +861,7 @@ class TestNames:
 
     def test_the_memory_of_names_that_are_gone_is_used_again(self):
         examples = ever_new_features()
-        store = make_store("table", max_features=500)
+        store = make_store("table", capacity=500)
         chosen = {"rule": "frda"}
         learned(store, chosen, examples, blocks=(500,), name_of=lambda key: f"{key:0200}")
         assert store.n_bytes < 2 * 200 * (500 + 5 * 500) + 2**16
@@ -956,11 +956,11 @@ class TestHashed:
         ({"kind": "tree"}, "store='tree': one of array, hashed, table is expected"),
         ({"kind": "table", "bits": 3}, "bits=3 has no meaning for the store table"),
         ({"kind": "array", "bits": 3}, "bits=3 has no meaning for the store array"),
-        ({"kind": "hashed", "max_features": 3}, "max_features=3 has no meaning for the store hash"),
-        ({"kind": "array", "max_features": 3}, "max_features=3 has no meaning for the store array"),
+        ({"kind": "hashed", "capacity": 3}, "capacity=3 has no meaning for the store hash"),
+        ({"kind": "array", "capacity": 3}, "capacity=3 has no meaning for the store array"),
         *(({"kind": "hashed", "bits": bits}, f"bits={bits!r}: a whole number between 1 and 31")
           for bits in (0, -1, 32, 99, 1.5, "ten", True)),
-        *(({"max_features": n}, f"max_features={n!r}: a whole number between 1 and 1610612736")
+        *(({"capacity": n}, f"capacity={n!r}: a whole number between 1 and 1610612736")
           for n in (0, -1, 1.5, "many", True, 2**31)),
         ({"names": "no"}, "names='no': True or False is expected"),
     ],

@@ -19,7 +19,7 @@ from tests import data
 
 N_ROWS = 300
 KINDS = ("binary", "multiclass", "regression")
-STORES = (("--store", "array"), ("-b", "4"), (), ("--max-features", "20"))
+STORES = (("--store", "array"), ("-b", "4"), (), ("--capacity", "20"))
 
 
 @pytest.fixture(autouse=True)

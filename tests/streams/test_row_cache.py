@@ -187,7 +187,7 @@ def test_without_names(folder, monkeypatch):
 
 
 def test_other_rules_losses_and_limits_use_the_same_rows(folder, monkeypatch):
-    others = [{"rule": "ftrl"}, {"loss": "hinge"}, {"max_features": 60}, {"passes": 1}]
+    others = [{"rule": "ftrl"}, {"loss": "hinge"}, {"capacity": 60}, {"passes": 1}]
     without = [train("data.csv", **WITH_TEXT, **other) for other in others]
     train("data.csv", cache=CACHE, **WITH_TEXT)
     forbid_reading(monkeypatch)

@@ -390,10 +390,10 @@ def fared(rows=FARED) -> Sweep:
 def test_best():
     assert fared().best().parameters["l1"] == 0.2
     assert fared().best(by="loss").parameters["l1"] == 0.6
-    assert fared().best(max_features=399).parameters["l1"] == 0.3
-    assert fared().best(max_features=80).measures["accuracy"] == pytest.approx(0.925)
-    with pytest.raises(ConfigError, match="max_features=9: no point"):
-        fared().best(max_features=9)
+    assert fared().best(within_features=399).parameters["l1"] == 0.3
+    assert fared().best(within_features=80).measures["accuracy"] == pytest.approx(0.925)
+    with pytest.raises(ConfigError, match="within_features=9: no point"):
+        fared().best(within_features=9)
     with pytest.raises(ConfigError, match="by='weights': one of accuracy, loss"):
         fared().best(by="weights")
 
@@ -402,7 +402,7 @@ def test_one_standard_error():
     """The error of the best is 0.01, and so 0.93 is good enough, which 300 weights have."""
     assert fared().best().measures["standard_error"] == pytest.approx(0.01)
     assert fared().one_standard_error().parameters["l1"] == 0.3
-    assert fared().one_standard_error(max_features=90).parameters["l1"] == 0.5
+    assert fared().one_standard_error(within_features=90).parameters["l1"] == 0.5
 
 
 def test_frontier():

@@ -40,9 +40,9 @@ RUNS = {
     "table": ("binary.svm", "--rule", "auto"),
     "array": ("binary.svm", "--rule", "auto", "--store", "array", "--no-intercept"),
     "hashed": ("binary.svm", "--l1", "auto", "-b", "4"),
-    "capped": ("binary.svm", "--rule", "auto", "--max-features", "20"),
+    "capped": ("binary.svm", "--rule", "auto", "--capacity", "20"),
     "limited": ("binary.svm", "--rule", "auto", "--target-features", "4"),
-    "limited and capped": (*MAIL, "--rule", "ftrl", "--target-features", "9", "--max-features",
+    "limited and capped": (*MAIL, "--rule", "ftrl", "--target-features", "9", "--capacity",
                            "60"),
     "held-out share": ("binary.svm", "--rule", "auto", "--holdout", "0.2"),
     "classes": ("multiclass.svm", "--rule", "ftrl", "--l1", "auto"),
@@ -243,7 +243,7 @@ ESTIMATORS = {
     "binary": (SparseOnlineClassifier, {"rule": "auto"}),
     "multiclass": (SparseOnlineClassifier, {"rule": "ftrl", "l1": "auto"}),
     "regression": (SparseOnlineRegressor, {"rule": "auto"}),
-    "limited": (SparseOnlineClassifier, {"rule": "ftrl", "max_features": 5}),
+    "limited": (SparseOnlineClassifier, {"rule": "ftrl", "target_features": 5}),
     "norms": (SparseOnlineClassifier, {"rule": "frda", "q": "auto"}),
     "grows": (SparseOnlineClassifier, {"rule": "ftrl", "l1": "auto", "n_features": "grow"}),
     "a class": (SparseOnlineClassifier, {"rule": rarefy.rules.Ftrl, "l1": "auto"}),
@@ -283,7 +283,7 @@ class TestEstimators:
         problem = data.problem("binary", n=N_ROWS, d=40)
         y = problem.y.astype(int)
         for n in (RACE, ALONE, CHALLENGE):
-            begun = SparseOnlineClassifier(rule="auto", max_features=4)
+            begun = SparseOnlineClassifier(rule="auto", target_features=4)
             begun.partial_fit(problem.csr[:n], y[:n], classes=[-1, 1])
             begun.save("begun.model")
             lines = Path("binary.svm").read_text().splitlines(keepends=True)

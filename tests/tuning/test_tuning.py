@@ -79,7 +79,7 @@ class TestFinding:
             {"l1": "auto"},
             {"rule": "ftrl", "eta0": "auto"},
             {"rule": "frda", "q": "auto", "l1": 1e-3},
-            {"max_features": 100},
+            {"target_features": 100},
             *STEADY,
         ],
         ids=str,
@@ -94,7 +94,7 @@ class TestFinding:
         rule, schedule = make_rule(
             **{
                 "loss": "logistic",
-                **{k: v for k, v in given.items() if k != "max_features"},
+                **{k: v for k, v in given.items() if k != "target_features"},
                 **found,
             }
         )
@@ -227,17 +227,17 @@ class TestLimit:
         [*product(("frda", "ftrl", "scale-free"), (1, 10_000)), *product(TUNABLE, (15,))],
     )
     def test_no_more_features_than_that(self, rule, limit):
-        model = fitted(rule=rule, max_features=limit)
+        model = fitted(rule=rule, target_features=limit)
         assert 1 <= len(np.unique(model.sparse_coef_.indices)) <= limit
 
     def test_the_features_that_matter_stay(self):
-        model = fitted(rule="auto", max_features=80)
+        model = fitted(rule="auto", target_features=80)
         kept = set(model.sparse_coef_.indices.tolist())
         assert len(kept & set(range(80))) >= 70
         assert model.score(X[REST], Y[REST]) > 0.87
 
     def test_it_holds_at_any_moment(self):
-        model = SparseOnlineClassifier(rule="ftrl", max_features=15)
+        model = SparseOnlineClassifier(rule="ftrl", target_features=15)
         for begin in range(0, 3000, 500):
             part = slice(begin, begin + 500)
             model.partial_fit(X[part], Y[part], classes=[False, True])
@@ -245,10 +245,10 @@ class TestLimit:
 
     def test_after_fit_there_is_no_going_on_beyond_it(self):
         with pytest.raises(ConfigError, match="begin with partial_fit"):
-            fitted(rule="ftrl", max_features=15).partial_fit(X[REST], Y[REST])
+            fitted(rule="ftrl", target_features=15).partial_fit(X[REST], Y[REST])
 
     def test_a_refit_keeps_to_it(self):
-        model = fitted(rule="auto", max_features=20, refit=True)
+        model = fitted(rule="auto", target_features=20, refit=True)
         assert len(np.unique(model.sparse_coef_.indices)) <= 20
         assert model.found_["rule"]
 
@@ -264,9 +264,9 @@ class TestLimit:
         ({"rule": "ftprl", "l1": "auto"}, "Rules for which it can"),
         ({"rule": rarefy.rules.ftrl.Ftrl(), "l1": "auto"}, "Ftrl"),
         ({"rule": "ftrl", "q": "auto"}, "no norm"),
-        ({"l1": 0.1, "max_features": 5}, "give one of them"),
-        ({"max_features": 0}, "max_features=0"),
-        ({"max_features": 2.5}, "max_features=2.5"),
+        ({"l1": 0.1, "target_features": 5}, "give one of them"),
+        ({"target_features": 0}, "target_features=0"),
+        ({"target_features": 2.5}, "target_features=2.5"),
         ({"l2": "auto"}, "l2='auto'"),
         ({"rule": "auto", "beta": 1.0}, "beta"),
     ],
@@ -280,7 +280,7 @@ def test_what_cannot_be_found_is_refused(parameters, part):
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ({"l1": "auto"}, {"max_features": 5}),
+        ({"l1": "auto"}, {"target_features": 5}),
         ({"l1": "auto"}, {"rule": "frda"}),
         ({"l1": 0.1}, {"l1": "auto"}),
     ],
@@ -346,7 +346,7 @@ class TestFiles:
             coef = whole.sparse_coef_
             assert weights == dict(zip(coef.indices.tolist(), coef.data.tolist(), strict=True))
 
-    @pytest.mark.parametrize("left", [{"l1": "auto"}, {"max_features": 100}], ids=str)
+    @pytest.mark.parametrize("left", [{"l1": "auto"}, {"target_features": 100}], ids=str)
     def test_a_table_that_grows_forgets_nothing_that_matters(self, left):
         rng = np.random.default_rng(0)
         wide = sparse.random_array((3000, 8000), density=0.002, rng=rng, format="csr")
@@ -362,7 +362,7 @@ class TestFiles:
         assert table.progressive_loss_ == array.progressive_loss_
 
     def test_a_crowded_table(self):
-        model = rarefy.train("data.svm", rule="ftrl", l1="auto", max_features=50)
+        model = rarefy.train("data.svm", rule="ftrl", l1="auto", capacity=50)
         assert len(model.weights_) <= 50
 
     def test_the_command_says_what_it_found(self):

@@ -275,7 +275,7 @@ ONES = ones()
 
 def test_with_a_limit_all_features_of_the_challenged_one_count():
     """And not only those that occur."""
-    space = space_of(rule="ftrl", l1=None, max_features=2)
+    space = space_of(rule="ftrl", l1=None, target_features=2)
     model = learner_in(space, {**space.kinds[0][0], "l1": 0.02, "eta0": 0.05})
     model.learn(rows_for(BINARY, seed=1))
     n_kept = len(np.unique(model.weights().indices))

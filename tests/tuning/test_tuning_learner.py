@@ -44,7 +44,7 @@ KINDS = {
     "classes": (SOFTMAX, {"rule": "fr-comid", "q": 1.0, "l1": "auto"}),
     "hinge": (HINGE, {"rule": "fobos", "l1": "auto"}),
     "regression": (REGRESSION, {"rule": "auto"}),
-    "limited": (BINARY, {"rule": "ftrl", "max_features": 5}),
+    "limited": (BINARY, {"rule": "ftrl", "target_features": 5}),
     "kinds": (BINARY, {"rule": "frda", "q": "auto", "l1": 1e-3, "eta0": 0.3}),
     "norms": (BINARY, {"rule": "frda", "q": "auto"}),
 }
@@ -80,7 +80,7 @@ def learned(name: str, n_examples: int):
 
 def found_by_hand(name: str, model) -> dict:
     """What is said to be found when that model is in use: l1 falls by t^(1/q), steps rise."""
-    found = {**model.found, "max_features": None}
+    found = {**model.found, "target_features": None}
     if name in STEADY:
         found["l1"] /= model.t ** (1.0 / (found["q"] or np.inf))
         found["eta0"] *= model.t**0.375
@@ -125,8 +125,8 @@ class TestPortions:
         def look(learner):
             learner.scores(ROWS[KINDS[name][0]])
             learner.usefulness(np.ones(N_FEATURES, np.uint64))
-            assert "max_features" in learner.found
-            assert "max_features" not in learner.in_use().found
+            assert "target_features" in learner.found
+            assert "target_features" not in learner.in_use().found
 
         learner = self.by_portions(name, range(100, N_ROWS, 97), look)
         assert_same_search(learner, wholes[name])
@@ -216,7 +216,7 @@ class TestPhases:
         """From 625 examples until the challenge is over."""
         learner, rows, begin = learned(name, ALONE)
         by_itself = deepcopy(learner._best)
-        bit_by_bit = learner.space.max_features is None and name not in STEADY
+        bit_by_bit = learner.space.target_features is None and name not in STEADY
         for n in (1000, CHALLENGED - 1, CHALLENGED, CHALLENGED + 1, 2500, OVER - 1):
             (end,) = places(rows, n)
             for one in (learner, by_itself):
@@ -239,7 +239,7 @@ class TestPhases:
         learner.learn(part(rows, begin, end))
         winner = challenge.winner()
         assert_same(learner, winner)
-        assert learner.found == {**winner.found, "max_features": None}
+        assert learner.found == {**winner.found, "target_features": None}
         before = learner.progress.copy()
         (later,) = places(rows, OVER + 100)
         learner.learn(part(rows, end, later))
@@ -414,7 +414,7 @@ class TestDivergence:
         learner._challenge.block._seats.work[LIVES, 0] = 0.0  # as after a step that was too large
         learner._settled = None
         assert learner._challenge.predictor == 1
-        assert learner.found != {**first.found, "max_features": None}
+        assert learner.found != {**first.found, "target_features": None}
         learner.learn(part(rows, begin, N_ROWS))
         assert learner._best is not None
         assert np.isfinite(weights_of(learner)).all()

@@ -53,9 +53,9 @@ class Told:
         self.copies.append((source, target))
 
 
-def race_over(l1s=L1, eta0s=None, *, usual=USUAL, max_features=None, **parameters) -> Race:
-    left = {"rule": "ftrl", "l1": None if max_features else "auto", **parameters}
-    space = space_of(max_features=max_features, **left)
+def race_over(l1s=L1, eta0s=None, *, usual=USUAL, target_features=None, **parameters) -> Race:
+    left = {"rule": "ftrl", "l1": None if target_features else "auto", **parameters}
+    space = space_of(target_features=target_features, **left)
     eta0s = [0.1] * len(l1s) if eta0s is None else eta0s
     points = [
         {**space.kinds[0][0], "l1": l1, "eta0": eta0} for l1, eta0 in zip(l1s, eta0s, strict=True)
@@ -115,7 +115,7 @@ class TestChoice:
         assert compared(race_over(l1=0.1, eta0="auto")).predictor == 1
 
     def test_where_features_are_limited_the_best(self):
-        assert compared(race_over(max_features=5)).predictor == 1
+        assert compared(race_over(target_features=5)).predictor == 1
 
     def test_another_if_the_chosen_one_dies(self):
         race = compared(race_over())

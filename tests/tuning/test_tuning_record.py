@@ -44,9 +44,9 @@ class Told:
         self.by_scale += weight * means
 
 
-def recorded(stretches, max_features=None, **kind) -> SimpleNamespace:
+def recorded(stretches, target_features=None, **kind) -> SimpleNamespace:
     block = Told()
-    record = Record(block, max_features, **kind)
+    record = Record(block, target_features, **kind)
     for stretch in stretches:
         block.tell(*stretch)
         record.end_stretch()
@@ -199,7 +199,7 @@ def test_the_weight_is_that_of_those_that_live():
 
 
 def test_a_copy_fares_as_its_origin_did():
-    told = recorded(STRETCHES, max_features=5)
+    told = recorded(STRETCHES, target_features=5)
     told.block.kept[:] = [3.0, 30.0, 300.0, 0.0]
     told.record.end_stretch()
     told.block.tell(5.0, *STRETCHES[0][1:])
@@ -221,7 +221,7 @@ def test_a_copy_fares_as_its_origin_did():
 class TestLimits:
     def test_features_beyond_it_cost(self):
         plain = recorded(STRETCHES).record.means()
-        told = recorded(STRETCHES, max_features=10)
+        told = recorded(STRETCHES, target_features=10)
         np.testing.assert_array_equal(told.record.means(), plain)  # 1 feature each
         told.block.kept[:] = [10.0, 11.0, 1000.0, 0.0]
         np.testing.assert_array_equal(told.record.means(), plain)  # counted when a stretch ends

@@ -65,7 +65,7 @@ class TestUsual:
         ({"rule": "frda", "q": 1.0, "l1": "auto"}, True),
         ({"rule": "frda", "q": inf, "l1": "auto", "l2": 0.1, "eta0": 0.3}, True),
         ({"rule": "fr-comid", "q": 3.0, "basis": "update", "l1": "auto"}, True),
-        ({"rule": "frda", "q": 1.0, "max_features": 5}, True),
+        ({"rule": "frda", "q": 1.0, "target_features": 5}, True),
         ({"rule": "frda", "q": "auto"}, True),
         ({"rule": "frda", "q": "auto", "l1": 1e-3}, False),
         ({"rule": "frda", "q": 1.0, "l1": 1e-3, "eta0": "auto"}, False),

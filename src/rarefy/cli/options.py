@@ -7,14 +7,13 @@ from typing import Any
 
 import click
 
-from rarefy.model.importance import ENDOWMENTS, UPDATES
-from rarefy.model.schedules import SCHEDULES
+from rarefy.model.losses import LOSSES
+from rarefy.parameters.kinds import Flag, Kind, Number, OneOf, Whole
+from rarefy.parameters.table import AUTO, CHOICE, LOSS, RULE, TABLE, WEIGHTING_PARAMETERS
 from rarefy.readers import BAD_LINES, Reader
 from rarefy.readers.features.labels import MOST_CLASSES
 from rarefy.readers.formats.registry import FORMATS
 from rarefy.rules import ALIASES, RULES
-from rarefy.rules.penalty_norm import Basis
-from rarefy.tuning.space import AUTO, LARGEST_MODEL
 
 
 class Names(click.ParamType):  # type: ignore[type-arg]
@@ -131,55 +130,79 @@ column_options = options(
         help="More different labels are taken for ids, texts or numbers, and refused.",
     ),
 )
+
+
+def click_type(kind: Kind) -> Any:
+    """What click makes of the values of a parameter."""
+    match kind:
+        case Whole():
+            return click.IntRange(kind.least, kind.most)
+        case OneOf():
+            return click.Choice(kind.names)
+        case Number() if kind.whole_of:
+            return click.INT
+        case _:
+            return click.FLOAT
+
+
+def parameter_option(
+    name: str, *, several: bool = False, **attributes: Any
+) -> Callable[[Any], Any]:
+    """The option by which users give a parameter of the table, or several values of it."""
+    entry = TABLE[name]
+    flag = f"--{name.replace('_', '-')}"
+    if isinstance(entry.kind, Flag):
+        return click.option(flag, is_flag=True, help=entry.help, **attributes)
+    kind = click_type(entry.kind)
+    if several:
+        default, kind = None, Several(kind)
+    else:
+        default, kind = entry.default, NumberOrAuto() if entry.may_be_auto else kind
+    shown = {"default": default, "show_default": default is not None, "help": entry.help}
+    return click.option(flag, type=kind, **{**shown, **attributes})
+
+
+def old_option(old: str, new: str) -> Callable[[Any], Any]:
+    """An option that has a new name, and is refused."""
+
+    def refuse(context: click.Context, param: click.Parameter, value: Any) -> None:
+        if value is not None:
+            raise click.NoSuchOption(old, f"No such option: {old}; use {new}.")
+
+    return click.option(old, hidden=True, expose_value=False, callback=refuse)
+
+
+loss_options = options(
+    click.option("--loss", type=click.Choice(list(LOSSES)), default="logistic", show_default=True),
+    *(parameter_option(name, default=None) for name in LOSS),
+    parameter_option("multiclass"),
+)
 rule_options = options(
     click.option(
         "--rule",
         type=click.Choice([*RULES, *ALIASES, AUTO]),
         help="Default: scale-free, or adagrad-fobos for regression. With auto it is found.",
     ),
-    click.option("--l1", type=NumberOrAuto(), help="More of it, fewer weights."),
-    click.option(
-        "--target-features",
-        type=click.IntRange(1, LARGEST_MODEL),
-        metavar="N",
-        help="Find the l1 with which the model keeps no more features.",
-    ),
-    click.option("--l2", type=float),
-    click.option(
-        "--q", type=NumberOrAuto(), help="Norm of the feature-aware penalty: 1, 2, inf, ..."
-    ),
-    click.option("--basis", type=click.Choice([basis.name.lower() for basis in Basis])),
-    click.option("--cap", type=float, help="Upper bound of that norm."),
-    click.option("--eta0", type=NumberOrAuto(), help="The first step."),
-    click.option("--beta", type=float),
-    click.option("--schedule", type=click.Choice(list(SCHEDULES))),
-    click.option("--truncate-every", type=int),
-    click.option("--threshold", type=float),
-    click.option("--cumulative", is_flag=True, help="Cumulative penalty (fobos, fr-comid)."),
+    *map(parameter_option, RULE),
+    parameter_option("target_features", metavar="N"),
 )
-weight_options = options(
+grid_options = options(
     click.option(
-        "--importance",
-        type=click.Choice(list(UPDATES)),
-        default="plain",
-        show_default=True,
-        help="A weight of 2 as one step twice as long, or as where two steps would lead.",
+        "--rule",
+        type=Several(click.Choice([*RULES, *ALIASES])),
+        metavar="RULE,...",
+        help=f"{', '.join([*RULES, *ALIASES])}. Default: scale-free; adagrad-fobos for regression.",
     ),
     click.option(
-        "--endowment",
-        type=float,
-        default=0.0,
+        "--n-l1",
+        type=click_type(CHOICE["n_l1"].kind),
+        default=CHOICE["n_l1"].default,
         show_default=True,
-        metavar="GAMMA",
-        help="Examples that the model has right count 1 + GAMMA times.",
+        help=CHOICE["n_l1"].help,
     ),
-    click.option(
-        "--endowment-by",
-        type=click.Choice(list(ENDOWMENTS)),
-        default="prediction",
-        show_default=True,
-    ),
+    *(parameter_option(name, several=True) for name in RULE),
 )
+weight_options = options(*map(parameter_option, WEIGHTING_PARAMETERS))
 
 
 def report_bad_lines(reader: Reader) -> None:

@@ -14,7 +14,6 @@ from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from rarefy.arrays import as_rows
-from rarefy.checks import check_flag, check_whole
 from rarefy.engine.learner import Learner
 from rarefy.engine.refit import refitted
 from rarefy.engine.task import Task
@@ -22,15 +21,15 @@ from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.from_streams import FromStreams
 from rarefy.estimators.matrices import as_csr, check_structure, refuse_other_than_numbers
 from rarefy.estimators.persistence import Saving
-from rarefy.files.model_file import Model
+from rarefy.estimators.signatures import Parametrised
+from rarefy.files.model_file import Model, name_in_files
 from rarefy.model.importance import Weighting
-from rarefy.parameters.build import MOST_PASSES, RULE_PARAMETERS, check_refit
+from rarefy.parameters.combinations import check_refit
+from rarefy.parameters.table import RULE_PARAMETERS, WEIGHTING_PARAMETERS, check_values
 from rarefy.readers import Reader
 from rarefy.system.deferred_signals import Deferral
 from rarefy.tuning.open_task import task_of
 from rarefy.tuning.space import rule_or_space
-
-WEIGHTING_PARAMETERS = ("importance", "endowment", "endowment_by")
 
 
 class LearnedBy(NamedTuple):
@@ -42,12 +41,13 @@ class LearnedBy(NamedTuple):
     slim: Model | None = None  # the file itself, which says more than is needed to predict
 
 
-class SparseOnline(FromStreams, Saving, BaseEstimator):
+class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
     """The base of both estimators; it has no `__init__` and is not used by itself."""
 
     learner_: Learner
     n_features_in_: int
     _learned_by: LearnedBy
+    _max_features = "target_features"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -62,21 +62,15 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
 
         Where some are to be found, there is a space of rules instead of a rule, and no schedule.
         """
-        n_features = self.n_features
-        if n_features is not None and (not isinstance(n_features, str) or n_features != "grow"):
-            raise ConfigError(f"n_features={n_features!r}: None or 'grow' is expected.")
-        for flag in ("cumulative", "fit_intercept", "shuffle"):
-            check_flag(flag, getattr(self, flag))
+        check_values({name: getattr(self, name) for name in self._table})
         check_refit(self.refit, self.refit_l2, self.refit_features, self.loss)
-        passes = self.passes
-        check_whole("passes", passes, 1, MOST_PASSES)
         _check_seed(self.random_state)
         parameters = {name: getattr(self, name) for name in RULE_PARAMETERS}
         weighting = {
             name: getattr(self, name) for name in WEIGHTING_PARAMETERS if hasattr(self, name)
         }
         return rule_or_space(
-            parameters, weighting, max_features=self.max_features, passes=int(passes)
+            parameters, weighting, target_features=self.target_features, passes=int(self.passes)
         )
 
     def _task(self) -> Task:
@@ -209,11 +203,11 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
 
     def _check_same(self, asked: Task) -> None:
         """Refuse to go on with parameters other than those that learning began with."""
-        begun, limit = self._learned_by.task, self.max_features
+        begun, limit = self._learned_by.task, self.target_features
         if limit is not None and not hasattr(self.learner_, "space") and self.learner_.found:
             raise ConfigError(
-                f"max_features={limit} was settled by fit. To go on learning within it, begin with "
-                f"partial_fit instead."
+                f"target_features={limit} was settled by fit. To go on learning within it, begin "
+                f"with partial_fit instead."
             )
         changed = [name for name in Task._fields if getattr(asked, name) != getattr(begun, name)]
         if changed:
@@ -281,8 +275,8 @@ class SparseOnline(FromStreams, Saving, BaseEstimator):
 
 @functools.cache
 def _parameter_names(cls: Any) -> list[str]:
-    """Those of an estimator; to look at its signature takes a while."""
-    return cls._get_param_names()  # type: ignore[no-any-return]
+    """The parameters of an estimator, in the order of files; to look for them takes a while."""
+    return sorted(cls._get_param_names(), key=name_in_files)
 
 
 def has_partial_fit(estimator: SparseOnline) -> bool:

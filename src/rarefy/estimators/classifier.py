@@ -1,6 +1,6 @@
 """The classifier."""
 
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,13 @@ from rarefy.checks import choose, number_or_none
 from rarefy.errors import InputError
 from rarefy.estimators.base import SparseOnline, has_partial_fit
 from rarefy.estimators.matrices import check_importance, check_targets, sorted_labels
+from rarefy.estimators.signatures import takes
 from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, probabilities
 from rarefy.model.importance import Weighting
 from rarefy.model.losses import MARGIN_LOSSES
 from rarefy.model.multiclass import check_multiclass, multiclass_loss
-from rarefy.parameters.build import DEFAULT_RULE, make_loss
+from rarefy.parameters.build import make_loss
+from rarefy.parameters.table import CLASSIFIER, DEFAULT_RULE, ClassifierParameters
 from rarefy.streams.stream_model import StreamModel
 from rarefy.system.deferred_signals import Deferral
 
@@ -32,71 +34,20 @@ def _has_probabilities(estimator: "SparseOnlineClassifier") -> bool:
     return check_probabilities(estimator._loss_in_use)
 
 
+@takes(CLASSIFIER)
 class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
     """A sparse linear classifier, learned online: one example at a time, in one pass if need be.
 
     Parameters
     ----------
-    rule, l1, q, eta0 may be "auto": they are then found in the one pass over the data.
-
     rule : str or rule, default="scale-free"
         How weights follow from subgradients: ogd, fobos, fr-comid (sgft, hf-fobos), rda, frda
         (stda), ftprl, ftpfrl, truncated-gradient, rounding, adagrad-fobos, adagrad-rda, ftrl,
-        scale-free, scale-free-ftrl, or a rule of your own (see `rarefy.rule`).
+        scale-free, scale-free-ftrl, or a rule of your own (see `rarefy.rule`). What is "auto", here
+        and below, is found in the one pass over the data.
     loss : {"logistic", "hinge", "squared_hinge", "modified_huber", "perceptron"}
-    l1, l2 : float
-        Strength of the penalties. More l1 means fewer weights. The default of l1 is 1 for
-        ftrl and the scale-free rules, for which it is in standard deviations; 1e-4 for AdaGrad, and
-        3e-4 for the others, where it acts in every round. That of l2 is 0.
-    q : float >= 1 or inf, default=inf
-        Norm of a feature's past subgradients by which its l1 is scaled (fr-comid, frda, ftpfrl).
-    basis : {"gradient", "update", "feature"}, default="gradient"
-        What the norm is taken of: subgradients, subgradients times step, or feature values.
-    cap : float, default=1e6
-        Upper bound of that norm.
-    eta0 : float
-        Size of the first step; the default is 0.2 for scale-free, 0.1 for ftrl and AdaGrad, and 1
-        for the others (0.1 for steep losses, a twentieth of that for a constant schedule).
-    beta : float, default: 1 for ftrl, 0 for AdaGrad
-        Added to the root of the summed squares by which these rules divide their steps.
-    schedule : {"inv_sqrt", "constant", "inv_t"}, default="inv_sqrt"
-        How steps shrink with the round.
-    truncate_every, threshold : default=10 and inf (rounding: 1e-3)
-        Truncated gradient and rounding act every so many rounds, on weights up to the threshold.
-    cumulative : bool, default=False
-        Use the cumulative penalty (fobos, fr-comid).
-    endowment : float >= 0, default=0
-        By how much more an example counts if the model has it right when it comes, so that later
-        ones do not take back what was right.
-    endowment_by : {"prediction", "mistakes"}, default="prediction"
-        Whether right examples count 1 + endowment times, or every mistake divides all further
-        steps by 1 + endowment.
-    importance : {"plain", "aware"}, default="plain"
-        What a sample weight does: multiply the subgradient, or, with "aware", lead to where as many
-        small steps would, which never goes past the label. For rules with a common schedule, all
-        losses but perceptron, and one score or `multiclass="ovr"`.
-    multiclass : {"auto", "crammer_singer", "softmax", "ovr"}
-        With three classes or more, every class has weights of its own. "auto" is softmax for
-        logistic, crammer_singer for hinge, and one-vs-rest otherwise.
-    fit_intercept : bool, default=True
-        The intercept is not penalised.
-    passes : int, default=1
-        How often `fit` goes over the data; the clock goes on from pass to pass.
-    shuffle : bool, default=False
-        Whether `fit` takes the rows of each pass in random order.
-    random_state : int, RandomState instance or None
-        Seed of the shuffling.
-    max_features : int, default: no limit
-        How many features may have a weight; the l1 for that is found while learning.
-    refit : bool, default=False
-        Whether `fit` and `fit_stream` end with learning the weights that are not zero once more, to
-        the minimum of the loss, without l1. There is no `partial_fit` then.
-    refit_l2 : float, default: chosen by holding out a quarter of the examples
-        Strength of the l2 penalty of the refit.
-    refit_features : int, default: no limit
-        How many features the refit leaves; the weakest go, half of them at a time.
-    n_features : None or "grow"
-        With "grow", later calls of `partial_fit` may bring more columns.
+        What predictions are judged by.
+    {parameters}
 
     Attributes
     ----------
@@ -123,58 +74,9 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         self,
         rule: Any = DEFAULT_RULE,
         loss: str = "logistic",
-        *,
-        l1: float | str | None = None,
-        l2: float | None = None,
-        q: float | str | None = None,
-        basis: str | None = None,
-        cap: float | None = None,
-        eta0: float | str | None = None,
-        beta: float | None = None,
-        schedule: str | None = None,
-        truncate_every: int | None = None,
-        threshold: float | None = None,
-        cumulative: bool = False,
-        endowment: float = 0.0,
-        endowment_by: str = "prediction",
-        importance: str = "plain",
-        multiclass: str = "auto",
-        fit_intercept: bool = True,
-        passes: int = 1,
-        shuffle: bool = False,
-        random_state: Any = None,
-        max_features: int | None = None,
-        refit: bool = False,
-        refit_l2: float | None = None,
-        refit_features: int | None = None,
-        n_features: str | None = None,
+        **parameters: Unpack[ClassifierParameters],
     ) -> None:
-        self.rule = rule
-        self.loss = loss
-        self.l1 = l1
-        self.l2 = l2
-        self.q = q
-        self.basis = basis
-        self.cap = cap
-        self.eta0 = eta0
-        self.beta = beta
-        self.schedule = schedule
-        self.truncate_every = truncate_every
-        self.threshold = threshold
-        self.cumulative = cumulative
-        self.endowment = endowment
-        self.endowment_by = endowment_by
-        self.importance = importance
-        self.multiclass = multiclass
-        self.fit_intercept = fit_intercept
-        self.passes = passes
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.max_features = max_features
-        self.refit = refit
-        self.refit_l2 = refit_l2
-        self.refit_features = refit_features
-        self.n_features = n_features
+        self._store(rule=rule, loss=loss, **parameters)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch: `passes` times over the rows of X."""

@@ -1,7 +1,7 @@
 """Estimators that choose their own parameters by cross-validation over a grid."""
 
 import math
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,17 +9,25 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rarefy.checks import check_whole, choose
+from rarefy.checks import choose
 from rarefy.estimators.classifier import check_probabilities
-from rarefy.estimators.sweep_grid import DEFAULT_MEMORY, DEFAULT_PASSES, sweep
+from rarefy.estimators.signatures import Parametrised, takes
+from rarefy.estimators.sweep_grid import sweep
 from rarefy.model.losses import MARGIN_LOSSES, REGRESSION_LOSSES
-from rarefy.parameters.build import DEFAULT_RULE
+from rarefy.parameters.table import (
+    CHOICE,
+    CLASSIFIER_CV,
+    DEFAULT_REGRESSION_RULE,
+    DEFAULT_RULE,
+    REGRESSOR_CV,
+    ClassifierCVParameters,
+    RegressorCVParameters,
+)
 from rarefy.sweeping.grid import values
 from rarefy.sweeping.result import Sweep
 
 # The parameters that `sweep` does not have, or calls by another name.
-OF_THE_CHOICE = ("cv", "choose", "max_features")
-MOST_FEATURES = 1 << 62
+OF_THE_CHOICE = ("cv", "choose", "within_features")
 
 
 def of_best(name: str) -> Any:
@@ -32,13 +40,14 @@ def of_best(name: str) -> Any:
     return property(get, doc=f"`{name}` of `best_estimator_`.")
 
 
-class CrossValidated(BaseEstimator):
+class CrossValidated(Parametrised, BaseEstimator):
     """The base of both; it has no `__init__` and is not used by itself."""
 
     best_estimator_: Any
     best_params_: dict[str, Any]
     sweep_: Sweep
     _losses: dict[str, Any]
+    _max_features = "within_features"
 
     n_features_in_ = of_best("n_features_in_")
     feature_names_in_ = of_best("feature_names_in_")
@@ -61,14 +70,13 @@ class CrossValidated(BaseEstimator):
         for loss in values(self.loss):
             choose("loss", loss, self._losses)
         chooser = choose("choose", self.choose, CHOOSERS)
-        if self.max_features is not None:
-            check_whole("max_features", self.max_features, 0, MOST_FEATURES)
+        CHOICE["within_features"].check("within_features", self.within_features)
         parameters = self.get_params(deep=False)
         for name in OF_THE_CHOICE:
             del parameters[name]
         found = sweep(X, y, folds=self.cv, sample_weight=sample_weight, **parameters)
-        most = math.inf if self.max_features is None else self.max_features
-        choice = chooser(found, max_features=most)
+        most = math.inf if self.within_features is None else self.within_features
+        choice = chooser(found, within_features=most)
         best = found.refit(X, y, choice, sample_weight)
         results = {"best_estimator_": best, "best_params_": choice.parameters, "sweep_": found}
         self.__dict__.update(results)  # all at once, whenever a signal comes
@@ -94,38 +102,16 @@ def _has_probabilities(estimator: "SparseOnlineClassifierCV") -> bool:
     return all(check_probabilities(loss) for loss in values(estimator.loss))
 
 
+@takes(CLASSIFIER_CV)
 class SparseOnlineClassifierCV(ClassifierMixin, CrossValidated):
     """A sparse linear classifier that chooses its parameters by cross-validation.
 
     Parameters
     ----------
-    rule, loss, l1, ..., cumulative, multiclass : a value, or a list of values
-        The parameters of SparseOnlineClassifier, whose default None stands for. Every combination
-        is tried; with several rules, parameters that one does not have are left out there.
-    n_l1 : int, default=30
-        How many values of l1 are tried if none is given: for scale-free, from 0.3 to 32; for other
-        rules, from a thousandth of the rule's own default to a hundred times that.
-    cv : int, or array of the number of every row's fold, default=10
-        Folds are drawn, with the classes in equal shares.
-    passes : int, default=20
-        How often each model, and at last the chosen one, learns its rows.
-    choose : {"best", "one_standard_error"}
-        The point with the best mean accuracy, or the one with the fewest weights among those
-        within a standard error of it.
-    max_features : int or None
-        Choose among the points that keep so many features at most, in the mean over the folds.
-    refit, refit_l2 : as in SparseOnlineClassifier
-        Whether weights are learned again without l1, in every model before it is judged and in the
-        chosen one.
-    refit_features : int or list of int, default: no limit
-        How many features that leaves. All values take about as long as one.
-    fit_intercept, shuffle : as in SparseOnlineClassifier
-    random_state : int, default=0
-        Seed of the folds and of the shuffling.
-    n_jobs : int, default: the number of cores
-        How many threads the cross-validation uses.
-    memory : int
-        How many bytes its models may take; if all together take more, they are learned in parts.
+    rule, loss : a value, or a list of values
+        As in SparseOnlineClassifier, and so are the parameters that may have several values. With
+        several rules, parameters that one does not have are left out there.
+    {parameters}
 
     Attributes
     ----------
@@ -152,60 +138,9 @@ class SparseOnlineClassifierCV(ClassifierMixin, CrossValidated):
         self,
         rule: Any = DEFAULT_RULE,
         loss: Any = "logistic",
-        *,
-        n_l1: int = 30,
-        l1: Any = None,
-        l2: Any = None,
-        q: Any = None,
-        basis: Any = None,
-        cap: Any = None,
-        eta0: Any = None,
-        beta: Any = None,
-        schedule: Any = None,
-        truncate_every: Any = None,
-        threshold: Any = None,
-        cumulative: Any = None,
-        multiclass: Any = None,
-        fit_intercept: bool = True,
-        cv: Any = 10,
-        passes: int = DEFAULT_PASSES,
-        choose: str = "best",
-        max_features: int | None = None,
-        refit: bool = False,
-        refit_l2: float | None = None,
-        refit_features: Any = None,
-        shuffle: bool = False,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        memory: int = DEFAULT_MEMORY,
+        **parameters: Unpack[ClassifierCVParameters],
     ) -> None:
-        self.rule = rule
-        self.loss = loss
-        self.n_l1 = n_l1
-        self.l1 = l1
-        self.l2 = l2
-        self.q = q
-        self.basis = basis
-        self.cap = cap
-        self.eta0 = eta0
-        self.beta = beta
-        self.schedule = schedule
-        self.truncate_every = truncate_every
-        self.threshold = threshold
-        self.cumulative = cumulative
-        self.multiclass = multiclass
-        self.fit_intercept = fit_intercept
-        self.cv = cv
-        self.passes = passes
-        self.choose = choose
-        self.max_features = max_features
-        self.refit = refit
-        self.refit_l2 = refit_l2
-        self.refit_features = refit_features
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.memory = memory
+        self._store(rule=rule, loss=loss, **parameters)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores: one per row for two classes (positive means classes_[1]), else one per class."""
@@ -225,16 +160,23 @@ class SparseOnlineClassifierCV(ClassifierMixin, CrossValidated):
         return self.best_estimator_.predict_log_proba(X)  # type: ignore[no-any-return]
 
 
+@takes(REGRESSOR_CV)
 class SparseOnlineRegressorCV(RegressorMixin, CrossValidated):
     """A sparse linear regressor that chooses its parameters by cross-validation.
 
     Parameters
     ----------
-    rule, loss, epsilon, quantile, l1, ..., cumulative : a value, or a list of values
-        The parameters of SparseOnlineRegressor, whose default None stands for.
+    rule, loss : a value, or a list of values
+        As in SparseOnlineRegressor, and so are the parameters that may have several values. With
+        several rules or losses, parameters that one does not have are left out there.
+    {parameters}
 
-    All other parameters and attributes are those of SparseOnlineClassifierCV, with R² in the place
-    of accuracy.
+    Attributes
+    ----------
+    best_estimator_ : the SparseOnlineRegressor that was fitted to all rows
+    best_params_ : the chosen point of the grid
+    sweep_ : all points and how they fared, by R², see `rarefy.sweep`
+    coef_, sparse_coef_, intercept_, n_nonzero_, sparsity_ : those of `best_estimator_`
 
     Examples
     --------
@@ -250,61 +192,8 @@ class SparseOnlineRegressorCV(RegressorMixin, CrossValidated):
 
     def __init__(
         self,
-        rule: Any = "adagrad-fobos",
+        rule: Any = DEFAULT_REGRESSION_RULE,
         loss: Any = "squared",
-        *,
-        epsilon: Any = None,
-        quantile: Any = None,
-        n_l1: int = 30,
-        l1: Any = None,
-        l2: Any = None,
-        q: Any = None,
-        basis: Any = None,
-        cap: Any = None,
-        eta0: Any = None,
-        beta: Any = None,
-        schedule: Any = None,
-        truncate_every: Any = None,
-        threshold: Any = None,
-        cumulative: Any = None,
-        fit_intercept: bool = True,
-        cv: Any = 10,
-        passes: int = DEFAULT_PASSES,
-        choose: str = "best",
-        max_features: int | None = None,
-        refit: bool = False,
-        refit_l2: float | None = None,
-        refit_features: Any = None,
-        shuffle: bool = False,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        memory: int = DEFAULT_MEMORY,
+        **parameters: Unpack[RegressorCVParameters],
     ) -> None:
-        self.rule = rule
-        self.loss = loss
-        self.epsilon = epsilon
-        self.quantile = quantile
-        self.n_l1 = n_l1
-        self.l1 = l1
-        self.l2 = l2
-        self.q = q
-        self.basis = basis
-        self.cap = cap
-        self.eta0 = eta0
-        self.beta = beta
-        self.schedule = schedule
-        self.truncate_every = truncate_every
-        self.threshold = threshold
-        self.cumulative = cumulative
-        self.fit_intercept = fit_intercept
-        self.cv = cv
-        self.passes = passes
-        self.choose = choose
-        self.max_features = max_features
-        self.refit = refit
-        self.refit_l2 = refit_l2
-        self.refit_features = refit_features
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.memory = memory
+        self._store(rule=rule, loss=loss, **parameters)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from rarefy.checks import refuses
 from rarefy.errors import ConfigError, InputError
 from rarefy.readers import Reader
 from rarefy.readers.formats.in_memory import RowsReader, are_rows
@@ -25,20 +26,22 @@ class FromStreams:
 
     stream_: StreamModel | None = None  # of an estimator that learned from a reader
 
+    @refuses(max_features="capacity")
     def fit_stream(
         self: Any,
         reader: Reader,
         *,
         store: str = "table",
         bits: int | None = None,
-        max_features: int | None = None,
+        capacity: int | None = None,
         names: bool = True,
         cache: str | Path | None = None,
     ) -> Any:
         """Learn from scratch all that a reader gives, `passes` times.
 
         `store` says where weights are: "array" (the index of a feature is its column), "hashed"
-        (2^bits weights, shared) or "table" (exact, whatever the keys; at most `max_features`).
+        (2^bits weights, shared) or "table" (exact, whatever the keys; never more
+        than `capacity`: the least useful are dropped).
         `cache` is a file to keep the parsed rows in, for further passes and runs. With `refit`, the
         data are read once more than `passes` says, and the rows, with the features that were kept
         only, have to fit memory.
@@ -57,7 +60,7 @@ class FromStreams:
                 raise ConfigError(
                     "shuffle=True: a stream is learned in the order in which it comes."
                 )
-            stored = make_store(store, bits=bits, max_features=max_features, names=names)
+            stored = make_store(store, bits=bits, capacity=capacity, names=names)
             model = StreamModel(task, stored, reader.labels.classes)
             run = Run(model, reader, passes=draft.passes, cache=cache)
             refit = Refit(draft.refit_l2, draft.refit_features) if draft.refit else None

@@ -1,6 +1,6 @@
 """The regressor."""
 
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,28 +10,35 @@ from sklearn.utils.metaestimators import available_if
 from rarefy.checks import choose
 from rarefy.estimators.base import SparseOnline, has_partial_fit
 from rarefy.estimators.matrices import check_importance, check_targets
+from rarefy.estimators.signatures import takes
 from rarefy.model.importance import Weighting
 from rarefy.model.losses import REGRESSION_LOSSES
 from rarefy.parameters.build import make_loss
+from rarefy.parameters.table import DEFAULT_REGRESSION_RULE, REGRESSOR, RegressorParameters
 from rarefy.streams.stream_model import StreamModel
 from rarefy.system.deferred_signals import Deferral
 
 
+@takes(REGRESSOR)
 class SparseOnlineRegressor(RegressorMixin, SparseOnline):
     """A sparse linear regressor, learned online.
 
     Parameters
     ----------
+    rule : str or rule, default="adagrad-fobos"
+        How weights follow from subgradients: one of those of SparseOnlineClassifier. The steps of
+        the default fit themselves to each column's scale; with a common schedule the squared loss
+        diverges on columns that are not scaled.
     loss : {"squared", "huber", "epsilon_insensitive", "quantile"}
-        Note that squared is (y - p)^2, without the factor 1/2.
-    epsilon : float, default=0.1
-        Where huber turns into a straight line; the error that epsilon_insensitive forgives.
-    quantile : float in (0, 1), default=0.5
-        The quantile that the quantile loss aims at.
+        What predictions are judged by; squared is (y - p)^2, without the factor 1/2.
+    {parameters}
 
-    All other parameters and attributes are those of SparseOnlineClassifier. The default rule is
-    adagrad-fobos, whose steps fit themselves to each column's scale: with a common schedule the
-    squared loss diverges on columns that are not scaled (eta0 is 0.05 for it then).
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,), built when asked for
+    sparse_coef_ : the weights in CSR, (1, n_features), never dense
+    intercept_, n_nonzero_, sparsity_, t_, progressive_loss_
+    found_ : what was found of the parameters that are "auto"
 
     Examples
     --------
@@ -45,58 +52,11 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
 
     def __init__(
         self,
-        rule: Any = "adagrad-fobos",
+        rule: Any = DEFAULT_REGRESSION_RULE,
         loss: str = "squared",
-        *,
-        epsilon: float = 0.1,
-        quantile: float = 0.5,
-        l1: float | str | None = None,
-        l2: float | None = None,
-        q: float | str | None = None,
-        basis: str | None = None,
-        cap: float | None = None,
-        eta0: float | str | None = None,
-        beta: float | None = None,
-        schedule: str | None = None,
-        truncate_every: int | None = None,
-        threshold: float | None = None,
-        cumulative: bool = False,
-        importance: str = "plain",
-        fit_intercept: bool = True,
-        passes: int = 1,
-        shuffle: bool = False,
-        random_state: Any = None,
-        max_features: int | None = None,
-        refit: bool = False,
-        refit_l2: float | None = None,
-        refit_features: int | None = None,
-        n_features: str | None = None,
+        **parameters: Unpack[RegressorParameters],
     ) -> None:
-        self.rule = rule
-        self.loss = loss
-        self.epsilon = epsilon
-        self.quantile = quantile
-        self.l1 = l1
-        self.l2 = l2
-        self.q = q
-        self.basis = basis
-        self.cap = cap
-        self.eta0 = eta0
-        self.beta = beta
-        self.schedule = schedule
-        self.truncate_every = truncate_every
-        self.threshold = threshold
-        self.cumulative = cumulative
-        self.importance = importance
-        self.fit_intercept = fit_intercept
-        self.passes = passes
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.max_features = max_features
-        self.refit = refit
-        self.refit_l2 = refit_l2
-        self.refit_features = refit_features
-        self.n_features = n_features
+        self._store(rule=rule, loss=loss, **parameters)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch: `passes` times over the rows of X."""

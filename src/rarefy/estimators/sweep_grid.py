@@ -7,7 +7,15 @@ from typing import Any
 from rarefy.arrays import as_rows
 from rarefy.checks import check_flag, check_whole
 from rarefy.errors import ConfigError, InputError
-from rarefy.parameters.build import LARGEST_SEED, MOST_PASSES, default_rule
+from rarefy.parameters.table import (
+    DEFAULT_MEMORY,
+    DEFAULT_SWEEP_PASSES,
+    LARGEST_MEMORY,
+    LARGEST_SEED,
+    MOST_PASSES,
+    MOST_THREADS,
+    default_rule,
+)
 from rarefy.readers import Reader
 from rarefy.sweeping.cross_validation import Contest
 from rarefy.sweeping.folds import fold_numbers
@@ -15,10 +23,6 @@ from rarefy.sweeping.grid import estimator_class, grid, values
 from rarefy.sweeping.result import Extent, Setting, Sweep
 from rarefy.sweeping.stream_sweep import sweep_stream
 
-DEFAULT_PASSES = 20
-DEFAULT_MEMORY = 1 << 30
-LARGEST_MEMORY = 1 << 62
-MOST_THREADS = 1 << 10
 MOST_FOLDS = 1 << 10
 
 
@@ -174,7 +178,7 @@ def _check_stream(y: Any, sample_weight: Any, folds: Any, shuffle: bool, refit: 
 
 def _checked_passes(passes: int | None, folds: Any) -> int:
     if passes is None:
-        return 1 if folds is None else DEFAULT_PASSES
+        return 1 if folds is None else DEFAULT_SWEEP_PASSES
     check_whole("passes", passes, 1, MOST_PASSES)
     return int(passes)
 

@@ -34,6 +34,7 @@ from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model.multiclass import MULTICLASS
 from rarefy.model.schedules import SCHEDULES, Constant
 from rarefy.parameters.describe import built, described, is_unknown
+from rarefy.parameters.table import MOST_FEATURES as LARGEST_TARGET
 from rarefy.readers.features.columns import Columns, checked_columns
 from rarefy.readers.features.crosses import checked_crosses
 from rarefy.readers.features.labels import checked_classes, checked_names
@@ -45,7 +46,6 @@ from rarefy.streams.stream_model import Reading, StreamModel
 from rarefy.system.atomic_write import Output
 from rarefy.tuning.checkpoint import SEARCH_ARRAYS, Search, begun_with, resumed, snapshot_of
 from rarefy.tuning.open_task import OpenTask
-from rarefy.tuning.space import LARGEST_MODEL
 from rarefy.version import __version__
 
 VERSION = 2  # the newest that is read
@@ -63,6 +63,11 @@ KEPT_ARRAYS = {
 ARRAYS = {**KEPT_ARRAYS, **STATE_ARRAYS, "intercept_state": "<f8", **SEARCH_ARRAYS}
 PACKED = ("<f8", *(f"{'|' if n == 1 else '<'}{kind}{n}" for kind in "iu" for n in (1, 2, 4, 8)))
 CLOCK_FIELDS = Clock._fields[1:]  # without the schedule
+# Names in files that differ from those that users know, and back.
+PARAMETERS_IN_FILES = {"target_features": "max_features"}
+PARAMETERS_FROM_FILES = {"max_features": "target_features"}
+STORE_IN_FILES = {"capacity": "max_features"}
+STORE_FROM_FILES = {"max_features": "capacity"}
 NOTHING_KEPT = Kept(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0), None, None)
 
 
@@ -112,7 +117,7 @@ class Model(NamedTuple):
         """A model to predict with; it cannot go on learning."""
         task = Task(Ogd(), Constant(1.0), self.task.loss, self.multiclass)
         # a limit of features would only take room for all of them
-        store = make_store(**{**self.store, "max_features": None})
+        store = make_store(**{**self.store, "capacity": None})
         model = StreamModel(task, store, self.classes)
         model.reading = self.reading
         learner = model.learner
@@ -137,7 +142,7 @@ class Model(NamedTuple):
             task = task._replace(rule=rule, schedule=schedule, weighting=PLAIN)
         model = StreamModel(task, make_store(**self.store), self.classes)
         model.reading = self.reading
-        model.max_features = self.limit
+        model.target_features = self.limit
         learner = model.learner
         model.store.restore(learner, self.state)
         learner.intercept_state[:] = self.state["intercept_state"].reshape(
@@ -181,7 +186,7 @@ def model_of(
     arrays |= model.store.snapshot(in_use)
     arrays["intercept_state"] = in_use.intercept_state
     return saved._replace(
-        state=arrays, clock=in_use.clock[1:], search=search, limit=model.max_features
+        state=arrays, clock=in_use.clock[1:], search=search, limit=model.target_features
     )
 
 
@@ -190,19 +195,20 @@ def save_model(place: str | Path | Output, model: Model) -> int:
     output = place if isinstance(place, Output) else Output(place)
     arrays = _arrays_of(model.kept) if model.state is None else model.state
     packed = {name: _packed(array.astype(ARRAYS[name])) for name, array in arrays.items()}
-    unsettled = {"search": described(model.search), "limit": model.limit}
+    search = _with_parameters(model.search, PARAMETERS_IN_FILES)
+    unsettled = {"search": described(search), "limit": model.limit}
     text = json.dumps(
         {
             "rarefy": __version__,
             "task": {name: described(part) for name, part in model.task._asdict().items()},
             "classes": model.classes,
-            "store": model.store,
+            "store": _renamed(model.store, STORE_IN_FILES),
             "reading": {
                 "columns": model.reading.columns._asdict(),
                 "cross": model.reading.cross,
             },
             "intercepts": model.intercepts,
-            "parameters": described(model.parameters),
+            "parameters": described(_renamed(model.parameters, PARAMETERS_IN_FILES)),
             "examples": model.examples,
             "progress": model.progress,
             "run": model.run,
@@ -228,6 +234,22 @@ def save_model(place: str | Path | Output, model: Model) -> int:
         message = f"{output.path}: the model cannot be written: {error.strerror}."
         raise InputError(message) from error
     return sum(map(len, parts))
+
+
+def name_in_files(parameter: str) -> str:
+    """What files call a parameter."""
+    return PARAMETERS_IN_FILES.get(parameter, parameter)
+
+
+def _renamed(named: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    return {names.get(name, name): value for name, value in named.items()}
+
+
+def _with_parameters(search: Search | None, names: dict[str, str]) -> Search | None:
+    """A search whose parameters have other names."""
+    if search is None:
+        return None
+    return {**search, "parameters": _renamed(search["parameters"], names)}
 
 
 def load_model(path: str | Path) -> Model:
@@ -289,9 +311,12 @@ def _parsed(data: bytes) -> Model:
             "classes": _classes(texts(header["classes"]), header["matrix"]),
             "intercepts": tuple(header["intercepts"]),
             "progress": tuple(header["progress"]),
-            "parameters": _parameters(header["parameters"], is_slim),
+            "store": _renamed(header["store"], STORE_FROM_FILES),
+            "parameters": _renamed(
+                _parameters(header["parameters"], is_slim), PARAMETERS_FROM_FILES
+            ),
             "reading": Reading(columns, checked_crosses(reading["cross"])),
-            "search": built(header.get("search")),
+            "search": _with_parameters(built(header.get("search")), PARAMETERS_FROM_FILES),
         },
         kept=_kept_of(arrays) if is_slim else NOTHING_KEPT,
         state=None if is_slim else arrays,
@@ -391,7 +416,7 @@ def _check(model: Model) -> None:
     """Refuse what no training can have written."""
     check_store(**model.store)
     if model.limit is not None:
-        check_whole("limit", model.limit, 1, LARGEST_MODEL)
+        check_whole("limit", model.limit, 1, LARGEST_TARGET)
     n_classes = len(model.classes)
     numbers = (*model.intercepts, *model.progress, *model.clock)
     right = (
@@ -442,7 +467,7 @@ def _check_kept(model: Model) -> None:
         and all(len(part) == len(kept.weights) for part in beside if part is not None)
         and ((kept.outputs >= 0) & (kept.outputs < n_outputs)).all()
         and (kept.counts is None or kept.counts.min(initial=1) > 0)
-        and (kept.keys < make_store(**{**model.store, "max_features": None}).most_keys).all()
+        and (kept.keys < make_store(**{**model.store, "capacity": None}).most_keys).all()
     )
     if not right:
         raise ValueError("no training gives such weights")

@@ -5,7 +5,7 @@
 - table: in a place of its own, in a table that holds only features that carry state
 """
 
-from rarefy.checks import check_flag, check_whole, choose
+from rarefy.checks import check_flag, check_whole, choose, refuses
 from rarefy.errors import ConfigError
 from rarefy.stores.array import ArrayStore
 from rarefy.stores.base import STATE_ARRAYS, Kept, Prepared, Store
@@ -33,36 +33,37 @@ def check_store(
     kind: str = "table",
     *,
     bits: int | None = None,
-    max_features: int | None = None,
+    capacity: int | None = None,
     names: bool = True,
 ) -> None:
     """Refuse arguments of `make_store` that make no sense."""
     choose("store", kind, dict.fromkeys(STORES))
     if bits is not None and kind != "hashed":
         raise ConfigError(f"bits={bits} has no meaning for the store {kind}; only hashed has bits.")
-    if max_features is not None and kind != "table":
+    if capacity is not None and kind != "table":
         raise ConfigError(
-            f"max_features={max_features} has no meaning for the store {kind}; only a table, which "
+            f"capacity={capacity} has no meaning for the store {kind}; only a table, which "
             f"holds one feature a place, can drop the least useful ones."
         )
     if bits is not None:
         check_whole("bits", bits, 1, MOST_BITS)
-    if max_features is not None:
-        check_whole("max_features", max_features, 1, MOST_FEATURES)
+    if capacity is not None:
+        check_whole("capacity", capacity, 1, MOST_FEATURES)
     check_flag("names", names)
 
 
+@refuses(max_features="capacity")
 def make_store(
     kind: str = "table",
     *,
     bits: int | None = None,
-    max_features: int | None = None,
+    capacity: int | None = None,
     names: bool = True,
 ) -> Store:
     """The store that a user asks for."""
-    check_store(kind, bits=bits, max_features=max_features, names=names)
+    check_store(kind, bits=bits, capacity=capacity, names=names)
     if kind == "array":
         return ArrayStore()
     if kind == "hashed":
         return HashedStore(DEFAULT_BITS if bits is None else bits)
-    return TableStore(max_features=max_features, names=names)
+    return TableStore(capacity=capacity, names=names)

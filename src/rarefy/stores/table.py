@@ -2,7 +2,7 @@
 
 A feature's place in the table is also that of its state. When the table is three quarters full,
 features that the rule has forgotten (of weight zero, and no other state) are erased, and the table
-is made anew with as many places as the others need. With `max_features`, the table never holds
+is made anew with as many places as the others need. With `capacity`, the table never holds
 more: when it is full, the least useful quarter is dropped, which means features of weight zero
 that occurred in the fewest examples first, and then the smallest weights. This happens between two
 rows, wherever the batches end, so that the same rows give the same model.
@@ -35,14 +35,14 @@ class TableStore:
     kind = "table"
     most_keys = 1 << 64
 
-    def __init__(self, *, max_features: int | None = None, names: bool = True) -> None:
-        self.max_features = max_features
+    def __init__(self, *, capacity: int | None = None, names: bool = True) -> None:
+        self.capacity = capacity
         self.names_wanted = names
         self.n_features = 0
         self.n_erased = 0  # by the rule's own doing
-        self.n_dropped = 0  # to stay below max_features
+        self.n_dropped = 0  # to stay below capacity
         self.n_dropped_weights = 0  # of these, with a weight that was not zero
-        n_places = FEWEST_PLACES if max_features is None else _places_for(max_features, 0.75)
+        n_places = FEWEST_PLACES if capacity is None else _places_for(capacity, 0.75)
         self._new_table(n_places)
         self._name_text = np.empty(1 << 12, np.uint8)
         self._name_bytes = NO_NAME + 1
@@ -176,8 +176,8 @@ class TableStore:
 
     def _can_have(self, n_places: int, n_features: int) -> bool:
         """Whether the table can have so many places, and so many of them taken, between rows."""
-        if self.max_features is not None:
-            return n_places == self.n_slots and n_features <= self.max_features
+        if self.capacity is not None:
+            return n_places == self.n_slots and n_features <= self.capacity
         # a table is made for the features that stay and those of a row, half full or less
         most_places = max(FEWEST_PLACES, 8 * n_features)
         is_power = n_places > 0 and n_places & (n_places - 1) == 0
@@ -193,28 +193,28 @@ class TableStore:
         if self.n_dropped == 0:
             return ""
         return (
-            f"{self.n_dropped:,} features were dropped to stay below {self.max_features:,}, "
+            f"{self.n_dropped:,} features were dropped to stay below {self.capacity:,}, "
             f"{self.n_dropped_weights:,} of them with a weight that was not zero."
         )
 
     def settings(self) -> dict[str, Any]:
-        return {"kind": self.kind, "max_features": self.max_features, "names": self.names_wanted}
+        return {"kind": self.kind, "capacity": self.capacity, "names": self.names_wanted}
 
     def _most_features(self) -> int:
         most = len(self._entries) * 3 // 4
-        return most if self.max_features is None else min(most, self.max_features)
+        return most if self.capacity is None else min(most, self.capacity)
 
     def _check_lengths(self, batch: Batch) -> None:
         """Refuse rows that the table cannot hold, before anything is learned."""
-        if self.max_features is None:
+        if self.capacity is None:
             return
         lengths = np.diff(batch.indptr)
-        too_long = np.flatnonzero(lengths > self.max_features)
+        too_long = np.flatnonzero(lengths > self.capacity)
         if len(too_long):
             row = int(too_long[0])
             raise InputError(
                 f"{batch.place(row)}: the row has {lengths[row]:,} features, more than "
-                f"max_features={self.max_features}."
+                f"capacity={self.capacity}."
             )
 
     def _make_room(self, learner: Learner, n_needed: int) -> None:
@@ -222,11 +222,11 @@ class TableStore:
         usefulness = learner.usefulness(self._entries[:, 1])
         staying = np.flatnonzero(usefulness > -np.inf)
         self.n_erased += self.n_features - len(staying)
-        if self.max_features is None:
+        if self.capacity is None:
             n_places = max(FEWEST_PLACES, _places_for(len(staying) + n_needed, 0.5))
         else:
             n_places = len(self._entries)
-            n_stay = min(self.max_features - n_needed, self.max_features * 3 // 4)
+            n_stay = min(self.capacity - n_needed, self.capacity * 3 // 4)
             if len(staying) > n_stay:
                 goes = _least(usefulness[staying], len(staying) - n_stay)
                 dropped, staying = staying[goes], staying[~goes]

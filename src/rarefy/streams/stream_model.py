@@ -50,7 +50,7 @@ class StreamModel:
         self.store = store
         self.classes = classes
         self.reading = Reading()
-        self.max_features: int | None = None  # once settled, where that is not up to the learner
+        self.target_features: int | None = None  # once settled, where that is not up to the learner
         self._learner: Learner | None = None
         if task.is_regression and classes:
             raise InputError(
@@ -72,12 +72,12 @@ class StreamModel:
     def settled(self) -> "StreamModel":
         """The model with the parameters that learning has found so far, for good."""
         learner = self.learner.settled()
-        if learner is self.learner and not self.task.is_open and self.max_features is None:
+        if learner is self.learner and not self.task.is_open and self.target_features is None:
             return self
-        if self.max_features is not None:
-            learner = limited(learner, self.max_features)
+        if self.target_features is not None:
+            learner = limited(learner, self.target_features)
         model = copy(self)
-        model.max_features = None
+        model.target_features = None
         model.adopt(learner)
         model.task = self.task.settled(learner)
         return model

@@ -1,6 +1,5 @@
 """The points of a grid: every combination of parameters of which several values are given."""
 
-import inspect
 import numbers
 from itertools import product
 from typing import Any
@@ -11,21 +10,17 @@ from rarefy.checks import check_whole, choose
 from rarefy.errors import ConfigError
 from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
-from rarefy.parameters.build import UPDATE_BASED, has_meaning, has_own_steps, resolve
+from rarefy.parameters.meaning import UPDATE_BASED, has_meaning, has_own_steps, resolve
+from rarefy.parameters.table import AUTO, LOSS, MAY_BE_AUTO, MOST_L1, RULE, grid_parameters
 from rarefy.rules import SCALE_FREE
-from rarefy.tuning.space import AUTO, MAY_BE_AUTO, is_auto
+from rarefy.tuning.space import is_auto
 
 Point = dict[str, Any]
 
 # The default values of l1: from a thousandth of the rule's own default to a hundred times that.
 L1_DECADES = (-3.0, 2.0)
 SCALE_FREE_L1_DECADES = (-0.5, 1.5)  # whatever the data, it is in standard deviations
-OF_SOME_LOSSES = ("epsilon", "quantile")
-OF_ANY_RULE = ("multiclass", "random_state", "refit_features")
 WEIGHTS_ARE_PLAIN = {"importance": "plain", "endowment": 0.0}
-NOT_IN_A_GRID = (
-    *("passes", "shuffle", "fit_intercept", "n_features", "max_features", "refit", "refit_l2"),
-)
 
 
 def estimator_class(loss: Any) -> Any:
@@ -59,9 +54,9 @@ def grid(rule: Any, loss: Any, n_l1: int, parameters: dict[str, Any]) -> list[Po
     With several rules or losses, a parameter is left out for those that it has no meaning for.
     One that has no meaning for any is refused: here, or when the estimator is made.
     """
-    check_whole("n_l1", n_l1, 1, 10_000)
+    check_whole("n_l1", n_l1, 1, MOST_L1)
     given = {name: value for name, value in parameters.items() if value is not None}
-    _refuse_unknown(given, estimator_class(loss))
+    _refuse_unknown(given, loss)
     _refuse_weighting(given)
     rules, losses = values(rule), values(loss)
     for name, value in {**given, "rule": rule}.items():
@@ -85,8 +80,8 @@ def grid(rule: Any, loss: Any, n_l1: int, parameters: dict[str, Any]) -> list[Po
     return points
 
 
-def _refuse_unknown(given: dict[str, Any], cls: Any) -> None:
-    known = [name for name in inspect.signature(cls).parameters if name not in NOT_IN_A_GRID]
+def _refuse_unknown(given: dict[str, Any], loss: Any) -> None:
+    known = grid_parameters(regression=estimator_class(loss) is SparseOnlineRegressor)
     for name in given:
         if name not in known:
             raise ConfigError(f"{name}: one of {', '.join(known)} is expected.")
@@ -104,7 +99,7 @@ def _refuse_weighting(given: dict[str, Any]) -> None:
 
 
 def _refuse_losses_without(given: dict[str, Any], losses: list[str]) -> None:
-    for name in OF_SOME_LOSSES:
+    for name in LOSS:
         if name in given and not any(_is_of_loss(name, loss) for loss in losses):
             having = [loss for loss in LOSSES if _is_of_loss(name, loss)]
             raise ConfigError(
@@ -114,11 +109,11 @@ def _refuse_losses_without(given: dict[str, Any], losses: list[str]) -> None:
 
 
 def _is_of_loss(name: str, loss: str) -> bool:
-    return name not in OF_SOME_LOSSES or name in LOSSES[loss]._fields
+    return name not in LOSS or name in LOSSES[loss]._fields
 
 
 def _is_of_rule(name: str, rule: Any) -> bool:
-    if name in (*OF_SOME_LOSSES, *OF_ANY_RULE):
+    if name not in RULE:
         return True
     _, cls = resolve(rule)
     if isinstance(rule, tuple) and name != "schedule":

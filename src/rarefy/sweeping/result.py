@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rarefy.arrays import Floats
+from rarefy.checks import refuses
 from rarefy.errors import ConfigError, DivergenceError
 from rarefy.estimators import SparseOnlineRegressor
 from rarefy.sweeping.grid import Point
@@ -108,30 +109,32 @@ class Sweep:
         columns["rule"] = [rule if isinstance(rule, str) else str(rule) for rule in columns["rule"]]
         return pa.table(columns)
 
-    def best(self, *, by: str | None = None, max_features: float = math.inf) -> Choice:
+    @refuses(max_features="within_features")
+    def best(self, *, by: str | None = None, within_features: float = math.inf) -> Choice:
         """The point with the best score, or the best of another measure, with so many features."""
         by = self.score if by is None else by
         if by not in HIGHER_IS_BETTER or by not in self.by_fold:
             known = ", ".join(name for name in HIGHER_IS_BETTER if name in self.by_fold)
             raise ConfigError(f"by={by!r}: one of {known} is expected.")
         sign = 1.0 if HIGHER_IS_BETTER[by] else -1.0
-        allowed = self._allowed(max_features)
+        allowed = self._allowed(within_features)
         if len(allowed) == 0:
             raise ConfigError(
-                f"max_features={max_features}: no point of the grid keeps so few; the fewest are "
-                f"{np.nanmin(self._means['features']):g}. Sweep over larger l1."
+                f"within_features={within_features}: no point of the grid keeps so few; the fewest "
+                f"are {np.nanmin(self._means['features']):g}. Sweep over larger l1."
             )
         return self._choice(allowed[np.argmax(sign * self._means[by][allowed])])
 
-    def one_standard_error(self, *, max_features: float = math.inf) -> Choice:
+    @refuses(max_features="within_features")
+    def one_standard_error(self, *, within_features: float = math.inf) -> Choice:
         """The point with the fewest weights among those within a standard error of the best.
 
         All of them, the best too, keep so many features at most.
         """
-        best = self.best(max_features=max_features).measures
+        best = self.best(within_features=within_features).measures
         if math.isnan(best["standard_error"]):
             raise ConfigError("one_standard_error needs folds: give sweep a number of folds.")
-        allowed = self._allowed(max_features)
+        allowed = self._allowed(within_features)
         least = best[self.score] - best["standard_error"]
         close = allowed[self._means[self.score][allowed] >= least]
         order = np.lexsort((-self._means[self.score][close], self._means["weights"][close]))
@@ -177,10 +180,10 @@ class Sweep:
             )
         return valid
 
-    def _allowed(self, max_features: float) -> Any:
+    def _allowed(self, within_features: float) -> Any:
         """The points that did not diverge and keep so many features at most."""
         valid = self._valid()
-        return valid[self._means["features"][valid] <= max_features]
+        return valid[self._means["features"][valid] <= within_features]
 
     def _choice(self, point: int) -> Choice:
         measures = {name: float(values[point]) for name, values in self._means.items()}

@@ -12,7 +12,9 @@ from rarefy.errors import ConfigError, InputError
 from rarefy.files.model_file import Model, load_model, model_of, save_model, texts
 from rarefy.model.losses import LOSSES
 from rarefy.model.multiclass import check_multiclass
-from rarefy.parameters.build import RULE_PARAMETERS, check_refit, default_rule, make_loss
+from rarefy.parameters.build import make_loss
+from rarefy.parameters.combinations import check_refit
+from rarefy.parameters.table import LOSS, RULE, TABLE, WEIGHTING_PARAMETERS, default_rule
 from rarefy.readers import Reader, read
 from rarefy.readers.features.columns import Columns, checked_columns
 from rarefy.readers.features.crosses import checked_crosses
@@ -27,13 +29,12 @@ from rarefy.system.atomic_write import Output
 from rarefy.tuning.open_task import task_of
 from rarefy.tuning.space import rule_or_space
 
-OF_RULE = tuple(name for name in RULE_PARAMETERS if name not in ("rule", "loss"))
-OF_WEIGHTING = {"importance": "plain", "endowment": 0.0, "endowment_by": "prediction"}
 READING = {
     name: parameter.default
     for name, parameter in inspect.signature(read).parameters.items()
     if parameter.kind is parameter.KEYWORD_ONLY
 }
+OF_MATRICES = ("shuffle", "random_state", "n_features")
 # How a run is carried out; the others say what is learned.
 OF_RUN = {"passes": 1, "cache": None, "holdout": None, "save_every": None}
 # All that can be asked for, and what it is if nothing is said.
@@ -41,20 +42,11 @@ DEFAULTS: dict[str, Any] = {
     **READING,
     "rule": None,
     "loss": "logistic",
-    **dict.fromkeys(OF_RULE),
-    "cumulative": False,
-    "epsilon": None,
-    "quantile": None,
-    **OF_WEIGHTING,
-    "multiclass": "auto",
-    "fit_intercept": True,
-    "target_features": None,
-    "refit": False,
-    "refit_l2": None,
-    "refit_features": None,
+    **{name: entry.default for name, entry in TABLE.items() if name not in OF_MATRICES},
+    **dict.fromkeys(LOSS),
     "store": None,
     "bits": None,
-    "max_features": None,
+    "capacity": None,
     "names": True,
     **OF_RUN,
 }
@@ -129,6 +121,11 @@ def new_plan(
 ) -> Plan:
     """Learn from files, from scratch; `asked` may have whatever DEFAULTS has."""
     unknown = [name for name in asked if name not in DEFAULTS]
+    if "max_features" in unknown:
+        raise ConfigError(
+            "max_features is called capacity now, as how many features the table may hold; how "
+            "many may have a weight is called target_features."
+        )
     if unknown:
         names = ", ".join(unknown)
         raise ConfigError(f"{names}: there is no such parameter; there are {', '.join(DEFAULTS)}.")
@@ -140,7 +137,7 @@ def new_plan(
     store = make_store(
         asked["store"] or ("table" if asked["bits"] is None else "hashed"),
         bits=asked["bits"],
-        max_features=asked["max_features"],
+        capacity=asked["capacity"],
         names=asked["names"],
     )
     model = StreamModel(_task(asked, parameters), store, reader.labels.classes)
@@ -150,18 +147,18 @@ def new_plan(
 
 def _parameters(asked: Mapping[str, Any]) -> dict[str, Any]:
     """What is learned, as model files say it: without what was left to the defaults of a rule."""
-    of_rule = {name: asked[name] for name in OF_RULE if asked[name] is not None}
+    of_rule = {name: asked[name] for name in RULE if asked[name] is not None}
     of_refit = {name: asked[name] for name in ("refit_l2", "refit_features")}
     return {
         "rule": asked["rule"] or default_rule(asked["loss"]),
         "loss": asked["loss"],
         **of_rule,
-        **_given_to_loss(asked["loss"], epsilon=asked["epsilon"], quantile=asked["quantile"]),
-        **{name: asked[name] for name in OF_WEIGHTING},
+        **_given_to_loss(asked["loss"], {name: asked[name] for name in LOSS}),
+        **{name: asked[name] for name in WEIGHTING_PARAMETERS},
         "multiclass": asked["multiclass"],
         "fit_intercept": asked["fit_intercept"],
         "passes": asked["passes"],
-        "max_features": asked["target_features"],
+        "target_features": asked["target_features"],
         **({"refit": True, **of_refit} if asked["refit"] else {}),
     }
 
@@ -170,14 +167,14 @@ def _task(asked: Mapping[str, Any], parameters: Mapping[str, Any]) -> Any:
     """The task that the parameters describe; all of them are checked."""
     loss = asked["loss"]
     rule, schedule, weighting = rule_or_space(
-        {"rule": parameters["rule"], "loss": loss, **{name: asked[name] for name in OF_RULE}},
-        {name: asked[name] for name in OF_WEIGHTING},
-        max_features=asked["target_features"],
+        {"rule": parameters["rule"], "loss": loss, **{name: asked[name] for name in RULE}},
+        {name: asked[name] for name in WEIGHTING_PARAMETERS},
+        target_features=asked["target_features"],
         passes=asked["passes"],
     )
     check_multiclass(asked["multiclass"], loss)
     check_refit(asked["refit"], asked["refit_l2"], asked["refit_features"], loss)
-    of_loss = {name: parameters[name] for name in ("epsilon", "quantile") if name in parameters}
+    of_loss = {name: parameters[name] for name in LOSS if name in parameters}
     made_loss = make_loss(loss, **of_loss)
     return task_of(
         rule, schedule, made_loss, asked["multiclass"], asked["fit_intercept"], weighting
@@ -210,9 +207,9 @@ def resumed_plan(
         raise InputError(f"{resume}: {error}") from error
     target = None if about is None else about["target_features"]
     if saved.search is None:
-        model.max_features = target
+        model.target_features = target
     else:
-        target = saved.asked.get("max_features")
+        target = saved.asked.get("target_features")
     if about is None or is_over:
         asked = {**OF_RUN, "format": None, "bad_lines": READING["bad_lines"], **asked}
         if not data:
@@ -326,7 +323,7 @@ def reader_of(settings: dict[str, Any]) -> Reader:
     return Reader(**{**settings, **checked})
 
 
-def _given_to_loss(loss: str, **parameters: float | None) -> dict[str, float]:
+def _given_to_loss(loss: str, parameters: dict[str, float | None]) -> dict[str, float]:
     """The parameters that were given; one that the loss does not have is a mistake."""
     given = {name: value for name, value in parameters.items() if value is not None}
     for name in given:

@@ -31,7 +31,7 @@ class Pack(ABC):
         scales = () if is_regression else SCALES
         self.block = Block(lanes, n_features=n_features, scales=scales, **shape)
         self.block.n_features = 0  # room for more never becomes memory until it is used
-        self.record = Record(self.block, space.max_features, is_regression=is_regression)
+        self.record = Record(self.block, space.target_features, is_regression=is_regression)
         self._occurring = Occurring(n_features)
         # Knows what has not occurred to the pack; the rest of its state is overwritten.
         self._origin = Learner(*lanes[0][:3], n_features=n_features, **shape)
@@ -50,7 +50,7 @@ class Pack(ABC):
         """Let all models go on from where one is, which is given away."""
         self.block.take_over(learner)
         self._origin = learner
-        if self.space.max_features is not None:  # all have to be counted
+        if self.space.target_features is not None:  # all have to be counted
             self._add(learner.used())
 
     def learn(self, rows: Rows, begin: int, end: int) -> None:

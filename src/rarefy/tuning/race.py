@@ -91,7 +91,7 @@ class Race(Pack):
             return int(candidates[(len(candidates) - 1) // 2]) if len(candidates) else 0
         means = np.where(proven, self._means, np.inf)
         best = int(means.argmin())
-        if "l1" not in self.space.free or self.space.max_features is not None:
+        if "l1" not in self.space.free or self.space.target_features is not None:
             return best
         means = self._with_least_norm(means, best)
         best = int(means.argmin())

@@ -24,10 +24,10 @@ class Record:
     """Of the models of a block, which may have a limit to their features."""
 
     def __init__(
-        self, block: Block, max_features: int | None, *, is_regression: bool = False
+        self, block: Block, target_features: int | None, *, is_regression: bool = False
     ) -> None:
         self._block = block
-        self._max_features = max_features
+        self._target_features = target_features
         self._cost_of_errors = 0.0 if is_regression else COST_OF_ERRORS
         self._progress_before, self._losses_before = block.progress(), block.losses()
         # The mean of each stretch, (stretch, scale, model).
@@ -54,14 +54,14 @@ class Record:
             self._losses = np.concatenate([self._losses, means[np.newaxis]])
             self._counts = np.append(self._counts * MEMORY, weight)
         self._progress_before, self._losses_before = progress, losses
-        if self._max_features is not None:
+        if self._target_features is not None:
             self._n_features = self._block.n_features_kept()
 
     def means(self) -> Floats:
         """The mean loss of each model; more, where it has too many features."""
         means = np.where(self._block.alive, self._by_scale().min(axis=0), np.inf)
-        if self._max_features is not None:
-            means += EXCESS * np.log(np.maximum(self._n_features / self._max_features, 1.0))
+        if self._target_features is not None:
+            means += EXCESS * np.log(np.maximum(self._n_features / self._target_features, 1.0))
             means[self._n_features == 0.0] += EMPTINESS
         return means
 

@@ -8,27 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from rarefy.checks import check_whole
 from rarefy.errors import ConfigError
 from rarefy.jit.lane_intrinsics import WIDTH
 from rarefy.model.importance import PLAIN, Weighting
 from rarefy.model.losses import REGRESSION_LOSSES
-from rarefy.parameters.build import (
-    RULE_PARAMETERS,
-    check_number,
-    has_meaning,
-    make_rule,
-    make_weighting,
-    resolve,
-)
+from rarefy.parameters.build import make_rule, make_weighting
+from rarefy.parameters.meaning import has_meaning, resolve
+from rarefy.parameters.table import AUTO, MAY_BE_AUTO, RULE_PARAMETERS, TABLE, check_number
 from rarefy.rules import SCALE_FREE
 from rarefy.rules.penalty_norm import MeanIntensity, growth_of
 from rarefy.tuning.steady_rules import SLOWER, SlowlyFalling, steady
 
 Point = dict[str, Any]  # parameters of a rule, by name
 
-AUTO = "auto"
-MAY_BE_AUTO = ("rule", "q", "l1", "eta0")
 # For classes, races between scale-free and others cost more and ended with worse models.
 RULES_TO_TRY = ("scale-free-ftrl",)
 REGRESSION_RULES_TO_TRY = ("adagrad-fobos", "ftrl", "frda")
@@ -40,7 +32,6 @@ TUNABLE = (
     *("fobos", "fr-comid", "rda", "frda", "adagrad-fobos", "adagrad-rda", "ftrl", "scale-free"),
     "scale-free-ftrl",
 )
-LARGEST_MODEL = 1 << 62
 USUAL_EXAMPLES = 7_000  # for which the default l1 of feature-aware rules is meant
 
 
@@ -90,7 +81,7 @@ class Space:
     given: dict[str, Any]
     free: tuple[str, ...]
     kinds: tuple[tuple[Point, ...], ...]
-    max_features: int | None = None
+    target_features: int | None = None
     _rules: dict[Any, tuple[Any, Any]] = field(default_factory=dict, init=False, compare=False)
 
     def rule_of(self, kind: Point) -> tuple[Any, Any]:
@@ -174,7 +165,7 @@ def rule_or_space(
     parameters: dict[str, Any],
     weighting: dict[str, Any],
     *,
-    max_features: int | None,
+    target_features: int | None,
     passes: int,
 ) -> tuple[Any, Any, Weighting]:
     """Rule, schedule and weighting as the arguments of make_rule and make_weighting say.
@@ -182,10 +173,10 @@ def rule_or_space(
     Where some are to be found, there is a space instead of a rule, and no schedule.
     """
     left = {name for name in MAY_BE_AUTO if is_auto(parameters[name])}
-    if not left and max_features is None:
+    if not left and target_features is None:
         rule, schedule = make_rule(**parameters)
         return rule, schedule, make_weighting(rule, parameters["loss"], **weighting)
-    space = _space(parameters, left, max_features, passes)
+    space = _space(parameters, left, target_features, passes)
     for kind in chain.from_iterable(space.kinds):
         rule, _ = space.rule_of(kind)
         if make_weighting(rule, parameters["loss"], **weighting) != PLAIN:
@@ -202,7 +193,7 @@ def space_of(parameters: Mapping[str, Any]) -> Space:
     space, _, _ = rule_or_space(
         {name: given[name] for name in RULE_PARAMETERS},
         {},
-        max_features=given.get("max_features"),
+        target_features=given.get("target_features"),
         passes=1,
     )
     if not isinstance(space, Space):
@@ -215,15 +206,15 @@ def is_auto(value: Any) -> bool:
 
 
 def _space(
-    parameters: dict[str, Any], left: set[str], max_features: int | None, passes: int
+    parameters: dict[str, Any], left: set[str], target_features: int | None, passes: int
 ) -> Space:
     """The space that the parameters leave open; what cannot be found is refused."""
-    if max_features is not None:
-        check_whole("max_features", max_features, 1, LARGEST_MODEL)
+    if target_features is not None:
+        TABLE["target_features"].check("target_features", target_features)
         if parameters["l1"] is not None and "l1" not in left:
             raise ConfigError(
-                f"max_features={max_features} and l1={parameters['l1']!r}: give one of them; the "
-                f"other follows."
+                f"target_features={target_features} and l1={parameters['l1']!r}: give one of them; "
+                f"the other follows."
             )
         left.add("l1")
     if passes != 1:
@@ -235,7 +226,7 @@ def _space(
     kinds = tuple(_kinds(parameters, left))
     free = tuple(name for name in ("l1", "eta0") if _is_free(name, parameters, left))
     unset = dict.fromkeys((*left, *free))
-    return Space({**parameters, **unset}, free, kinds, max_features)
+    return Space({**parameters, **unset}, free, kinds, target_features)
 
 
 def _kinds(parameters: dict[str, Any], left: set[str]) -> list[tuple[Point, ...]]:

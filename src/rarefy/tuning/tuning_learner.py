@@ -193,9 +193,9 @@ class TuningLearner:
         if self._settled is None:
             best = copy(self.in_use())
             best.set_rule(*ordinary(best.rule, best.clock.schedule, best.clock.t))
-            best.found = {**best.found, **self._numbers(best), "max_features": None}
-            if self.space.max_features is not None:
-                best = limited(best, self.space.max_features)
+            best.found = {**best.found, **self._numbers(best), "target_features": None}
+            if self.space.target_features is not None:
+                best = limited(best, self.space.target_features)
             self._settled = best
         return self._settled
 

@@ -17,7 +17,9 @@ from rarefy.cli.options import (
     Size,
     column_options,
     format_options,
-    options,
+    grid_options,
+    loss_options,
+    old_option,
     report_bad_lines,
 )
 from rarefy.cli.training import carry_out
@@ -34,51 +36,18 @@ from rarefy.cli.views.sweep_view import (
 )
 from rarefy.errors import InputError
 from rarefy.files.model_file import model_of
-from rarefy.model.losses import LOSSES
-from rarefy.model.multiclass import MULTICLASS
-from rarefy.model.schedules import SCHEDULES
-from rarefy.parameters.build import LARGEST_SEED, MOST_PASSES, default_rule
+from rarefy.parameters.table import CHOICE, LARGEST_SEED, LOSS, MOST_PASSES, RULE, default_rule
 from rarefy.readers import Reader
 from rarefy.readers.source import expand
-from rarefy.rules import ALIASES, RULES
-from rarefy.rules.penalty_norm import Basis
 from rarefy.stores import MOST_FEATURES
 from rarefy.streams.design_matrix import DesignMatrix, RowsTooLargeError, to_matrix
 from rarefy.streams.stream_model import StreamModel
 from rarefy.system.atomic_write import Output
 from rarefy.system.output_checks import STREAM, check_outputs
 from rarefy.training.checkpoints import Checkpoints
-from rarefy.training.plan import OF_RULE, READING, Plan, RequestError, new_plan
+from rarefy.training.plan import READING, Plan, RequestError, new_plan
 
 FEATURES_IN_REPORT = 100
-NUMBERS = Several(click.FLOAT)
-
-grid_options = options(
-    click.option(
-        "--rule",
-        type=Several(click.Choice([*RULES, *ALIASES])),
-        metavar="RULE,...",
-        help=f"{', '.join([*RULES, *ALIASES])}. Default: scale-free; adagrad-fobos for regression.",
-    ),
-    click.option("--l1", type=NUMBERS, help="More of it, fewer weights."),
-    click.option(
-        "--n-l1",
-        type=click.IntRange(1),
-        default=30,
-        show_default=True,
-        help="How many values of l1 to try if none is given.",
-    ),
-    click.option("--l2", type=NUMBERS),
-    click.option("--q", type=NUMBERS, help="Norm of the feature-aware penalty: 1, 2, inf, ..."),
-    click.option("--basis", type=Several(click.Choice([basis.name.lower() for basis in Basis]))),
-    click.option("--cap", type=NUMBERS, help="Upper bound of that norm."),
-    click.option("--eta0", type=NUMBERS, help="The first step."),
-    click.option("--beta", type=NUMBERS),
-    click.option("--schedule", type=Several(click.Choice(list(SCHEDULES)))),
-    click.option("--truncate-every", type=Several(click.INT)),
-    click.option("--threshold", type=NUMBERS),
-    click.option("--cumulative", is_flag=True, help="Cumulative penalty (fobos, fr-comid)."),
-)
 
 
 @click.command()
@@ -94,10 +63,7 @@ grid_options = options(
     help="Folder to write to; made if it is not there.",
 )
 @column_options
-@click.option("--loss", type=click.Choice(list(LOSSES)), default="logistic", show_default=True)
-@click.option("--epsilon", type=float, help="Of huber and epsilon_insensitive.")
-@click.option("--quantile", type=float, help="Of the quantile loss.")
-@click.option("--multiclass", type=click.Choice(MULTICLASS), default="auto", show_default=True)
+@loss_options
 @grid_options
 @click.option("--no-intercept", is_flag=True)
 @click.option("--folds", type=click.IntRange(2), help="How many.  [default: 10]")
@@ -117,10 +83,11 @@ grid_options = options(
     help="The best score, or the fewest weights within a standard error of it.",
 )
 @click.option(
-    "--max-features",
+    "--within-features",
     type=click.IntRange(1, MOST_FEATURES),
-    help="Choose a model that keeps no more features.",
+    help=CHOICE["within_features"].help,
 )
+@old_option("--max-features", "--within-features")
 @click.option(
     "--refit",
     is_flag=True,
@@ -174,8 +141,8 @@ def sweep(folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any) ->
     with make_display(quiet=as_json or quiet) as display:
         found = _swept(asked, memory, display)
         _write_table(outputs[TABLE], found.table)
-        choices = _choices(found, asked["max_features"])
-        chosen = _label(asked["choose"], asked["max_features"])
+        choices = _choices(found, asked["within_features"])
+        chosen = _label(asked["choose"], asked["within_features"])
         model = _learned_best(asked, choices[chosen], outputs[MODEL], display)
         facts = facts_of(asked, found, time.perf_counter() - start)
         display.stage("Writing the report")
@@ -304,8 +271,8 @@ def _swept_by_reading(reader: Reader, memory: int, how: dict[str, Any]) -> Any:
 def _parameters(asked: dict[str, Any]) -> dict[str, Any]:
     """Those of the grid; None stands for the default."""
     return {
-        **{name: asked[name] for name in (*OF_RULE, "epsilon", "quantile")},
-        "cumulative": asked["cumulative"] or None,
+        **{name: asked[name] or None for name in RULE},
+        **{name: asked[name] for name in LOSS},
         "multiclass": None if asked["multiclass"] == "auto" else asked["multiclass"],
         "refit_features": asked["refit_features"],
     }
@@ -313,7 +280,7 @@ def _parameters(asked: dict[str, Any]) -> dict[str, Any]:
 
 def _plan(asked: dict[str, Any], point: dict[str, Any], path: str, **others: Any) -> Plan:
     """How a point of the grid is learned."""
-    names = (*READING, "passes", "refit", "epsilon", "quantile")
+    names = (*READING, *LOSS, "passes", "refit")
     how = {name: asked[name] for name in names} | {"fit_intercept": not asked["no_intercept"]}
     try:
         return new_plan(asked["data"], output=path, **{**how, **point, **others})
@@ -321,19 +288,19 @@ def _plan(asked: dict[str, Any], point: dict[str, Any], path: str, **others: Any
         raise click.UsageError(error.as_command()) from error
 
 
-def _label(choose: str, max_features: int | None) -> str:
+def _label(choose: str, within_features: int | None) -> str:
     name = choose.replace("-", " ")
-    return name if max_features is None else f"{name}, at most {count(max_features)} features"
+    return name if within_features is None else f"{name}, at most {count(within_features)} features"
 
 
-def _choices(found: Any, max_features: int | None) -> dict[str, Any]:
+def _choices(found: Any, within_features: int | None) -> dict[str, Any]:
     """By what they are called; those with few features only if that is asked for."""
     choices = {}
-    for most in dict.fromkeys((None, max_features)):
+    for most in dict.fromkeys((None, within_features)):
         limit = math.inf if most is None else most
-        choices[_label("best", most)] = found.best(max_features=limit)
+        choices[_label("best", most)] = found.best(within_features=limit)
         if found.by_fold["loss"].shape[1] > 1:
-            one = found.one_standard_error(max_features=limit)
+            one = found.one_standard_error(within_features=limit)
             choices[_label("one-standard-error", most)] = one
     return choices
 

@@ -9,6 +9,9 @@ from rarefy.cli.options import (
     FILE,
     column_options,
     format_options,
+    loss_options,
+    old_option,
+    parameter_option,
     report_bad_lines,
     rule_options,
     weight_options,
@@ -16,10 +19,7 @@ from rarefy.cli.options import (
 from rarefy.cli.training import carry_out
 from rarefy.cli.views.display import make_display
 from rarefy.cli.views.running_table import RunningTable
-from rarefy.model.losses import LOSSES
-from rarefy.model.multiclass import MULTICLASS
-from rarefy.parameters.build import MOST_PASSES
-from rarefy.stores import DEFAULT_BITS, MOST_BITS, MOST_FEATURES, STORES
+from rarefy.stores import DEFAULT_BITS, MOST_BITS, STORES
 from rarefy.streams.run import NEVER
 from rarefy.system.atomic_write import is_descriptor
 from rarefy.system.output_checks import STREAM, check_outputs
@@ -41,27 +41,14 @@ OF_DISPLAY = ("json", "quiet")  # options that are no part of a plan
     help="Where to write the model; - is standard output.",
 )
 @column_options
-@click.option("--loss", type=click.Choice(list(LOSSES)), default="logistic", show_default=True)
-@click.option("--epsilon", type=float, help="Of huber and epsilon_insensitive.")
-@click.option("--quantile", type=float, help="Of the quantile loss.")
-@click.option("--multiclass", type=click.Choice(MULTICLASS), default="auto", show_default=True)
+@loss_options
 @rule_options
 @weight_options
 @click.option("--no-intercept", is_flag=True)
-@click.option("--passes", type=click.IntRange(1, MOST_PASSES), default=1, show_default=True)
-@click.option(
-    "--refit",
-    is_flag=True,
-    help="At the end, learn the weights that were kept again, without l1, to the minimum.",
-)
-@click.option(
-    "--refit-l2", type=float, help="Its penalty. Default: what does best on a quarter of the rows."
-)
-@click.option(
-    "--refit-features",
-    type=click.IntRange(1, MOST_FEATURES),
-    help="Leave so many features, the strongest.",
-)
+@parameter_option("passes")
+@parameter_option("refit")
+@parameter_option("refit_l2")
+@parameter_option("refit_features", metavar="N")
 @click.option(
     "--store",
     type=click.Choice(STORES),
@@ -74,10 +61,11 @@ OF_DISPLAY = ("json", "quiet")  # options that are no part of a plan
     help=f"Features share 2^bits weights (store hashed).  [default: {DEFAULT_BITS}]",
 )
 @click.option(
-    "--max-features",
+    "--capacity",
     type=click.IntRange(1),
-    help="Never hold more; the least useful ones are dropped (store table).",
+    help="Never hold more features; the least useful are dropped (store table).",
 )
+@old_option("--max-features", "--capacity")
 @click.option("--names/--no-names", default=True, help="Keep the names of features (store table).")
 @click.option(
     "--cache",

@@ -11,8 +11,8 @@ from rarefy.cli.views.formatting import visible
 from rarefy.cli.views.tables import Column, Page, signed
 from rarefy.files.model_file import Model
 from rarefy.model.schedules import SCHEDULES
-from rarefy.parameters.build import resolve
 from rarefy.parameters.describe import described, is_unknown, name_of_unknown
+from rarefy.parameters.meaning import resolve
 from rarefy.readers.features.columns import Columns
 from rarefy.rules.penalty_norm import q_of
 from rarefy.streams.run import Position

@@ -1,0 +1,102 @@
+"""Signatures and docstrings of the estimators, from the table of parameters.
+
+scikit-learn, help() and notebooks look at the signature of `__init__`: it has every parameter by
+name, as if they had been written out.
+"""
+
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from rarefy.checks import new_name
+from rarefy.parameters.meaning import rules_with
+from rarefy.parameters.table import AUTO, RULE, SWEPT, Parameter, Table
+from rarefy.rules import RULES
+
+C = TypeVar("C", bound=type)
+LEADING = ("rule", "loss")  # that `__init__` names itself
+PLACEHOLDER = "{parameters}"  # of a docstring
+WIDTH = 96
+INDENT = "    "
+
+
+class Parametrised:
+    """Part of the base of all estimators: `__init__` by a table of parameters."""
+
+    _table: Table
+    _max_features: str  # what this parameter of before is called now
+
+    def _store(self, **given: Any) -> None:
+        """Store the parameters, with defaults for those that are not given."""
+        unknown = [name for name in given if name not in (*LEADING, *self._table)]
+        if unknown:
+            raise TypeError(self._refusal(unknown[0]))
+        defaults = {name: entry.default for name, entry in self._table.items()}
+        self.__dict__.update({**dict.fromkeys(LEADING), **defaults, **given})
+
+    def _refusal(self, unknown: str) -> str:
+        caller = f"{type(self).__name__}.__init__()"
+        if unknown == "max_features":
+            return new_name(caller, unknown, self._max_features)
+        return f"{caller} got an unexpected keyword argument {unknown!r}"
+
+
+def takes(table: Table) -> Callable[[C], C]:
+    """Class decorator: the estimator's parameters are rule, loss, and those of a table."""
+
+    def decorate(cls: C) -> C:
+        cls._table = table  # type: ignore[attr-defined]
+        init: Any = cls.__init__  # type: ignore[misc]
+        written = inspect.signature(init).parameters
+        leading = [written[name] for name in ("self", *LEADING)]
+        others = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=entry.default)
+            for name, entry in table.items()
+        ]
+        init.__signature__ = inspect.Signature([*leading, *others])
+        if cls.__doc__:
+            cls.__doc__ = inspect.cleandoc(cls.__doc__).replace(PLACEHOLDER, documentation(table))
+        return cls
+
+    return decorate
+
+
+def documentation(table: Table) -> str:
+    """What a docstring says of parameters, in numpydoc's form."""
+    several = [name for name in table if name in SWEPT and table[name] is SWEPT[name]]
+    parts = [_documented(name, entry) for name, entry in table.items() if name not in several]
+    if several:
+        names = _wrapped(f"{', '.join(several)} : a value, or a list of values", "")
+        about = "Every combination is tried. None stands for the default."
+        parts.insert(0, f"{names}\n{_wrapped(about, INDENT)}")
+    return "\n".join(parts)
+
+
+def _documented(name: str, entry: Parameter) -> str:
+    kind = entry.kind.described + (f' or "{AUTO}"' if entry.may_be_auto else "")
+    default = "" if entry.default is None else f", default={_shown(entry.default)}"
+    usual = f"Default: {entry.usual}." if entry.usual else ""
+    about = " ".join(filter(None, (entry.doc, _rules_having(name), usual)))
+    return f"{name} : {kind}{default}\n{_wrapped(about, INDENT)}"
+
+
+def _rules_having(name: str) -> str:
+    """Which rules have a parameter, or which do not, whatever is shorter."""
+    if name not in RULE:
+        return ""
+    having = rules_with(name)
+    others = [rule for rule in RULES if rule not in having]
+    if len(having) <= len(others):
+        return f"Of the rules {', '.join(having)}."
+    return f"Not of the rules {', '.join(others)}." if others else ""
+
+
+def _shown(default: Any) -> str:
+    return f'"{default}"' if isinstance(default, str) else str(default)
+
+
+def _wrapped(text: str, indent: str) -> str:
+    return textwrap.fill(
+        text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    )

@@ -1,0 +1,86 @@
+"""Combinations of parameters that make no sense, and are refused."""
+
+from typing import Any
+
+from rarefy.checks import choose
+from rarefy.errors import ConfigError
+from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
+from rarefy.parameters.meaning import has_own_steps, rules_with_common_steps
+from rarefy.parameters.table import check_values
+from rarefy.rules import CUMULATIVE, RULES
+from rarefy.rules.leader import Ftpfrl, Ftprl
+from rarefy.rules.truncation import TruncatedGradient
+
+NOT_REFITTED = ("perceptron", "epsilon_insensitive", "quantile")
+STEPS_BY_ROUND = (TruncatedGradient, Ftprl, Ftpfrl)  # they ask what the steps of past rounds were
+
+
+def check_cumulative(rule: Any, name: str, cls: Any) -> None:
+    """Refuse a cumulative penalty of a rule that cannot have one."""
+    if cls not in CUMULATIVE:
+        raise ConfigError(
+            f"cumulative=True has no meaning for the rule {name}: only fobos and fr-comid have "
+            f"a cumulative penalty."
+        )
+    if isinstance(rule, tuple):
+        raise ConfigError(
+            f"cumulative=True: the rule {name} is given as an object, which has its penalty "
+            f"already; give it by name or as a class."
+        )
+
+
+def check_schedule(schedule: str | None, cls: Any) -> None:
+    """Refuse a schedule by which a rule would not be what it is."""
+    if cls is TruncatedGradient and schedule not in (None, "constant"):
+        raise ConfigError(
+            f"schedule={schedule!r} has no meaning for the rule truncated-gradient: every K "
+            f"rounds it lowers weights by K times one step, so the step has to be constant."
+        )
+
+
+def check_aware(rule: Any, loss: str) -> None:
+    """Refuse importance-aware updates of a rule, or of a loss by name, that cannot have them."""
+    if has_own_steps(rule):
+        raise ConfigError(
+            f"importance='aware' has no meaning for the rule {type(rule).__name__}: each feature's "
+            f"step follows from its own gradients, and how far one leads is not known beforehand. "
+            f"Rules with it: {', '.join(rules_with_common_steps())}."
+        )
+    if not hasattr(choose("loss", loss, LOSSES), "drift"):
+        having = [name for name, kind in LOSSES.items() if hasattr(kind, "drift")]
+        raise ConfigError(
+            f"importance='aware' has no meaning for loss={loss!r}, whose minimum is where learning "
+            f"begins: no weight would ever change. Losses with it: {', '.join(having)}."
+        )
+
+
+def check_endowment(endowment: Any, loss: str) -> None:
+    """Refuse an endowment for a loss, given by name, without right answers."""
+    if loss in REGRESSION_LOSSES:
+        raise ConfigError(
+            f"endowment={endowment!r} has no meaning for loss={loss!r}, which predicts numbers: "
+            f"an endowment is for examples whose class was predicted right."
+        )
+
+
+def check_steps_may_shrink(rule: Any) -> None:
+    """Refuse an endowment by mistakes for rules whose steps cannot follow them."""
+    if has_own_steps(rule) or isinstance(rule, STEPS_BY_ROUND):
+        having = [name for name in rules_with_common_steps() if RULES[name] not in STEPS_BY_ROUND]
+        raise ConfigError(
+            f"endowment_by='mistakes' has no meaning for the rule {type(rule).__name__}, whose "
+            f"steps cannot depend on mistakes. Use endowment_by='prediction', or one of the rules "
+            f"{', '.join(having)}."
+        )
+
+
+def check_refit(refit: Any, refit_l2: Any, refit_features: Any, loss: str) -> None:
+    """Refuse a refit that makes no sense; the loss is given by name."""
+    check_values({"refit": refit, "refit_l2": refit_l2, "refit_features": refit_features})
+    if refit_features is not None and not refit:
+        raise ConfigError(f"refit_features={refit_features} has no meaning without refit=True.")
+    if refit and loss in NOT_REFITTED:
+        raise ConfigError(
+            f"refit=True has no meaning for loss={loss!r}: it has kinks, and no smooth loss with "
+            f"about the same minimum is known. Use another loss, or refit=False."
+        )

@@ -1,0 +1,107 @@
+"""Kinds of values that a parameter may have: each refuses all else, and says what it accepts."""
+
+import math
+import numbers
+from typing import Any, NamedTuple
+
+from rarefy.checks import check_flag, check_whole, choose
+from rarefy.errors import ConfigError
+
+
+class Number(NamedTuple):
+    """A number from `least` on, or greater than it; `whole_of` names what it is a number of."""
+
+    least: float = 0.0
+    may_be_least: bool = True
+    may_be_infinite: bool = False
+    whole_of: str = ""
+
+    @property
+    def described(self) -> str:
+        sign = ">=" if self.may_be_least else ">"
+        kind = "int" if self.whole_of else "float"
+        return f"{kind} {sign} {self.least:g}{' or inf' if self.may_be_infinite else ''}"
+
+    def check(self, name: str, value: Any) -> float:
+        accepted = f"a number {'>=' if self.may_be_least else '>'} {self.least:g}"
+        accepted += " or infinity" if self.may_be_infinite else ""
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise ConfigError(f"{name}={value!r}: {accepted} is expected.")
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        in_range = number >= self.least if self.may_be_least else number > self.least
+        if not in_range or (math.isinf(number) and not self.may_be_infinite):
+            raise ConfigError(f"{name}={value!r}: {accepted} is expected.")
+        if self.whole_of and number % 1.0:
+            raise ConfigError(f"{name}={value!r}: a whole number of {self.whole_of} is expected.")
+        return number
+
+
+class Share(NamedTuple):
+    """A number between 0 and 1, and neither of them."""
+
+    @property
+    def described(self) -> str:
+        return "float in (0, 1)"
+
+    def check(self, name: str, value: Any) -> float:
+        if not isinstance(value, numbers.Real) or not 0.0 < value < 1.0:  # type: ignore[operator]
+            raise ConfigError(f"{name}={value!r}: a number between 0 and 1 is expected.")
+        return float(value)
+
+
+class Whole(NamedTuple):
+    """A whole number in a range."""
+
+    least: int
+    most: int
+
+    @property
+    def described(self) -> str:
+        return "int"
+
+    def check(self, name: str, value: Any) -> int:
+        check_whole(name, value, self.least, self.most)
+        return int(value)
+
+
+class Flag(NamedTuple):
+    """True or False."""
+
+    @property
+    def described(self) -> str:
+        return "bool"
+
+    def check(self, name: str, value: Any) -> bool:
+        check_flag(name, value)
+        return bool(value)
+
+
+class OneOf(NamedTuple):
+    """One of some names; a single one is the alternative to None."""
+
+    names: tuple[str, ...]
+
+    @property
+    def described(self) -> str:
+        return "{" + ", ".join(f'"{name}"' for name in self.names) + "}"
+
+    def check(self, name: str, value: Any) -> str:
+        if len(self.names) == 1 and value not in self.names:
+            raise ConfigError(f"{name}={value!r}: None or {self.names[0]!r} is expected.")
+        choose(name, value, dict.fromkeys(self.names))
+        return str(value)
+
+
+class Other(NamedTuple):
+    """What is checked elsewhere."""
+
+    described: str
+
+    def check(self, name: str, value: Any) -> Any:
+        return value
+
+
+Kind = Number | Share | Whole | Flag | OneOf | Other

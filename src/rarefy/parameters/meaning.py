@@ -1,0 +1,71 @@
+"""Which rules have which parameters."""
+
+from typing import Any
+
+from rarefy.errors import ConfigError
+from rarefy.parameters.table import RULE
+from rarefy.rules import ALIASES, CUMULATIVE, RULES
+from rarefy.rules.penalty_norm import Intensity
+from rarefy.rules.truncation import TruncatedGradient
+
+UPDATE_BASED = ("sgft", "hf-fobos")
+# Users choose a norm by its q.
+INTENSITY_PARAMETERS = ("q", *(name for name in Intensity._fields if name != "norm"))
+
+
+def resolve(rule: Any) -> tuple[str, Any]:
+    """The name and class of a rule given by name, as a class, or as an object."""
+    if isinstance(rule, str):
+        canonical = ALIASES.get(rule, rule)
+        if canonical not in RULES:
+            names = ", ".join([*RULES, *ALIASES])
+            raise ConfigError(f"rule={rule!r}: one of {names}, or a rule of your own, is expected.")
+        return rule, RULES[canonical]
+    cls = rule if isinstance(rule, type) else type(rule)
+    if "state_fields" not in vars(cls):
+        raise ConfigError(
+            f"rule={rule!r}: a name, or a NamedTuple decorated with rarefy.rule, is expected."
+        )
+    return cls.__name__, cls
+
+
+def parameters_of(cls: Any) -> tuple[str, ...]:
+    """The parameters by which users set up a rule of that class."""
+    return tuple(
+        name
+        for field in cls._fields
+        for name in (INTENSITY_PARAMETERS if field == "intensity" else (field,))
+    )
+
+
+def has_meaning(parameter: str, cls: Any) -> bool:
+    """Whether rules of that class, given by name or as a class, can have a parameter."""
+    if parameter == "cumulative":
+        return cls in CUMULATIVE
+    if parameter == "schedule":
+        return not has_own_steps(cls) and cls is not TruncatedGradient
+    return parameter == "eta0" or parameter in parameters_of(cls)
+
+
+def has_own_steps(rule: Any) -> bool:
+    """Whether a rule, or those of a class, have steps that follow no common schedule."""
+    return "eta0" in rule._fields
+
+
+def rules_with_common_steps() -> list[str]:
+    return [name for name, kind in RULES.items() if not has_own_steps(kind)]
+
+
+def rules_with(parameter: str) -> list[str]:
+    """The names of the rules that have a parameter."""
+    if parameter == "schedule":
+        return rules_with_common_steps()
+    return [name for name, kind in RULES.items() if has_meaning(parameter, kind)]
+
+
+def absent(parameter: str, value: Any, rule_name: str) -> ConfigError:
+    """The error of giving a parameter to a rule that does not have it."""
+    return ConfigError(
+        f"{parameter}={value!r} has no meaning for the rule {rule_name}: "
+        f"{RULE[parameter].absent}. Rules with {parameter}: {', '.join(rules_with(parameter))}."
+    )
