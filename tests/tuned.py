@@ -15,7 +15,7 @@ from rarefy.lanes.block import NO_FOLD, Block
 from rarefy.model.losses import Logistic
 from rarefy.model.multiclass import multiclass_loss
 from rarefy.parameters.build import make_loss
-from rarefy.tuning.space import Point, Space, moved, rule_or_space
+from rarefy.tuning.space import Point, Space, make_space, moved
 from rarefy.tuning.tuning_learner import TuningLearner
 from tests import data
 
@@ -65,7 +65,7 @@ def stream(n: int = 3000, d: int = 400, n_useful: int = 80, scale: float = 1.0):
 
 def space_of(task: Task = BINARY, target_features: int | None = None, **parameters) -> Space:
     parameters = {**GIVEN, "loss": task.name, **parameters}
-    return rule_or_space(parameters, {}, target_features=target_features, passes=1)[0]
+    return make_space(parameters, target_features, passes=1)
 
 
 def rule_in(space: Space, point: Point):
@@ -92,7 +92,7 @@ def learn(block: Block, rows: Rows) -> None:
 
 
 def weights_of(learner) -> np.ndarray:
-    return learner.weights().toarray()
+    return learner.settled().weights().toarray()
 
 
 def assert_close_points(one: Point, other: Point) -> None:
@@ -113,12 +113,12 @@ def assert_same_kind(one, other) -> None:
 def assert_same(one, other) -> None:
     """Two learners predict alike, bit for bit."""
     np.testing.assert_array_equal(weights_of(one), weights_of(other))
-    np.testing.assert_array_equal(one.intercept(), other.intercept())
+    np.testing.assert_array_equal(one.settled().intercept(), other.settled().intercept())
     assert one.t == other.t
 
 
 def assert_same_search(one: TuningLearner, other: TuningLearner) -> None:
     """Two models that tune themselves are alike, bit for bit."""
-    assert one.found == other.found
+    assert one.settled().found == other.settled().found
     np.testing.assert_array_equal(one.progress, other.progress)
     assert_same(one, other)

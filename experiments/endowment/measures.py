@@ -11,6 +11,7 @@ from rarefy.arrays import Flags, Floats, Numbers, Rows
 from rarefy.engine.learner import Learner
 from rarefy.errors import InputError
 from rarefy.jit import compiled
+from rarefy.model.answers import is_right_for_endowment, predicted_classes
 from rarefy.streams.bitset import Bits
 
 
@@ -50,12 +51,12 @@ def learn_and_note(learner: Learner, rows: Rows, answers: Answers, first: int = 
 
 
 def right_answers(scores: Floats, y: Floats) -> Flags:
-    """Whether each row was predicted right, as the engine sees it; nothing was where it is NaN."""
+    """Whether each row was right, as endowments see it; none was whose score is NaN."""
     right: Flags
     if scores.shape[1] == 1:
-        right = (scores[:, 0] >= 0.0) == (y > 0.0)
+        right = is_right_for_endowment(scores[:, 0], y)
     else:
-        right = scores.argmax(axis=1) == y
+        right = predicted_classes(scores) == y
     return right & ~np.isnan(scores[:, 0])
 
 

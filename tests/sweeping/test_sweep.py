@@ -13,10 +13,11 @@ import rarefy
 from rarefy import ConfigError, DivergenceError, InputError
 from rarefy import SparseOnlineClassifier as Classifier
 from rarefy import SparseOnlineRegressor as Regressor
+from rarefy.estimators.sweep_grid import EstimatorAt
 from rarefy.rules import Frda
 from rarefy.sweeping.folds import fold_numbers
 from rarefy.sweeping.grid import grid
-from rarefy.sweeping.result import Extent, Setting, Sweep
+from rarefy.sweeping.result import Extent, Sweep
 from tests import data
 
 BINARY = data.problem("binary")
@@ -384,7 +385,7 @@ def fared(rows=FARED) -> Sweep:
     kept = np.array([[row[2], row[2]] for row in rows])
     by_fold = {"accuracy": accuracy, "loss": accuracy, "weights": kept, "features": kept}
     points = [{"rule": "frda", "loss": "hinge", "l1": row[0]} for row in rows]
-    return Sweep(Setting(Classifier, {"passes": 1}), points, by_fold, Extent(10, 10))
+    return Sweep(EstimatorAt(Classifier, {"passes": 1}), points, by_fold, Extent(10, 10))
 
 
 def test_best():

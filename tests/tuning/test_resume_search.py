@@ -1,6 +1,6 @@
 """A search for parameters that was saved and gone on with ends as one that was not, bit for bit.
 
-Stocks are taken early here, so that few rows lead through all phases: models are compared after 12
+Comparisons come early here, so that few rows lead through all phases: models are compared after 12
 examples, 20 and 34; from 57 on one learns alone. It is challenged after 171, until there are 273.
 """
 
@@ -22,10 +22,10 @@ from rarefy import InputError, SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.cli import main
 from rarefy.errors import RarefyError
 from rarefy.files.model_file import MAGIC, load_model, model_of, save_model
-from rarefy.lanes.lane_loop import ALIVE as LIVES
+from rarefy.lanes.layout import ALIVE as LIVES
 from rarefy.system.atomic_write import Output
 from rarefy.training.plan import Plan
-from rarefy.tuning import tuning_learner
+from rarefy.tuning import phases
 from tests import data
 from tests.cli.test_resume import assert_stops_leave_no_trace, carried_out, csv_text, plan_of
 from tests.files.test_model_file import parts_of, same_kept, with_header
@@ -68,17 +68,15 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def early_stocks(monkeypatch):
-    monkeypatch.setattr(tuning_learner, "FIRST_STOCK", 12)
-    monkeypatch.setattr(tuning_learner, "FIRST_RACE", 40)
-    monkeypatch.setattr(tuning_learner, "ROWS_TO_MEASURE", 1)
+def early_comparisons(monkeypatch):
+    monkeypatch.setattr(phases, "FIRST_COMPARISON", 12)
+    monkeypatch.setattr(phases, "FIRST_RACE", 40)
+    monkeypatch.setattr(phases, "ROWS_TO_MEASURE", 1)
 
 
 def phase_of(model) -> str:
-    learner = model.learner
-    if learner._best is not None:
-        return "alone"
-    return "race" if learner._challenge is None else "challenge"
+    names = {phases.Racing: "race", phases.Alone: "alone", phases.Challenged: "challenge"}
+    return names[type(model.learner.phase)]
 
 
 class TestRuns:
@@ -112,15 +110,15 @@ class TestRuns:
         """The one in use, and another one, are out of the race."""
         plan = plan_of(*RUNS[name], "-o", "some.model")
         carried_out(plan, until=stop)
-        pack = plan.run.model.learner._packs[0]
+        population = plan.run.model.learner.phase.populations[0]
         for _ in range(2):
-            pack.block._seats.work[LIVES, pack.predictor] = 0.0
+            population.block._seats.work[LIVES, population.predictor] = 0.0
         plan.run.model.learner.grow(0)  # another model is in use now
         plan.save(Output(plan.path))
         again = plan_of("--resume", "some.model", "-o", "other.model")
         for run in (plan.run, again.run):
-            assert np.count_nonzero(run.model.learner._packs[0].block.alive) < 7
-        assert again.run.model.learner.found == plan.run.model.learner.found
+            assert np.count_nonzero(run.model.learner.phase.populations[0].block.alive) < 7
+        assert again.run.model.learner.settled().found == plan.run.model.learner.settled().found
         carried_out(again, until=stop + 20)
         expected = carried_out(plan)
         assert carried_out(plan_of("--resume", "other.model")) == expected
@@ -130,7 +128,7 @@ class TestRuns:
         plan = plan_of(*RUNS[name], "-o", "some.model")
         carried_out(plan, until=RACE)
         again = plan_of("--resume", "some.model").run.model.learner
-        races = zip(again._races, plan.run.model.learner._races, strict=True)
+        races = zip(again.phase.populations, plan.run.model.learner.phase.populations, strict=True)
         assert all(ours._usual == theirs._usual != {} for ours, theirs in races)
 
     @pytest.mark.parametrize("limit", ["3", "100000"])
@@ -225,7 +223,7 @@ class TestInBetween:
         carried_out(plan, until=N_ROWS + 50)
         saved = load_model("some.model")
         assert saved.limit == 5 == len(saved.kept.weights)
-        assert plan.run.model.learner.n_nonzero() > 5 < n_kept
+        assert plan.run.model.learner.settled().n_nonzero() > 5 < n_kept
         estimator = rarefy.load("some.model")
         assert len(estimator.weights_) == 5
         scores = [float(line) for line in said("predict", "some.model", "binary.svm", "--scores")]

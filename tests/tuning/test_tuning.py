@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import product
 from math import inf
 from pathlib import Path
@@ -19,12 +21,12 @@ from rarefy.cli import main
 from rarefy.estimators.matrices import as_csr
 from rarefy.model.schedules import InvSqrt
 from rarefy.parameters.build import make_rule
-from rarefy.tuning.feature_numbers import Occurring
+from rarefy.tuning.compact_index import CompactIndex
 from rarefy.tuning.space import TUNABLE
 from tests.tuned import assert_same_kind, stream
 
 # Rules that have another form while their numbers are found.
-STEADY = (
+STATIONARY = (
     {"rule": "frda", "q": "auto"},
     {"rule": "fr-comid", "l1": "auto", "q": 2.0},
     {"rule": "fobos", "l1": "auto"},
@@ -37,31 +39,31 @@ def fitted(model=SparseOnlineClassifier, **parameters):
     return model(**parameters).fit(X[FIRST], Y[FIRST])
 
 
-class TestOccurring:
+class TestCompactIndex:
     """Features are numbered as they occur."""
 
     def test_numbers_are_as_a_dict_gives_them(self):
         rng = np.random.default_rng(0)
-        occurring, expected = Occurring(50), {}
+        index, expected = CompactIndex(50), {}
         for dtype in (np.int32, np.int64):
             features = rng.integers(0, 50, 30).astype(dtype)
             numbers = [expected.setdefault(feature, len(expected)) for feature in features.tolist()]
-            assert occurring.number(features).tolist() == numbers
-        assert occurring.features.tolist() == list(expected)
+            assert index.number(features).tolist() == numbers
+        assert index.features.tolist() == list(expected)
 
     def test_growing_keeps_the_numbers(self):
-        occurring = Occurring(3)
-        occurring.number(np.array([2, 0]))
-        occurring.grow(1000)
-        assert occurring.number(np.array([999, 0, 2])).tolist() == [2, 1, 0]
+        index = CompactIndex(3)
+        index.number(np.array([2, 0]))
+        index.grow(1000)
+        assert index.number(np.array([999, 0, 2])).tolist() == [2, 1, 0]
 
     def test_moving_forgets_what_does_not_move(self):
-        occurring = Occurring(10)
-        occurring.number(np.array([7, 3, 9, 5]))
-        staying = occurring.move(np.array([9, 5, 7, 1]), np.array([0, 1, 2, 3]), 4)
+        index = CompactIndex(10)
+        index.number(np.array([7, 3, 9, 5]))
+        staying = index.move(np.array([9, 5, 7, 1]), np.array([0, 1, 2, 3]), 4)
         assert staying.tolist() == [0, 2, 3]
-        assert occurring.features.tolist() == [2, 0, 1]
-        assert occurring.number(np.array([1, 3])).tolist() == [2, 3]
+        assert index.features.tolist() == [2, 0, 1]
+        assert index.number(np.array([1, 3])).tolist() == [2, 3]
 
 
 def test_few_rows_are_learned_with_about_the_usual_parameters():
@@ -80,7 +82,7 @@ class TestFinding:
             {"rule": "ftrl", "eta0": "auto"},
             {"rule": "frda", "q": "auto", "l1": 1e-3},
             {"target_features": 100},
-            *STEADY,
+            *STATIONARY,
         ],
         ids=str,
     )
@@ -140,7 +142,7 @@ class TestFinding:
         model = SparseOnlineRegressor(rule="auto").fit(X[FIRST], target[FIRST])
         assert model.score(X[REST], target[REST]) > 0.8
 
-    @pytest.mark.parametrize("left", [{"rule": "ftrl", "l1": "auto"}, *STEADY], ids=str)
+    @pytest.mark.parametrize("left", [{"rule": "ftrl", "l1": "auto"}, *STATIONARY], ids=str)
     @pytest.mark.parametrize("portion", [128, 1000, 1999])
     def test_portions_make_no_difference(self, left, portion):
         model = SparseOnlineClassifier(**left)
@@ -293,6 +295,16 @@ def test_what_is_to_be_found_stays_the_same(before, after):
         model.set_params(**after).partial_fit(X[200:400], Y[200:400])
 
 
+def test_a_plain_fit_does_not_pass_through_tuning():
+    """Nor is any of it imported."""
+    code = (
+        "import sys, numpy, rarefy\n"
+        "rarefy.SparseOnlineClassifier().fit(numpy.eye(2), [0, 1])\n"
+        "assert not [name for name in sys.modules if 'rarefy.tuning' in name]"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_a_sweep_tries_values():
     with pytest.raises(ConfigError, match="give those to be tried"):
         rarefy.sweep(X, Y, l1="auto")
@@ -305,7 +317,7 @@ class TestFiles:
         dump_svmlight_file(X[FIRST], Y[FIRST].astype(int), "data.svm")
         return tmp_path
 
-    @pytest.mark.parametrize("left", [{"rule": "ftrl", "l1": "auto"}, *STEADY], ids=str)
+    @pytest.mark.parametrize("left", [{"rule": "ftrl", "l1": "auto"}, *STATIONARY], ids=str)
     def test_a_model_knows_what_was_found_when_it_is_read_again(self, left):
         model = fitted(**left)
         model.save("a.model")
@@ -316,7 +328,7 @@ class TestFiles:
         model.partial_fit(X[REST], Y[REST])
         assert (again.sparse_coef_ != model.sparse_coef_).nnz == 0
 
-    @pytest.mark.parametrize("left", [{"rule": "ftrl", "l1": "auto"}, *STEADY], ids=str)
+    @pytest.mark.parametrize("left", [{"rule": "ftrl", "l1": "auto"}, *STATIONARY], ids=str)
     @pytest.mark.parametrize("n", [300, 1000, 2000])
     def test_a_model_that_is_still_searching_can_be_saved(self, left, n):
         """In a race, alone, and in a challenge."""

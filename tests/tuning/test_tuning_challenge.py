@@ -32,11 +32,11 @@ KINDS = {
     "scale-free": (BINARY, {"rule": "scale-free"}),
     "ftrl": (BINARY, {"rule": "ftrl"}),
     "frda": (BINARY, {"rule": "frda"}),
-    "steady": (BINARY, {"rule": "frda", "q": 2.0}),
+    "stationary": (BINARY, {"rule": "frda", "q": 2.0}),
     "classes": (SOFTMAX, {"rule": "fr-comid"}),
     "regression": (REGRESSION, {"rule": "fobos"}),
 }
-STRETCHES = ((0, 90), (90, 95), (95, 180), (180, 240), (240, 300))
+INTERVALS = ((0, 90), (90, 95), (95, 180), (180, 240), (240, 300))
 
 
 @pytest.fixture(params=KINDS)
@@ -73,9 +73,9 @@ def assert_close(one, other) -> None:
 
 
 def held(challenge: Challenge, rows) -> Challenge:
-    for begin, end in STRETCHES:
+    for begin, end in INTERVALS:
         challenge.learn(rows, begin, end)
-        challenge.take_stock()
+        challenge.compare()
     return challenge
 
 
@@ -173,7 +173,7 @@ class TestWinner:
     def test_the_best_alone_counts_where_chance_is_not_known(self, space, model, task):
         challenge = challenge_of(space, model)
         challenge.learn(rows_for(task), 0, 300)
-        challenge.take_stock()
+        challenge.compare()
         best = int(np.argmin(challenge.record.means()))
         assert_close_points(challenge.winner().found, challenge.points[best])
 
@@ -190,7 +190,7 @@ class TestWinner:
         assert winner.rule.eta0 == 0.07
 
 
-class TestSteady:
+class TestStationary:
     """Where good parameters depend on the number of examples, all models follow it."""
 
     @pytest.mark.parametrize(
@@ -246,11 +246,11 @@ class TestDivergence:
         challenge = self.challenge_with(0.65)
         for begin, end in ((1, 5), (5, 9)):
             challenge.learn(ONES, begin, end)
-            challenge.take_stock()
+            challenge.compare()
         assert challenge.predictor == 0
         for begin in range(9, 800, 100):
             challenge.learn(ONES, begin, begin + 100)
-            challenge.take_stock()
+            challenge.compare()
         assert challenge.block.alive.tolist() == [False, True, True, False, False]
         assert challenge.is_alive
         assert challenge.predictor == 1

@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rarefy.errors import DivergenceError
-from rarefy.lanes.lane_loop import ALIVE as LIVES
+from rarefy.lanes.layout import ALIVE as LIVES
 from rarefy.model.schedules import InvSqrt
 from rarefy.parameters.build import make_rule
+from rarefy.tuning.phases import Alone, Challenged, Racing
 from tests.tuned import (
     BINARY,
     HINGE,
@@ -40,7 +41,7 @@ ALONE, CHALLENGED, OVER = 625, 1875, 3001
 N_ROWS = 6000  # of which about 5050 count
 KINDS = {
     "binary": (BINARY, {"rule": "ftrl", "l1": "auto"}),
-    "steady": (BINARY, {"rule": "frda", "q": 2.0, "l1": "auto"}),
+    "stationary": (BINARY, {"rule": "frda", "q": 2.0, "l1": "auto"}),
     "classes": (SOFTMAX, {"rule": "fr-comid", "q": 1.0, "l1": "auto"}),
     "hinge": (HINGE, {"rule": "fobos", "l1": "auto"}),
     "regression": (REGRESSION, {"rule": "auto"}),
@@ -48,7 +49,7 @@ KINDS = {
     "kinds": (BINARY, {"rule": "frda", "q": "auto", "l1": 1e-3, "eta0": 0.3}),
     "norms": (BINARY, {"rule": "frda", "q": "auto"}),
 }
-STEADY = ("steady", "classes", "hinge", "norms")  # found in another form than the ordinary
+STATIONARY = ("stationary", "classes", "hinge", "norms")  # found in another form than the ordinary
 ROWS = {task: rows_for(task, n=N_ROWS) for task in (BINARY, SOFTMAX, REGRESSION)}
 ROWS[HINGE] = ROWS[SOFTMAX]
 
@@ -81,7 +82,7 @@ def learned(name: str, n_examples: int):
 def found_by_hand(name: str, model) -> dict:
     """What is said to be found when that model is in use: l1 falls by t^(1/q), steps rise."""
     found = {**model.found, "target_features": None}
-    if name in STEADY:
+    if name in STATIONARY:
         found["l1"] /= model.t ** (1.0 / (found["q"] or np.inf))
         found["eta0"] *= model.t**0.375
     return found
@@ -125,8 +126,8 @@ class TestPortions:
         def look(learner):
             learner.scores(ROWS[KINDS[name][0]])
             learner.usefulness(np.ones(N_FEATURES, np.uint64))
-            assert "target_features" in learner.found
-            assert "target_features" not in learner.in_use().found
+            assert "target_features" in learner.settled().found
+            assert "target_features" not in learner.phase.in_use().found
 
         learner = self.by_portions(name, range(100, N_ROWS, 97), look)
         assert_same_search(learner, wholes[name])
@@ -169,7 +170,7 @@ def without_idle_rows(rows):
 
 
 def test_rows_of_no_weight_are_as_if_they_were_not_there(monkeypatch, name):
-    monkeypatch.setattr("rarefy.tuning.tuning_learner._size", lambda rows: 0.5)
+    monkeypatch.setattr("rarefy.tuning.phases.size_of_values", lambda rows: 0.5)
     learner, rows = start(name)
     learner.learn(rows)
     other, _ = start(name)
@@ -187,22 +188,21 @@ class TestPhases:
             (end,) = places(rows, n)
             learner.learn(part(rows, begin, end))
             begin = end
-            alone = learner._best is not None
-            phases.append((len(learner._races), learner._challenge is not None, alone))
-        together = (0, True, False) if learner.space.free else (0, False, True)
-        assert phases[:4] == [(n_rules, False, False)] * 4
-        assert phases[4:6] == [(0, False, True)] * 2
-        assert phases[6:8] == [together] * 2
-        assert phases[8] == (0, False, True)
+            phases.append((type(learner.phase), len(learner.phase.populations)))
+        later = (Challenged, 1) if learner.space.free else (Alone, 0)
+        assert phases[:4] == [(Racing, n_rules)] * 4
+        assert phases[4:6] == [(Alone, 0)] * 2
+        assert phases[6:8] == [later] * 2
+        assert phases[8] == (Alone, 0)
 
     def test_whenever_models_are_compared_one_makes_room(self):
         learner, rows, begin = learned("binary", 127)
         for n in (128, 217, 368):
-            points = list(learner._races[0].points)
+            points = list(learner.phase.populations[0].points)
             (end,) = places(rows, n)
             learner.learn(part(rows, begin, end))
             begin = end
-            pairs = zip(points, learner._races[0].points, strict=True)
+            pairs = zip(points, learner.phase.populations[0].points, strict=True)
             assert sum(old != new for old, new in pairs) == 1
 
     def test_the_next_challenge(self):
@@ -210,13 +210,13 @@ class TestPhases:
         for n in (3 * OVER - 1, 3 * OVER):
             while learner.t < n:
                 learner.learn(part(rows, 0, min(N_ROWS, n - learner.t)))
-            assert (learner._challenge is not None) == (n == 3 * OVER)
+            assert isinstance(learner.phase, Challenged) == (n == 3 * OVER)
 
     def test_alone_and_challenged_it_learns_as_by_itself(self, name):
         """From 625 examples until the challenge is over."""
         learner, rows, begin = learned(name, ALONE)
-        by_itself = deepcopy(learner._best)
-        bit_by_bit = learner.space.target_features is None and name not in STEADY
+        by_itself = deepcopy(learner.phase.model)
+        bit_by_bit = learner.space.target_features is None and name not in STATIONARY
         for n in (1000, CHALLENGED - 1, CHALLENGED, CHALLENGED + 1, 2500, OVER - 1):
             (end,) = places(rows, n)
             for one in (learner, by_itself):
@@ -224,22 +224,22 @@ class TestPhases:
             begin = end
             if bit_by_bit:
                 assert_same(learner, by_itself)
-            in_use = learner.in_use()
+            in_use = learner.phase.in_use()
             assert_same(in_use, by_itself)
             np.testing.assert_allclose(in_use.progress, by_itself.progress, rtol=1e-12)
             np.testing.assert_allclose(learner.progress, by_itself.progress, rtol=1e-12)
-            assert_close_points(learner.found, found_by_hand(name, by_itself))
+            assert_close_points(learner.settled().found, found_by_hand(name, by_itself))
 
     def test_in_the_end_the_best_goes_on_with_average_parameters(self):
         learner, rows, begin = learned("binary", OVER - 1)
         (end,) = places(rows, OVER)
-        challenge = deepcopy(learner._challenge)
+        challenge = deepcopy(learner.phase.populations[0])
         challenge.learn(rows, begin, end)
-        challenge.take_stock()
+        challenge.compare()
         learner.learn(part(rows, begin, end))
         winner = challenge.winner()
         assert_same(learner, winner)
-        assert learner.found == {**winner.found, "target_features": None}
+        assert learner.settled().found == {**winner.found, "target_features": None}
         before = learner.progress.copy()
         (later,) = places(rows, OVER + 100)
         learner.learn(part(rows, end, later))
@@ -256,16 +256,16 @@ class TestPhases:
         models = [learner_in(learner.space, kind) for kind in kinds]
         for model in models:
             model.learn(rows)
-        found = {name: learner.found[name] for name in ("rule", "q")}
+        found = {name: learner.settled().found[name] for name in ("rule", "q")}
         assert_same(learner, models[kinds.index(found)])
 
     def test_of_several_kinds_the_one_with_the_least_loss_is_in_use(self):
         learner, _, _ = learned("regression", 368)
-        standings = [race.standing for race in learner._races]
+        standings = [race.standing for race in learner.phase.populations]
         assert standings == sorted(standings)
         assert len(standings) == 3
-        assert learner.found["rule"] == learner._races[0].points[0]["rule"]
-        in_use = learner._races[0].in_use()
+        assert learner.settled().found["rule"] == learner.phase.populations[0].points[0]["rule"]
+        in_use = learner.phase.populations[0].in_use()
         assert_same(learner, in_use)
 
 
@@ -273,42 +273,44 @@ class TestOrdinary:
     """Whatever form a rule has while its numbers are found, it is an ordinary one to others."""
 
     @pytest.mark.parametrize("n_examples", [1, 100, 300, 1000, 2000, 4000])
-    @pytest.mark.parametrize("name", STEADY)
+    @pytest.mark.parametrize("name", STATIONARY)
     def test_at_any_moment(self, name, n_examples):
         learner, rows, _ = learned(name, n_examples)
-        in_use, found = deepcopy(learner.in_use()), learner.found
+        in_use, found = deepcopy(learner.phase.in_use()), learner.settled().found
         assert_close_points(found, found_by_hand(name, in_use))
         task, left = KINDS[name]
         own = {name: found[name] for name in ("rule", "q", "l1", "eta0")}
         ordinary = make_rule(**{**left, "loss": task.name, **own})
-        assert_same_kind((learner.rule, learner.clock.schedule), ordinary)
+        assert_same_kind((learner.settled().rule, learner.settled().clock.schedule), ordinary)
         np.testing.assert_allclose(
             learner.scores(rows), in_use.scores(rows), rtol=1e-12, atol=1e-12
         )
         np.testing.assert_allclose(weights_of(learner), weights_of(in_use), rtol=1e-9, atol=1e-12)
-        assert learner.weights().nnz == in_use.weights().nnz
+        assert learner.settled().weights().nnz == in_use.weights().nnz
         assert n_examples < 300 or in_use.weights().nnz > 0
 
-    @pytest.mark.parametrize("name", STEADY)
+    @pytest.mark.parametrize("name", STATIONARY)
     def test_what_is_looked_for_does_not_depend_on_the_number_of_examples(self, name):
         learner, rows, begin = learned(name, ALONE)
-        found = learner._best.found
+        found = learner.phase.model.found
         learner.learn(part(rows, begin, places(rows, CHALLENGED)[0]))
-        assert learner._challenge.points[0] == found
+        assert learner.phase.populations[0].points[0] == found
 
     def test_where_l1_is_given_it_stays(self):
         learner = tuning(space_of(rule="frda", q=2.0, l1=1e-3, eta0="auto"))
         learner.learn(ROWS[BINARY])
-        assert learner.rule.l1 == 1e-3
-        assert_same_kind(learner.clock.schedule, InvSqrt(learner.found["eta0"]))
-        assert "l1" not in learner.found
+        assert learner.settled().rule.l1 == 1e-3
+        assert_same_kind(learner.settled().clock.schedule, InvSqrt(learner.settled().found["eta0"]))
+        assert "l1" not in learner.settled().found
 
     def test_where_steps_are_given_they_stay(self):
         learner = tuning(space_of(rule="frda", q=2.0, l1="auto", eta0=0.3))
         learner.learn(ROWS[BINARY])
-        assert_same_kind(learner.clock.schedule, InvSqrt(0.3))
-        assert_same_kind(learner.rule, make_rule("frda", q=2.0, l1=learner.found["l1"])[0])
-        assert "eta0" not in learner.found
+        assert_same_kind(learner.settled().clock.schedule, InvSqrt(0.3))
+        assert_same_kind(
+            learner.settled().rule, make_rule("frda", q=2.0, l1=learner.settled().found["l1"])[0]
+        )
+        assert "eta0" not in learner.settled().found
 
 
 def moved(rows, new):
@@ -332,7 +334,7 @@ class TestFeatures:
             np.testing.assert_array_equal(weights_of(other)[:, new], weights_of(learner))
             assert np.count_nonzero(weights_of(other)) == np.count_nonzero(weights_of(learner))
             np.testing.assert_array_equal(other.progress, learner.progress)
-            assert other.found == learner.found
+            assert other.settled().found == learner.settled().found
             begin = end
 
     @pytest.mark.parametrize("n_examples", [300, 1000, 2000])
@@ -384,21 +386,23 @@ class TestFeatures:
         useful = learner.usefulness(counts)
         assert useful[3] == -np.inf
         assert (np.delete(useful, 3) >= -1.0).all()
-        own = learner.in_use().usefulness(counts)
+        own = learner.phase.in_use().usefulness(counts)
         seen = (own >= -1.0) & (counts > 0)
         np.testing.assert_array_equal(useful[seen], own[seen])
 
     def test_alone_it_is_the_model_that_says_what_is_useful(self):
         learner, _, _ = learned("binary", 1000)
         counts = np.ones(N_FEATURES, np.uint64)
-        np.testing.assert_array_equal(learner.usefulness(counts), learner._best.usefulness(counts))
+        np.testing.assert_array_equal(
+            learner.usefulness(counts), learner.phase.model.usefulness(counts)
+        )
 
 
 class TestLimit:
     @pytest.mark.parametrize("n_examples", [100, 300, 1000, 2000, 4700])
     def test_the_largest_weights_stay(self, n_examples):
         learner, _, _ = learned("limited", n_examples)
-        weights, own = weights_of(learner), weights_of(learner.in_use())
+        weights, own = weights_of(learner), weights_of(learner.phase.in_use())
         kept = np.flatnonzero(weights)
         assert 1 <= len(kept) <= 5
         np.testing.assert_array_equal(weights[:, kept], own[:, kept])
@@ -410,13 +414,14 @@ class TestDivergence:
     def test_the_challenged_one(self):
         """Another that lives is in use until the challenge is over, and counts from then on."""
         learner, rows, begin = learned("regression", 2000)
-        first = learner._challenge.in_use()
-        learner._challenge.block._seats.work[LIVES, 0] = 0.0  # as after a step that was too large
+        (challenge,) = learner.phase.populations
+        first = challenge.in_use()
+        challenge.block._seats.work[LIVES, 0] = 0.0  # as after a step that was too large
         learner._settled = None
-        assert learner._challenge.predictor == 1
-        assert learner.found != {**first.found, "target_features": None}
+        assert challenge.predictor == 1
+        assert learner.settled().found != {**first.found, "target_features": None}
         learner.learn(part(rows, begin, N_ROWS))
-        assert learner._best is not None
+        assert isinstance(learner.phase, Alone)
         assert np.isfinite(weights_of(learner)).all()
         assert learner.t == np.count_nonzero(rows.importance)
 
@@ -427,26 +432,26 @@ class TestDivergence:
         values.flags.writeable = False
         (end,) = places(rows, 400)
         learner.learn(part(rows._replace(values=values, y=rows.y), begin, end))
-        alive = {race.points[0]["rule"]: race.is_alive for race in learner._races}
+        alive = {race.points[0]["rule"]: race.is_alive for race in learner.phase.populations}
         assert alive == {"adagrad-fobos": True, "ftrl": True, "frda": False}
-        assert learner.found["rule"] != "frda"
-        assert learner._races[-1].standing == np.inf
+        assert learner.settled().found["rule"] != "frda"
+        assert learner.phase.populations[-1].standing == np.inf
         learner.learn(part(rows, end, N_ROWS))
-        assert learner.found["rule"] != "frda"
+        assert learner.settled().found["rule"] != "frda"
 
     def test_all_models_of_the_rule_in_use(self):
         """Those of the next best are used at once."""
         learner, rows, begin = learned("regression", 300)
-        first, second = learner._races[:2]
+        first, second = learner.phase.populations[:2]
         first.block._seats.work[LIVES] = 0.0
         learner.learn(part(rows, begin, begin + 1))
-        assert learner.found["rule"] == second.points[0]["rule"]
+        assert learner.settled().found["rule"] == second.points[0]["rule"]
         assert_same(learner, second.in_use())
 
     @pytest.mark.parametrize("restorable", [True, False])
     def test_of_the_one_alone_after_part_of_a_call(self, restorable):
-        """What was learned up to the last stock stays, and the error says so."""
-        learner, rows, begin = learned("steady", 600)
+        """What was learned up to the last comparison stays, and the error says so."""
+        learner, rows, begin = learned("stationary", 600)
         other = deepcopy(learner)
         later, end = places(rows, ALONE, 1000)
         values = rows.values.copy()

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rarefy.lanes.lane_loop import ALIVE
+from rarefy.lanes.layout import ALIVE
 from rarefy.tuning.race import Race
 from tests.tuned import (
     BINARY,
@@ -32,13 +32,13 @@ USUAL = {"l1": 0.1, "eta0": 0.1}
 class Told:
     """What a race asks of its record, as the test says it; errors may be by the best model."""
 
-    def __init__(self, means=MEANS, errors=ERRORS, n_stretches=2) -> None:
-        self.n_stretches = n_stretches
+    def __init__(self, means=MEANS, errors=ERRORS, n_intervals=2) -> None:
+        self.n_intervals = n_intervals
         self._means, self._errors = np.array(means), errors
         self.copies = []
 
-    def end_stretch(self) -> None:
-        self.n_stretches += 1
+    def end_interval(self) -> None:
+        self.n_intervals += 1
 
     def means(self):
         return self._means.copy()
@@ -68,7 +68,7 @@ def race_over(l1s=L1, eta0s=None, *, usual=USUAL, target_features=None, **parame
 
 def compared(race: Race, **told) -> Race:
     race.record = Told(**told)
-    race.take_stock()
+    race.compare()
     return race
 
 
@@ -123,19 +123,19 @@ class TestChoice:
         assert race.predictor == 1
         assert race.in_use().found == race.points[1]
 
-    def test_not_newcomers_until_they_have_seen_two_stretches(self):
+    def test_not_newcomers_until_they_have_seen_two_intervals(self):
         race = race_over()
         race.record = Told(means=MEANS)
-        race._own_stretches[1] = 0  # as one that has just come
+        race._own_intervals[1] = 0  # as one that has just come
         race.record.uncertainties = lambda best: ERRORS
-        race.take_stock()
+        race.compare()
         assert race.predictor == 3  # 0.52 is close to 0.50
-        race.take_stock()
+        race.compare()
         assert race.predictor == 2  # and not to 0.49
 
     def test_newcomers_if_there_is_no_other(self):
         race = race_over()
-        race._own_stretches[:] = -9
+        race._own_intervals[:] = -9
         assert compared(race).predictor == 2
 
     def test_the_winner_is_the_one_in_use(self):
@@ -147,12 +147,12 @@ class TestChoice:
 FIRST_IS_BEST = {"errors": np.zeros(8), "means": np.where(np.arange(8) == 0, 0.1, MEANS)}
 
 
-class TestRefining:
+class TestReplacing:
     @staticmethod
     def refined(race: Race, **told) -> SimpleNamespace:
         compared(race, **told)
         before = [dict(point) for point in race.points]
-        race.refine()
+        race.replace_poorest()
         changed = [lane for lane, point in enumerate(race.points) if point != before[lane]]
         return SimpleNamespace(race=race, before=before, changed=changed)
 
@@ -164,7 +164,7 @@ class TestRefining:
         assert new["l1"] == pytest.approx(np.sqrt(0.04 * 0.08))
         assert new["eta0"] == 0.1
         assert seen.race.record.copies == [(2, 7)]
-        assert seen.race._own_stretches[7] == 0
+        assert seen.race._own_intervals[7] == 0
         assert_same_kind(seen.race.block.lanes[7].rule, rule_in(seen.race.space, new)[0])
         states = [seen.race.block.learner(lane).state for lane in (2, 7)]
         np.testing.assert_array_equal(*states)
@@ -200,9 +200,9 @@ class TestRefining:
         race = compared(race_over(eta0s=[0.1, 0.1, 0.1, 0.3, 0.1, 0.1, 0.1, 0.1]))
         origin = race.predictor
         assert origin == 2
-        race.refine()
+        race.replace_poorest()
         assert race.points[7]["eta0"] == 0.1
-        race.refine()
+        race.replace_poorest()
         assert race.points[7]["l1"] == race.points[2]["l1"]
         assert race.points[7]["eta0"] == pytest.approx(0.1 / 4.0)
 
@@ -311,7 +311,7 @@ class TestNorms:
     def test_newcomers_do_not_count(self):
         race = race_of_norms()
         race.learn(rows_for(BINARY), 0, 100)
-        race._own_stretches[2:] = 0
+        race._own_intervals[2:] = 0
         means = [0.42, 0.40, *[0.40] * 6]
         assert compared(race, means=means, errors={1: np.full(8, 0.01)}).predictor == 1
 
@@ -324,7 +324,7 @@ class TestNorms:
             point["l1"] = l1
         compared(race, means=[0.5, 0.9, 0.5, 0.5, 0.1, 0.5, 0.5, 0.5], errors=np.zeros(8))
         assert race.predictor == 4
-        race.refine()
+        race.replace_poorest()
         assert race.points[1]["q"] == 1.0
         assert race.points[1]["l1"] == pytest.approx(np.sqrt(0.04 * 0.16))
         states = [race.block.learner(lane).state for lane in (4, 1)]
@@ -340,7 +340,7 @@ def test_wrong_answers_cost_where_there_are_classes(task, cost):
     race = Race(space, points, task.loss, {None: USUAL}, **shape)
     race.learn(rows_for(task), 0, 300)
     losses, (_, examples, right) = race.block.losses(), race.block.progress()
-    race.take_stock()
+    race.compare()
     expected = losses.min(axis=0) / examples + cost * (1.0 - right / examples)
     np.testing.assert_allclose(race.record.means(), expected, rtol=1e-12)
     assert ((right > 0.0) & (right < examples)).all()

@@ -37,36 +37,36 @@ class Told:
         return self.kept.copy()
 
     def tell(self, weight: float, means, right) -> None:
-        """A stretch with these mean losses, (scale, model), and shares of right answers."""
+        """An interval with these mean losses, (scale, model), and shares of right answers."""
         self.sums[1] += weight
         self.sums[2] += weight * right
         self.sums[0] += weight * means[0]
         self.by_scale += weight * means
 
 
-def recorded(stretches, target_features=None, **kind) -> SimpleNamespace:
+def recorded(intervals, target_features=None, **kind) -> SimpleNamespace:
     block = Told()
     record = Record(block, target_features, **kind)
-    for stretch in stretches:
-        block.tell(*stretch)
-        record.end_stretch()
+    for interval in intervals:
+        block.tell(*interval)
+        record.end_interval()
     return SimpleNamespace(block=block, record=record)
 
 
-def shares(stretches):
-    """A stretch counts its weight, and 0.7 of that with every later one."""
-    ages = np.arange(len(stretches))[::-1]
-    counts = np.array([weight for weight, _, _ in stretches]) * 0.7**ages
+def shares(intervals):
+    """An interval counts its weight, and 0.7 of that with every later one."""
+    ages = np.arange(len(intervals))[::-1]
+    counts = np.array([weight for weight, _, _ in intervals]) * 0.7**ages
     return counts / counts.sum()
 
 
-def by_hand(stretches, best: int, cost: float = 2.0):
+def by_hand(intervals, best: int, cost: float = 2.0):
     """Means, each at the scale that suits the model, and standard errors of being behind.
 
     They are of losses and, with that cost, of wrong answers.
     """
-    all_means = np.array([means + cost * (1.0 - right) for _, means, right in stretches])
-    share = shares(stretches)
+    all_means = np.array([means + cost * (1.0 - right) for _, means, right in intervals])
+    share = shares(intervals)
     overall = sum(s * means for s, means in zip(share, all_means, strict=True))
     scale = overall.argmin(axis=0)
     means, errors = [], []
@@ -79,7 +79,7 @@ def by_hand(stretches, best: int, cost: float = 2.0):
 
 
 @st.composite
-def some_stretches(draw, min_size=2):
+def some_intervals(draw, min_size=2):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n = draw(st.integers(min_size, 7))
     return [
@@ -93,18 +93,18 @@ def some_stretches(draw, min_size=2):
 
 
 @settings(deadline=None)
-@given(some_stretches(), st.integers(0, N_MODELS - 1), st.booleans())
-def test_means_and_errors(stretches, best, is_regression):
+@given(some_intervals(), st.integers(0, N_MODELS - 1), st.booleans())
+def test_means_and_errors(intervals, best, is_regression):
     """A wrong answer costs 2 beside its loss; in regression there is none."""
-    record = recorded(stretches, is_regression=is_regression).record
-    means, errors = by_hand(stretches, best, cost=0.0 if is_regression else 2.0)
+    record = recorded(intervals, is_regression=is_regression).record
+    means, errors = by_hand(intervals, best, cost=0.0 if is_regression else 2.0)
     np.testing.assert_allclose(record.means(), means, rtol=1e-9)
     np.testing.assert_allclose(record.uncertainties(best), errors, rtol=1e-7, atol=1e-12)
     assert record.uncertainties(best)[best] == 0.0
-    assert record.n_stretches == len(stretches)
+    assert record.n_intervals == len(intervals)
 
 
-STRETCHES = [
+INTERVALS = [
     (
         10.0,
         np.array([[1.0, 0.9, 0.8, 0.5], [0.6, 1.0, 0.9, 0.4], [2.0, 2.0, 2.0, 2.0]]),
@@ -126,51 +126,51 @@ STRETCHES = [
 def test_by_numbers():
     """10 x 0.49, 20 x 0.7 and 30 examples; 2 for each wrong answer."""
     share = np.array([4.9, 14.0, 30.0]) / 48.9
-    np.testing.assert_allclose(shares(STRETCHES), share)
-    means = recorded(STRETCHES).record.means()
+    np.testing.assert_allclose(shares(INTERVALS), share)
+    means = recorded(INTERVALS).record.means()
     assert means[0] == pytest.approx(share @ [0.6 + 0.6, 0.7 + 0.8, 0.5 + 0.2])
     assert means[1] == pytest.approx(share @ [0.9 + 0.4, 0.8 + 0.0, 0.6 + 0.4])
-    of_regression = recorded(STRETCHES, is_regression=True).record.means()
+    of_regression = recorded(INTERVALS, is_regression=True).record.means()
     assert of_regression[0] == pytest.approx(share @ [0.6, 0.7, 0.5])
     assert of_regression[1] == pytest.approx(share @ [0.9, 0.8, 0.6])
 
 
 @pytest.mark.parametrize("n", [0, 1])
-def test_one_stretch_says_nothing_of_chance(n):
-    record = recorded(STRETCHES[:n]).record
+def test_one_interval_says_nothing_of_chance(n):
+    record = recorded(INTERVALS[:n]).record
     np.testing.assert_array_equal(record.uncertainties(0), np.zeros(N_MODELS))
-    assert record.n_stretches == n
+    assert record.n_intervals == n
 
 
-def test_before_any_stretch_models_are_alike():
+def test_before_any_interval_models_are_alike():
     np.testing.assert_array_equal(recorded([]).record.means(), np.zeros(N_MODELS))
 
 
-def test_a_stretch_without_examples_is_none():
-    told = recorded(STRETCHES)
+def test_a_interval_without_examples_is_none():
+    told = recorded(INTERVALS)
     before = told.record.means()
-    told.record.end_stretch()
-    assert told.record.n_stretches == 3
+    told.record.end_interval()
+    assert told.record.n_intervals == 3
     np.testing.assert_array_equal(told.record.means(), before)
 
 
-def test_progress_is_that_of_the_stretch_that_has_not_ended():
-    told = recorded(STRETCHES)
+def test_progress_is_that_of_the_interval_that_has_not_ended():
+    told = recorded(INTERVALS)
     np.testing.assert_array_equal(told.record.progress(), np.zeros((3, N_MODELS)))
-    told.block.tell(5.0, *STRETCHES[0][1:])
+    told.block.tell(5.0, *INTERVALS[0][1:])
     progress = told.record.progress()
-    np.testing.assert_allclose(progress[0], 5.0 * STRETCHES[0][1][0])
+    np.testing.assert_allclose(progress[0], 5.0 * INTERVALS[0][1][0])
     np.testing.assert_allclose(progress[1], 5.0)
-    np.testing.assert_allclose(progress[2], 5.0 * STRETCHES[0][2])
+    np.testing.assert_allclose(progress[2], 5.0 * INTERVALS[0][2])
 
 
 def test_one_that_diverges_is_worse_than_any():
-    told = recorded(STRETCHES)
+    told = recorded(INTERVALS)
     told.block.alive[2] = False
     assert told.record.means()[2] == np.inf
-    told.block.tell(7.0, *STRETCHES[0][1:])
-    told.record.end_stretch()
-    means, errors = by_hand([*STRETCHES, (7.0, *STRETCHES[0][1:])], 3)
+    told.block.tell(7.0, *INTERVALS[0][1:])
+    told.record.end_interval()
+    means, errors = by_hand([*INTERVALS, (7.0, *INTERVALS[0][1:])], 3)
     others = [0, 1, 3]
     np.testing.assert_allclose(told.record.means()[others], means[others])
     np.testing.assert_allclose(told.record.uncertainties(3)[others], errors[others])
@@ -179,10 +179,10 @@ def test_one_that_diverges_is_worse_than_any():
 
 
 def test_all_that_diverge_are_alike():
-    told = recorded(STRETCHES)
-    told.block.tell(7.0, *STRETCHES[0][1:])
+    told = recorded(INTERVALS)
+    told.block.tell(7.0, *INTERVALS[0][1:])
     told.block.alive[:] = False
-    told.record.end_stretch()
+    told.record.end_interval()
     assert (told.record.means() == np.inf).all()
     np.testing.assert_array_equal(told.record.uncertainties(0), np.zeros(N_MODELS))
 
@@ -194,15 +194,15 @@ def test_the_weight_is_that_of_those_that_live():
     told.block.sums[2] = [4.0, 10.0, 9.0, 0.0]
     told.block.by_scale[:] = 5.0
     told.block.alive[0] = False
-    told.record.end_stretch()
+    told.record.end_interval()
     np.testing.assert_allclose(told.record.means()[1:], [0.5, 0.7, 2.5])
 
 
 def test_a_copy_fares_as_its_origin_did():
-    told = recorded(STRETCHES, target_features=5)
+    told = recorded(INTERVALS, target_features=5)
     told.block.kept[:] = [3.0, 30.0, 300.0, 0.0]
-    told.record.end_stretch()
-    told.block.tell(5.0, *STRETCHES[0][1:])
+    told.record.end_interval()
+    told.block.tell(5.0, *INTERVALS[0][1:])
     told.block.sums[:, 2], told.block.by_scale[:, 2] = (
         told.block.sums[:, 1],
         told.block.by_scale[:, 1],
@@ -212,7 +212,7 @@ def test_a_copy_fares_as_its_origin_did():
     assert means[2] == means[1]
     assert told.record.uncertainties(1)[2] == 0.0
     np.testing.assert_array_equal(told.record.progress()[:, 2], told.record.progress()[:, 1])
-    told.record.end_stretch()
+    told.record.end_interval()
     told.block.kept[2] = 30.0
     assert told.record.uncertainties(1)[2] == 0.0
     assert (told.record.progress()[:, 2] == 0.0).all()
@@ -220,20 +220,20 @@ def test_a_copy_fares_as_its_origin_did():
 
 class TestLimits:
     def test_features_beyond_it_cost(self):
-        plain = recorded(STRETCHES).record.means()
-        told = recorded(STRETCHES, target_features=10)
+        plain = recorded(INTERVALS).record.means()
+        told = recorded(INTERVALS, target_features=10)
         np.testing.assert_array_equal(told.record.means(), plain)  # 1 feature each
         told.block.kept[:] = [10.0, 11.0, 1000.0, 0.0]
-        np.testing.assert_array_equal(told.record.means(), plain)  # counted when a stretch ends
-        told.record.end_stretch()
+        np.testing.assert_array_equal(told.record.means(), plain)  # counted when an interval ends
+        told.record.end_interval()
         cost = [0.0, 0.1 * np.log(1.1), 0.1 * np.log(100.0), 1e3]
         np.testing.assert_allclose(told.record.means() - plain, cost, rtol=1e-9)
 
     def test_without_one_nothing_is_counted(self):
-        told = recorded(STRETCHES)
+        told = recorded(INTERVALS)
         plain = told.record.means()
         told.block.kept[:] = 0.0
-        told.record.end_stretch()
+        told.record.end_interval()
         np.testing.assert_array_equal(told.record.means(), plain)
 
 
@@ -254,7 +254,7 @@ def test_a_block_that_learns():
     sums, weights = [], []
     for begin, end in ((0, 100), (100, 250), (250, 300)):
         learn(block, part(rows, begin, end))
-        record.end_stretch()
+        record.end_interval()
         importance = rows.importance[begin:end]
         weights.append(importance.sum())
         sums.append(losses[:, :, begin:end] @ importance / importance.sum())

@@ -10,9 +10,9 @@ import pytest
 
 from rarefy.parameters.build import make_rule
 from rarefy.rules.penalty_norm import MeanIntensity
+from rarefy.tuning.phases import size_of_values
 from rarefy.tuning.space import moved
-from rarefy.tuning.steady_rules import SlowlyFalling
-from rarefy.tuning.tuning_learner import _size
+from rarefy.tuning.stationary_rules import SlowlyFalling
 from tests.tuned import BINARY, REGRESSION, assert_same_kind, rows_for, rule_in, space_of
 
 
@@ -192,16 +192,16 @@ class TestSize:
     def test_by_hand(self, n):
         rows = rows_for(BINARY, n=n)
         values = rows.values[: rows.indptr[min(n, 128)]]
-        assert _size(rows) == pytest.approx(np.sqrt(np.mean(values**2)))
+        assert size_of_values(rows) == pytest.approx(np.sqrt(np.mean(values**2)))
 
     def test_rows_that_begin_later(self):
         rows = rows_for(REGRESSION)
         later = rows._replace(indptr=rows.indptr[40:], y=rows.y[40:])
         values = rows.values[rows.indptr[40] : rows.indptr[168]]
-        assert _size(later) == pytest.approx(np.sqrt(np.mean(values**2)))
+        assert size_of_values(later) == pytest.approx(np.sqrt(np.mean(values**2)))
 
     @pytest.mark.parametrize("scale", [0.0, 1e-60])
     def test_what_cannot_be_measured_counts_as_one(self, scale):
         rows = rows_for(BINARY)
-        assert _size(rows._replace(values=rows.values * scale)) == 1.0
-        assert _size(rows._replace(indptr=np.zeros_like(rows.indptr))) == 1.0
+        assert size_of_values(rows._replace(values=rows.values * scale)) == 1.0
+        assert size_of_values(rows._replace(indptr=np.zeros_like(rows.indptr))) == 1.0

@@ -48,7 +48,7 @@ class Side:
         self.labels = [model.classes[number] for number in order]
         self.own_numbers = np.array(order, np.int64)
         self.shared_numbers = np.argsort(self.own_numbers)
-        self.intercepts = model.learner.intercept()
+        self.intercepts = model.learner.settled().intercept()
         self._mask = np.uint64(model.store.most_keys - 1)
         self._keys, which = np.unique(kept.keys, return_inverse=True)
         places = which * model.learner.n_outputs + kept.outputs

@@ -53,7 +53,8 @@ def _interrupted(interrupts: Interrupts) -> click.exceptions.Exit:
 
 def _found(model: StreamModel) -> str:
     """The parameters that were left to be found, as options."""
-    found = {name: value for name, value in model.learner.found.items() if value is not None}
+    found = model.learner.settled().found
+    found = {name: value for name, value in found.items() if value is not None}
     if not found:
         return ""
     return f"Found: {' '.join(f'--{name} {_as_option(value)}' for name, value in found.items())}"

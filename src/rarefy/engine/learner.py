@@ -1,13 +1,14 @@
 """A rule, a loss, their state and their clock: all that learning needs, without scikit-learn."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.arrays import Floats, Rows, longest, part_of, portions
 from rarefy.engine import loop as engine
+from rarefy.engine.snapshots import Arrays
 from rarefy.engine.state import grown_state, new_state
 from rarefy.errors import ConfigError, DivergenceError
 from rarefy.jit import CompileError
@@ -19,6 +20,14 @@ from rarefy.rules import unpenalised
 from rarefy.rules.ogd import Ogd
 
 CACHE_BYTES = 1 << 20  # a state larger than this is fetched ahead of time
+
+
+class LearnerCheckpoint(NamedTuple):
+    """What it takes to go on: the model in use and, while hyperparameters are found, the search."""
+
+    model: "Learner"
+    search: dict[str, Any] | None
+    arrays: Arrays  # of the search
 
 
 class Learner:
@@ -72,9 +81,18 @@ class Learner:
             schedule=schedule, eta=schedule.eta(max(self.clock.t, 1.0))
         )
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether no hyperparameters are left to be found: they were given."""
+        return True
+
     def settled(self) -> "Learner":
-        """The learner whose parameters are known, for good: this one."""
+        """The learner whose hyperparameters are known, for good: this one."""
         return self
+
+    def checkpoint(self) -> LearnerCheckpoint:
+        """All that it takes to go on later."""
+        return LearnerCheckpoint(self, None, {})
 
     def grow(self, n_features: int) -> None:
         """Make room for more columns, which start at weight zero."""

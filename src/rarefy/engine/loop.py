@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from rarefy.arrays import LARGEST_SCORE, Floats, Rows
 from rarefy.jit import compiled
 from rarefy.jit.intrinsics import lay_out, load, prefetch, store, take_up
+from rarefy.model.answers import is_right, is_right_class, is_right_for_endowment
 from rarefy.model.clock import Clock, next_round
-from rarefy.model.losses import is_right
-from rarefy.model.multiclass import is_best
 
 # Entries from the one whose weight is asked for to the one that is fetched from memory. It is
 # unsigned, like all entries: of signed ones the compiler asks whether they count from the end.
@@ -67,7 +66,7 @@ def learn(
         if predictions is not None:
             predictions[row, 0] = score
 
-        right = is_right(score, rows.y[row])
+        right = is_right_for_endowment(score, rows.y[row])
         clock = weighting.endowment.clock(rule, before, clock, right)
         weight = weighting.endowment.importance(importance, right)
         slope = weighting.update.slope(loss, score, rows.y[row], weight, clock.eta * squares)
@@ -75,7 +74,7 @@ def learn(
             return clock, row
         progress[0] += importance * loss.value(score, rows.y[row])
         progress[1] += importance
-        progress[2] += importance * ((score > 0.0) == (rows.y[row] > 0.0))
+        progress[2] += importance * is_right(score, rows.y[row])
 
         if slope == 0.0 and not rule.steps_without_gradient():
             continue
@@ -144,7 +143,7 @@ def learn_classes(
                 predictions[row, z] = scores[z]
 
         label = int(rows.y[row])
-        right = is_best(scores, label)
+        right = is_right_class(scores, label)
         clock = weighting.endowment.clock(rule, before, clock, right)
         weight = weighting.endowment.importance(importance, right)
         loss.slopes(scores, label, weighting.update, weight, clock.eta * squares, slopes)
@@ -153,7 +152,7 @@ def learn_classes(
                 return clock, row
         progress[0] += importance * loss.value(scores, label)
         progress[1] += importance
-        progress[2] += importance * (scores.argmax() == label)
+        progress[2] += importance * right
 
         for z in range(n_classes):
             if slopes[z] == 0.0 and not rule.steps_without_gradient():

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from rarefy.engine.learner import Learner
+from rarefy.engine.online_learner import OnlineLearner
 from rarefy.model.importance import PLAIN, Weighting
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model.multiclass import multiclass_loss
@@ -37,7 +38,7 @@ class Task(NamedTuple):
             return self.loss, 1
         return multiclass_loss(self.multiclass, self.loss), n_classes
 
-    def new_learner(self, n_classes: int, n_features: int) -> Learner:
+    def new_learner(self, n_classes: int, n_features: int) -> OnlineLearner:
         """A learner that has not learned."""
         loss, n_outputs = self.loss_over(n_classes)
         return Learner(

@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from rarefy.arrays import as_rows
-from rarefy.engine.learner import Learner
+from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.refit import refitted
 from rarefy.engine.task import Task
 from rarefy.errors import ConfigError, InputError
@@ -23,13 +23,11 @@ from rarefy.estimators.matrices import as_csr, check_structure, refuse_other_tha
 from rarefy.estimators.persistence import Saving
 from rarefy.estimators.signatures import Parametrised
 from rarefy.files.model_file import Model, name_in_files
-from rarefy.model.importance import Weighting
 from rarefy.parameters.combinations import check_refit
 from rarefy.parameters.table import RULE_PARAMETERS, WEIGHTING_PARAMETERS, check_values
 from rarefy.readers import Reader
 from rarefy.system.deferred_signals import Deferral
-from rarefy.tuning.open_task import task_of
-from rarefy.tuning.space import rule_or_space
+from rarefy.tasks import make_task
 
 
 class LearnedBy(NamedTuple):
@@ -44,7 +42,7 @@ class LearnedBy(NamedTuple):
 class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
     """The base of both estimators; it has no `__init__` and is not used by itself."""
 
-    learner_: Learner
+    learner_: OnlineLearner
     n_features_in_: int
     _learned_by: LearnedBy
     _max_features = "target_features"
@@ -57,11 +55,9 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "learner_")
 
-    def _check_parameters(self) -> tuple[Any, Any, Weighting]:
-        """Rule, schedule and weighting that the parameters describe; all of them are checked.
-
-        Where some are to be found, there is a space of rules instead of a rule, and no schedule.
-        """
+    def _task(self) -> Task:
+        """What the parameters ask for; all of them are checked."""
+        loss = self._make_loss()
         check_values({name: getattr(self, name) for name in self._table})
         check_refit(self.refit, self.refit_l2, self.refit_features, self.loss)
         _check_seed(self.random_state)
@@ -69,21 +65,18 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
         weighting = {
             name: getattr(self, name) for name in WEIGHTING_PARAMETERS if hasattr(self, name)
         }
-        return rule_or_space(
-            parameters, weighting, target_features=self.target_features, passes=int(self.passes)
+        return make_task(
+            parameters,
+            weighting,
+            loss,
+            multiclass=getattr(self, "multiclass", "auto"),
+            fit_intercept=bool(self.fit_intercept),
+            target_features=self.target_features,
+            passes=int(self.passes),
         )
 
-    def _task(self) -> Task:
-        """What the parameters ask for; all of them are checked."""
-        rule, schedule, weighting = self._check_parameters()
-        multiclass = getattr(self, "multiclass", "auto")
-        return task_of(
-            rule, schedule, self._make_loss(), multiclass, bool(self.fit_intercept), weighting
-        )
-
-    def _new_learner(self, task: Task) -> Learner:
-        self._loss_and_outputs()
-        return task.new_learner(len(getattr(self, "classes_", ())), self.n_features_in_)
+    def _new_learner(self, task: Task) -> OnlineLearner:
+        return task.new_learner(self._n_classes, self.n_features_in_)
 
     @contextmanager
     def _draft(self, *, keeps_rows: bool = False) -> Iterator[Self]:
@@ -169,7 +162,7 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
         """Learn from scratch; if that fails, the learner is of no use."""
         if not importance.any():
             raise InputError("sample_weight is zero for all rows, which leaves nothing to learn.")
-        learner = self._new_learner(task)
+        new = self._new_learner(task)
         random = check_random_state(self.random_state)
         for _ in range(self.passes):
             if self.shuffle:
@@ -177,8 +170,8 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
                 rows = as_rows(X[order], y[order], importance[order])
             else:
                 rows = as_rows(X, y, importance)
-            learner.learn(rows, restorable=False)
-        learner = learner.settled()
+            new.learn(rows, restorable=False)
+        learner = new.settled()
         if self.refit:
             learner = refitted(learner, X, y, importance, self.refit_l2, self.refit_features)
         self.learner_, self.stream_, self.is_slim_ = learner, None, bool(self.refit)
@@ -204,7 +197,7 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
     def _check_same(self, asked: Task) -> None:
         """Refuse to go on with parameters other than those that learning began with."""
         begun, limit = self._learned_by.task, self.target_features
-        if limit is not None and not hasattr(self.learner_, "space") and self.learner_.found:
+        if limit is not None and self.learner_.is_settled and self.learner_.settled().found:
             raise ConfigError(
                 f"target_features={limit} was settled by fit. To go on learning within it, begin "
                 f"with partial_fit instead."
@@ -234,13 +227,13 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
     def sparse_coef_(self) -> sparse.csr_array:
         """The weights that are not zero, CSR, one row per class (one in all for two classes)."""
         check_is_fitted(self)
-        return self.learner_.weights()
+        return self.learner_.settled().weights()
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
         """The intercepts, one per row of `sparse_coef_`; zeros without `fit_intercept`."""
         check_is_fitted(self)
-        return self.learner_.intercept()
+        return self.learner_.settled().intercept()
 
     @property
     def n_nonzero_(self) -> int:
@@ -257,7 +250,7 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
     def found_(self) -> dict[str, Any]:
         """The parameters that were left to be found, and what was found so far."""
         check_is_fitted(self)
-        found = self.learner_.found
+        found = self.learner_.settled().found
         return {name: value for name, value in found.items() if value is not None}
 
     @property
@@ -271,6 +264,26 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
         """Mean loss of the predictions made just before each example was learned."""
         check_is_fitted(self)
         return self.learner_.progressive_loss
+
+
+def task_of(estimator: SparseOnline) -> Task:
+    """What the parameters of an estimator ask for; all of them are checked."""
+    return estimator._task()
+
+
+class Examples(NamedTuple):
+    """Rows, targets and importance as the engine takes them; regression has 0 classes."""
+
+    X: sparse.csr_array
+    y: NDArray[np.float64]
+    importance: NDArray[np.float64]
+    n_classes: int
+
+
+def examples_for(estimator: SparseOnline, X: Any, y: Any, sample_weight: Any) -> Examples:
+    """What an estimator would learn from; it gets to know the classes and columns."""
+    X, y, importance = estimator._prepare(X, y, sample_weight)
+    return Examples(X, y, importance, estimator._n_classes)
 
 
 @functools.cache

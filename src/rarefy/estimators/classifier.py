@@ -13,10 +13,9 @@ from rarefy.errors import InputError
 from rarefy.estimators.base import SparseOnline, has_partial_fit
 from rarefy.estimators.matrices import check_importance, check_targets, sorted_labels
 from rarefy.estimators.signatures import takes
-from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, probabilities
-from rarefy.model.importance import Weighting
+from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, predicted_classes, probabilities
 from rarefy.model.losses import MARGIN_LOSSES
-from rarefy.model.multiclass import check_multiclass, multiclass_loss
+from rarefy.model.multiclass import check_multiclass
 from rarefy.parameters.build import make_loss
 from rarefy.parameters.table import CLASSIFIER, DEFAULT_RULE, ClassifierParameters
 from rarefy.streams.stream_model import StreamModel
@@ -108,9 +107,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label with the highest score, for each row."""
-        scores = self.decision_function(X)
-        winners = (scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[winners]  # type: ignore[no-any-return]
+        return self.classes_[predicted_classes(self._scores(X))]
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -132,6 +129,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
 
     def _make_loss(self) -> Any:
         choose("loss", self.loss, MARGIN_LOSSES)
+        check_multiclass(self.multiclass, self.loss)
         return make_loss(self.loss)
 
     def _adopt(self, model: StreamModel) -> None:
@@ -143,11 +141,6 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
             numbers = np.array(values, dtype=np.float64)
             whole = ((numbers % 1.0 == 0.0) & (np.abs(numbers) < 2.0**53)).all()
             self.classes_ = numbers.astype(np.int64) if whole else numbers
-
-    def _check_parameters(self) -> tuple[Any, Any, Weighting]:
-        choose("loss", self.loss, MARGIN_LOSSES)
-        check_multiclass(self.multiclass, self.loss)
-        return super()._check_parameters()
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """Rows, targets and importance as the engine takes them; the classes are those of y."""
@@ -161,17 +154,14 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         """That which was learned by, or, as long as nothing was learned, the parameter."""
         return self._learned_by.task.loss_name if self.__sklearn_is_fitted__() else self.loss
 
-    def _loss_and_outputs(self) -> tuple[Any, int]:
-        """The loss over all classes, and how many scores it takes."""
+    @property
+    def _n_classes(self) -> int:
         n_classes = len(self.classes_)
         if n_classes < 2:
             raise InputError(
                 f"y contains {n_classes} class; a classifier needs at least two classes."
             )
-        loss = self._make_loss()
-        if n_classes == 2:
-            return loss, 1
-        return multiclass_loss(self.multiclass, loss), n_classes
+        return n_classes
 
     def _check_labels(self, X: Any, y: Any) -> NDArray[Any]:
         y = self._check_y(X, y)

@@ -11,7 +11,6 @@ from rarefy.checks import choose
 from rarefy.estimators.base import SparseOnline, has_partial_fit
 from rarefy.estimators.matrices import check_importance, check_targets
 from rarefy.estimators.signatures import takes
-from rarefy.model.importance import Weighting
 from rarefy.model.losses import REGRESSION_LOSSES
 from rarefy.parameters.build import make_loss
 from rarefy.parameters.table import DEFAULT_REGRESSION_RULE, REGRESSOR, RegressorParameters
@@ -90,16 +89,13 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
         y = self._check_targets(X, y)
         return X, y, check_importance(sample_weight, len(y))
 
-    def _loss_and_outputs(self) -> tuple[Any, int]:
-        return self._make_loss(), 1
+    @property
+    def _n_classes(self) -> int:
+        return 0
 
     def _make_loss(self) -> Any:
         choose("loss", self.loss, REGRESSION_LOSSES)
         return make_loss(self.loss, epsilon=self.epsilon, quantile=self.quantile)
-
-    def _check_parameters(self) -> tuple[Any, Any, Weighting]:
-        self._make_loss()
-        return super()._check_parameters()
 
     def _adopt(self, model: StreamModel) -> None:
         """Nothing but what all estimators take over from a stream."""

@@ -2,11 +2,15 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from rarefy.arrays import as_rows
 from rarefy.checks import check_flag, check_whole
 from rarefy.errors import ConfigError, InputError
+from rarefy.estimators.base import examples_for, task_of
+from rarefy.estimators.classifier import SparseOnlineClassifier
+from rarefy.estimators.regressor import SparseOnlineRegressor
 from rarefy.parameters.table import (
     DEFAULT_MEMORY,
     DEFAULT_SWEEP_PASSES,
@@ -17,13 +21,34 @@ from rarefy.parameters.table import (
     default_rule,
 )
 from rarefy.readers import Reader
-from rarefy.sweeping.cross_validation import Contest
+from rarefy.sweeping.cross_validation import Candidate, CrossValidation, Fitting
 from rarefy.sweeping.folds import fold_numbers
-from rarefy.sweeping.grid import estimator_class, grid, values
-from rarefy.sweeping.result import Extent, Setting, Sweep
-from rarefy.sweeping.stream_sweep import sweep_stream
+from rarefy.sweeping.grid import Point, grid, is_regression, values
+from rarefy.sweeping.result import Extent, Sweep
+from rarefy.sweeping.stream_sweep import GridTask, sweep_stream
 
 MOST_FOLDS = 1 << 10
+
+
+def estimator_class(loss: Any) -> Any:
+    """The estimator for one or several losses."""
+    return SparseOnlineRegressor if is_regression(loss) else SparseOnlineClassifier
+
+
+@dataclass(frozen=True)
+class EstimatorAt:
+    """Makes the estimators of a grid: a class, and the parameters that all points share."""
+
+    estimator_class: Any
+    parameters: dict[str, Any]
+
+    def __call__(self, point: Point) -> Any:
+        return self.estimator_class(**{**self.parameters, **point})
+
+    def candidate(self, point: Point) -> Candidate:
+        """What the estimator at a point would learn; its parameters are checked."""
+        estimator = self(point)
+        return Candidate(task_of(estimator), estimator.random_state, estimator.refit_features)
 
 
 def sweep(
@@ -130,39 +155,33 @@ def sweep(
     check_whole("n_jobs", n_threads, 1, MOST_THREADS)
     if len(seeds) > 1:
         parameters["random_state"] = seeds
-    setting = Setting(
+    estimator_at = EstimatorAt(
         estimator_class(loss),
         {"passes": passes, "shuffle": shuffle, "random_state": seeds[0],
          "fit_intercept": fit_intercept, "refit": refit, "refit_l2": refit_l2},
     )  # fmt: skip
     rule = default_rule(values(loss)[0]) if rule is None else rule
     points = grid(rule, loss, n_l1, parameters)
-    models = [setting.estimator(point) for point in points]
-    for model in models:
-        model._check_parameters()
+    candidates = [estimator_at.candidate(point) for point in points]
     progress = progress or (lambda share: None)
     if isinstance(X, Reader):
         _check_stream(y, sample_weight, folds, shuffle, refit)
-        measures, extent = sweep_stream(
-            models,
-            X,
-            n_folds=folds,
-            seed=seeds[0],
-            memory=memory,
-            n_threads=n_threads,
-            progress=progress,
-        )
-        return Sweep(setting, points, measures, extent)
-    X, y, importance = models[0]._prepare(X, y, sample_weight)
+        tasks = [candidate.task for candidate in candidates]
+        task = GridTask(tasks, folds, seeds[0], memory, passes, n_threads)
+        return Sweep(estimator_at, points, *sweep_stream(task, X, progress))
+    X, y, importance, n_classes = examples_for(estimator_at(points[0]), X, y, sample_weight)
     if not importance.any():
         raise InputError("sample_weight is zero for all rows, which leaves nothing to learn.")
-    numbers = fold_numbers(folds, y, is_regression=setting.is_regression, seed=seeds[0])
-    if not setting.is_regression:
-        for model in models:
-            model.classes_ = models[0].classes_
-    contest = Contest(models, as_rows(X, y, importance), numbers, X.shape[1], n_threads)
-    measures = contest.run(memory, progress)
-    return Sweep(setting, points, measures, Extent(*X.shape))
+    validation = CrossValidation(
+        candidates,
+        Fitting(passes, shuffle, refit, refit_l2),
+        as_rows(X, y, importance),
+        fold_numbers(folds, y, is_regression=n_classes == 0, seed=seeds[0]),
+        n_columns=X.shape[1],
+        n_classes=n_classes,
+        n_threads=n_threads,
+    )
+    return Sweep(estimator_at, points, validation.run(memory, progress), Extent(*X.shape))
 
 
 def _check_stream(y: Any, sample_weight: Any, folds: Any, shuffle: bool, refit: bool) -> None:

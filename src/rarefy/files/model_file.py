@@ -44,8 +44,6 @@ from rarefy.stores.array import MOST_FEATURES
 from rarefy.streams.run import NEVER, Position
 from rarefy.streams.stream_model import Reading, StreamModel
 from rarefy.system.atomic_write import Output
-from rarefy.tuning.checkpoint import SEARCH_ARRAYS, Search, begun_with, resumed, snapshot_of
-from rarefy.tuning.open_task import OpenTask
 from rarefy.version import __version__
 
 VERSION = 2  # the newest that is read
@@ -60,7 +58,7 @@ KEPT_ARRAYS = {
     "name_lengths": "<i8",
     "name_text": "|u1",
 }
-ARRAYS = {**KEPT_ARRAYS, **STATE_ARRAYS, "intercept_state": "<f8", **SEARCH_ARRAYS}
+ARRAYS = {**KEPT_ARRAYS, **STATE_ARRAYS, "intercept_state": "<f8"}
 PACKED = ("<f8", *(f"{'|' if n == 1 else '<'}{kind}{n}" for kind in "iu" for n in (1, 2, 4, 8)))
 CLOCK_FIELDS = Clock._fields[1:]  # without the schedule
 # Names in files that differ from those that users know, and back.
@@ -68,6 +66,7 @@ PARAMETERS_IN_FILES = {"target_features": "max_features"}
 PARAMETERS_FROM_FILES = {"max_features": "target_features"}
 STORE_IN_FILES = {"capacity": "max_features"}
 STORE_FROM_FILES = {"max_features": "capacity"}
+Search = dict[str, Any]  # for parameters, with all that it takes to go on
 NOTHING_KEPT = Kept(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0), None, None)
 
 
@@ -120,7 +119,7 @@ class Model(NamedTuple):
         store = make_store(**{**self.store, "capacity": None})
         model = StreamModel(task, store, self.classes)
         model.reading = self.reading
-        learner = model.learner
+        learner = model.learner.settled()
         slots = store.slots_for(learner, self.kept)
         learner.state[slots * learner.n_outputs + self.kept.outputs, 0] = self.kept.weights
         learner.intercept_state[:, 0] = self.intercepts
@@ -137,13 +136,15 @@ class Model(NamedTuple):
             )
         task = self.task
         if self.search is not None:
+            from rarefy.tuning.open_task import OpenTask, begun_with, resumed
+
             space, point = begun_with(self.search)
             rule, schedule = space.rule_at(point)
             task = task._replace(rule=rule, schedule=schedule, weighting=PLAIN)
         model = StreamModel(task, make_store(**self.store), self.classes)
         model.reading = self.reading
         model.target_features = self.limit
-        learner = model.learner
+        learner = model.learner.settled()
         model.store.restore(learner, self.state)
         learner.intercept_state[:] = self.state["intercept_state"].reshape(
             learner.intercept_state.shape
@@ -166,7 +167,7 @@ def model_of(
 ) -> Model:
     """What is to be kept of a model that has learned."""
     settled = model.settled()
-    learner = settled.learner
+    learner = settled.learner.settled()
     saved = Model(
         settled.task,
         model.classes,
@@ -182,9 +183,11 @@ def model_of(
     )
     if slim:
         return saved
-    in_use, search, arrays = snapshot_of(model.learner, parameters)
+    in_use, search, arrays = model.learner.checkpoint()
     arrays |= model.store.snapshot(in_use)
     arrays["intercept_state"] = in_use.intercept_state
+    if search is not None:
+        search = {"parameters": parameters, **search}
     return saved._replace(
         state=arrays, clock=in_use.clock[1:], search=search, limit=model.target_features
     )
@@ -194,7 +197,7 @@ def save_model(place: str | Path | Output, model: Model) -> int:
     """Write the file, so that it is never half there; how many bytes it has."""
     output = place if isinstance(place, Output) else Output(place)
     arrays = _arrays_of(model.kept) if model.state is None else model.state
-    packed = {name: _packed(array.astype(ARRAYS[name])) for name, array in arrays.items()}
+    packed = {name: _packed(array.astype(_type_of(name))) for name, array in arrays.items()}
     search = _with_parameters(model.search, PARAMETERS_IN_FILES)
     unsettled = {"search": described(search), "limit": model.limit}
     text = json.dumps(
@@ -296,7 +299,7 @@ def _parsed(data: bytes) -> Model:
         if dtype not in PACKED:
             raise ValueError("there are no such numbers")
         packed = np.frombuffer(data, dtype, length, end)
-        arrays[name] = packed.astype(ARRAYS[name], casting="same_kind")
+        arrays[name] = packed.astype(_type_of(name), casting="same_kind")
         end += packed.nbytes
     if end + 4 != len(data):
         raise ValueError("the arrays do not fill the file")
@@ -367,6 +370,15 @@ def _checked_task(task: Task) -> Task:
     if not right:
         raise ValueError("there is no such task")
     return task
+
+
+def _type_of(name: str) -> str:
+    """What an array is made of; those of a search for parameters are few models' only."""
+    if name in ARRAYS:
+        return ARRAYS[name]
+    from rarefy.tuning.checkpoint import SEARCH_ARRAYS
+
+    return SEARCH_ARRAYS[name]
 
 
 def _packed(array: NDArray[Any]) -> NDArray[Any]:

@@ -17,7 +17,7 @@ from rarefy.jit import CompileError
 from rarefy.jit.lane_intrinsics import WIDTH
 from rarefy.lanes import copies
 from rarefy.lanes import lane_loop as loops
-from rarefy.lanes.lane_loop import (
+from rarefy.lanes.layout import (
     ALIVE,
     EXAMPLES,
     FEATURES,
@@ -292,7 +292,7 @@ class Block:
     def learner_over(
         self, other: Learner, lane: int, features: NDArray[np.int64], rule: Any, schedule: Any
     ) -> Learner:
-        """The same, as it would go on with other numbers in rule and schedule.
+        """A lane as a model by itself that goes on with other numbers in rule and schedule.
 
         Its state of these features is written over that of another model.
         """

@@ -37,7 +37,7 @@ def give_all_lanes(rows: Floats, features: Any, n_outputs: int, state: Floats) -
 
 @compiled
 def take_lane(state: Floats, lane: int, features: Any, n_outputs: int, rows: Floats) -> None:
-    """The opposite: copy the state of one lane to a model's rows of the features."""
+    """Copy the state of one lane to a model's rows of the features."""
     last = len(features) - 1
     for place in range(len(features)):
         prefetch_row(rows, features[min(place + FETCHED_AHEAD, last)] * n_outputs)

@@ -1,16 +1,15 @@
-"""The loops of engine.py for models side by side: every lane of a block takes every row at once.
+"""The loops of engine/loop.py for models side by side: all lanes of a block take a row at once.
 
-A lane does what `engine` does with the model by itself, operation by operation. A row that a lane
+A lane does what that loop does with the model by itself, operation by operation. A row that a lane
 does not see is played by it, too, for the sake of the others, but leaves nothing behind.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rarefy.arrays import LARGEST_SCORE, Floats, Rows
+from rarefy.arrays import LARGEST_SCORE, Floats
 from rarefy.jit import compiled, inlined
 from rarefy.jit.lane_intrinsics import (
     WIDTH,
@@ -25,53 +24,28 @@ from rarefy.jit.lane_intrinsics import (
     set_clock,
     store,
 )
+from rarefy.lanes.layout import (
+    ALIVE,
+    EXAMPLES,
+    FEATURES,
+    FOUND,
+    LOSS,
+    N_TALLIES,
+    OWN_FOLD,
+    PER_OUTPUT,
+    RIGHT,
+    SCORE,
+    SEES,
+    SLOPE,
+    SQUARED_ERROR,
+    STEPS,
+    WEIGHTS,
+    LaneRows,
+    Seats,
+)
+from rarefy.model.answers import is_right, is_right_class
 from rarefy.model.clock import next_round
 from rarefy.model.importance import PlainUpdate
-
-# Rows of the lanes' work; the last three are there for every output.
-OWN_FOLD, ALIVE, SEES, FOUND, SCORE, SLOPE, STEPS = range(7)
-PER_OUTPUT = 3
-
-# Rows of the tallies: weighted sums over the rows that a lane was judged by, and what it keeps.
-N_TALLIES = 6
-LOSS, EXAMPLES, RIGHT, SQUARED_ERROR, WEIGHTS, FEATURES = range(N_TALLIES)
-
-
-class LaneRows(NamedTuple):
-    """Rows whose features may stand for several columns that always have the same weight."""
-
-    indptr: NDArray[np.int64]
-    indices: Any
-    values: Floats
-    y: Floats
-    importance: Floats
-    shares: Floats  # what goes into the score: the sum of the values in those columns
-
-
-def lane_rows(rows: Rows | LaneRows) -> LaneRows:
-    """The rows as they are, every feature a column, if nothing else was made of them."""
-    return rows if isinstance(rows, LaneRows) else LaneRows(*rows, rows.values)
-
-
-class Seats(NamedTuple):
-    """What the models of a block have in common, and where the numbers of each one lie.
-
-    The last axis of every array is the lane.
-    """
-
-    rule: Any
-    intercept_rule: Any
-    loss: Any
-    clock: Any
-    rules: Floats  # (parameter, lane)
-    intercept_rules: Floats
-    losses: Floats
-    clocks: Floats  # of the round to come
-    state: Floats  # (slot, field, lane)
-    intercepts: Floats  # (output, field, lane), or nothing
-    work: Floats
-    tallies: Floats  # after the named rows, losses with scores times each of these
-    scales: Floats
 
 
 @inlined
@@ -169,7 +143,7 @@ def _tally(lane: int, seats: Seats, y: float, importance: float) -> None:
     sees = get(seats.work, SEES, lane) != 0.0
     loss = parameters_of(seats.loss, seats.losses, lane)
     score = get(seats.work, SCORE, lane)
-    right = (score > 0.0) == (y > 0.0)
+    right = is_right(score, y)
     add(seats.tallies, LOSS, lane, importance * loss.value(score, y) if sees else 0.0)
     add(seats.tallies, EXAMPLES, lane, importance if sees else 0.0)
     add(seats.tallies, RIGHT, lane, importance if sees and right else 0.0)
@@ -179,7 +153,7 @@ def _tally(lane: int, seats: Seats, y: float, importance: float) -> None:
 
 @inlined
 def _tally_scaled(lane: int, seats: Seats, number: int, y: float, importance: float) -> None:
-    """The same for the loss with scores times one of the scales."""
+    """Count the loss of a prediction with the score times one of the scales."""
     sees = get(seats.work, SEES, lane) != 0.0
     loss = parameters_of(seats.loss, seats.losses, lane)
     score = seats.scales[number] * get(seats.work, SCORE, lane)
@@ -189,14 +163,14 @@ def _tally_scaled(lane: int, seats: Seats, number: int, y: float, importance: fl
 
 @inlined
 def _tally_classes(lane: int, seats: Seats, label: int, importance: float, scores: Floats) -> None:
-    """The same with one score for every class."""
+    """Count a prediction that has a score for every class, where the lane sees the row."""
     if get(seats.work, SEES, lane) == 0.0:
         return
     _copy_scores(lane, seats, scores)
     loss = parameters_of(seats.loss, seats.losses, lane)
     seats.tallies[LOSS, lane] += importance * loss.value(scores, label)
     seats.tallies[EXAMPLES, lane] += importance
-    seats.tallies[RIGHT, lane] += importance * (scores.argmax() == label)
+    seats.tallies[RIGHT, lane] += importance * is_right_class(scores, label)
     for number in range(len(seats.scales)):
         for output in range(len(scores)):
             score = get(seats.work, SCORE + PER_OUTPUT * output, lane)
@@ -335,7 +309,7 @@ def learn(
 def learn_classes(
     seats: Seats, rows: LaneRows, folds: Floats, order: Any, judged: bool, far: bool, room: Floats
 ) -> None:
-    """The same with one score, and one weight per feature, for every class."""
+    """Each lane learns as in `learn`, with one score, and one weight a feature, for every class."""
     scores, slopes, n_outputs = room[0], room[1], room.shape[1]
     for place in range(len(order)):
         row = order[place]
@@ -370,7 +344,7 @@ def judge(seats: Seats, rows: LaneRows, folds: Floats, room: Floats) -> None:
 
 @compiled
 def judge_classes(seats: Seats, rows: LaneRows, folds: Floats, room: Floats) -> None:
-    """The same with one score for every class."""
+    """Tally as `judge` does, with one score for every class."""
     scores, n_outputs = room[0], room.shape[1]
     for row in range(len(rows.y)):
         if rows.importance[row] == 0.0:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rarefy.arrays import Floats, Rows, read_only
 from rarefy.jit.lane_intrinsics import WIDTH
 from rarefy.lanes.block import NO_FOLD, Block, Lane
-from rarefy.lanes.lane_loop import LaneRows
+from rarefy.lanes.layout import LaneRows
 
 
 class Tallies(NamedTuple):

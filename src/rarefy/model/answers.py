@@ -1,11 +1,68 @@
-"""From scores to probabilities, for the losses that have them."""
+"""What scores say: which class, whether that is right, and with which probability.
+
+A right answer is what the user sees as one: of two classes, the second is predicted where the score
+is above zero, as in scikit-learn, and of several the first with the highest score. Everything that
+counts right answers does so by the functions here.
+
+Endowments alone see a score of zero as +1, as the paper does (T1.3). The difference matters: the
+first examples have a score of zero, and which of them the model "has right" decides how much they
+weigh, and so all weights. What users are shown has to agree with what `predict` says instead.
+"""
+
+from typing import Any
 
 import numpy as np
 
-from rarefy.arrays import Floats, Numbers
+from rarefy.arrays import Flags, Floats, Numbers
+from rarefy.jit import inlined
 from rarefy.model.multiclass import Softmax
 
 LOSSES_WITH_PROBABILITIES = ("logistic", "modified_huber")
+
+
+@inlined
+def is_positive(score: Any) -> Any:
+    """Whether the second of two classes is predicted; of a number, or of all of an array."""
+    return score > 0.0
+
+
+@inlined
+def is_right(score: Any, y: Any) -> Any:
+    """Whether the class that is predicted, of two, is that of the label -1 or +1."""
+    return is_positive(score) == (y > 0.0)
+
+
+@inlined
+def is_right_for_endowment(score: Any, y: Any) -> Any:
+    """Whether a score has the sign of the label; that of zero is +1 (T1.3)."""
+    return (score >= 0.0) == (y > 0.0)
+
+
+@inlined
+def is_right_class(scores: Floats, label: int) -> bool:
+    """Whether the class that is predicted, the first with the highest score, is the label."""
+    best = 0
+    for z in range(1, len(scores)):
+        if scores[z] > scores[best]:
+            best = z
+    return best == label
+
+
+def predicted_classes(scores: Floats) -> Numbers:
+    """The number of the class that is predicted, for each row."""
+    winners = is_positive(scores[:, 0]) if scores.shape[1] == 1 else scores.argmax(axis=1)
+    return np.asarray(winners, dtype=np.int64)
+
+
+def true_classes(scores: Floats, y: Floats) -> Numbers:
+    """The number of the class that a target stands for, for each row."""
+    return (y > 0.0 if scores.shape[1] == 1 else y).astype(np.int64)
+
+
+def right_answers(scores: Floats, y: Floats) -> Flags:
+    """Whether the class that is predicted is the one that the target stands for, for each row."""
+    right: Flags = predicted_classes(scores) == true_classes(scores, y)
+    return right
 
 
 def probabilities(loss_name: str, loss: object, scores: Floats) -> Floats:
@@ -28,14 +85,3 @@ def probabilities(loss_name: str, loss: object, scores: Floats) -> Floats:
     shares = np.full_like(each, 1.0 / each.shape[1])
     np.divide(each, total, out=shares, where=total > 0.0)
     return shares
-
-
-def predicted_classes(scores: Floats) -> Numbers:
-    """The number of the class with the highest score, for each row."""
-    winners = scores[:, 0] > 0.0 if scores.shape[1] == 1 else scores.argmax(axis=1)
-    return winners.astype(np.int64)
-
-
-def true_classes(scores: Floats, y: Floats) -> Numbers:
-    """The number of the class that a target stands for, for each row."""
-    return (y > 0.0 if scores.shape[1] == 1 else y).astype(np.int64)

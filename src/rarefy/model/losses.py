@@ -11,19 +11,13 @@ and to drift for a + b is to drift for a and then for b.
 import math
 from typing import Any, NamedTuple, Protocol
 
-from rarefy.jit import compile_methods, helper
+from rarefy.jit import compile_methods
 from rarefy.model.drift import decayed, logistic_drift, run_down
 
 
 class Loss(Protocol):
     def value(self, p: float, y: float) -> float: ...
     def slope(self, p: float, y: float) -> float: ...
-
-
-@helper
-def is_right(p: float, y: float) -> bool:
-    """Whether a score has the sign of the label; that of zero is +1 (T1.3)."""
-    return (p >= 0.0) == (y > 0.0)
 
 
 @compile_methods

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rarefy.checks import choose
 from rarefy.errors import ConfigError
-from rarefy.jit import compile_methods, helper, inlined
+from rarefy.jit import compile_methods, helper
 from rarefy.model.importance import AwareUpdate
 from rarefy.model.losses import REGRESSION_LOSSES, Hinge, Logistic, Loss
 
@@ -28,16 +28,6 @@ def best_wrong(p: Scores, y: int) -> int:
         if z != y and p[z] > p[best]:
             best = z
     return best
-
-
-@inlined
-def is_best(p: Scores, y: int) -> bool:
-    """Whether the class has the highest score (on a tie it has to be the first)."""
-    best = 0
-    for z in range(1, len(p)):
-        if p[z] > p[best]:
-            best = z
-    return best == y
 
 
 @compile_methods

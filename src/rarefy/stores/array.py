@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from rarefy.arrays import Floats, without
 from rarefy.engine.learner import Learner
+from rarefy.engine.online_learner import RowLearner
 from rarefy.engine.snapshots import Arrays
 from rarefy.errors import InputError
 from rarefy.readers.batch import Batch
@@ -35,11 +36,11 @@ class ArrayStore:
         slots = batch.keys.view(np.int32)[: len(batch.keys)]
         return merged(batch, slots, EVERY_BIT)
 
-    def learn(self, learner: Learner, prepared: Prepared) -> None:
+    def learn(self, learner: RowLearner, prepared: Prepared) -> None:
         n_features = int(prepared.places.max(initial=-1)) + 1
         learner.learn(prepared.rows(), n_features, restorable=False)
 
-    def scores(self, learner: Learner, prepared: Prepared) -> Floats:
+    def scores(self, learner: RowLearner, prepared: Prepared) -> Floats:
         rows = prepared.rows()
         return learner.scores(without(rows, rows.indices >= learner.n_features))
 

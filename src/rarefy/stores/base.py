@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from rarefy.arrays import LARGEST_VALUE, Rows, longest, read_only
 from rarefy.engine.learner import Learner
+from rarefy.engine.online_learner import RowLearner
 from rarefy.engine.snapshots import Arrays
 from rarefy.errors import InputError
 from rarefy.readers.batch import Batch
@@ -109,9 +110,9 @@ class Store(Protocol):
     def n_slots(self) -> int:
         """For how many features a learner needs room to begin with."""
 
-    def learn(self, learner: Learner, prepared: Prepared) -> None: ...
+    def learn(self, learner: RowLearner, prepared: Prepared) -> None: ...
 
-    def scores(self, learner: Learner, prepared: Prepared) -> Floats: ...
+    def scores(self, learner: RowLearner, prepared: Prepared) -> Floats: ...
 
     def kept(self, learner: Learner) -> Kept: ...
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rarefy.arrays import Floats
 from rarefy.engine.learner import Learner
 from rarefy.engine.loop import FETCHED_AHEAD
+from rarefy.engine.online_learner import RowLearner
 from rarefy.engine.snapshots import Arrays
 from rarefy.jit import compiled
 from rarefy.jit.intrinsics import prefetch_byte
@@ -44,10 +45,10 @@ class HashedStore:
         slots = batch.keys.view(np.int32)[: len(batch.keys)]
         return merged(batch, slots, self.n_slots - 1)
 
-    def learn(self, learner: Learner, prepared: Prepared) -> None:
+    def learn(self, learner: RowLearner, prepared: Prepared) -> None:
         learner.learn(prepared.rows(), restorable=False)
 
-    def scores(self, learner: Learner, prepared: Prepared) -> Floats:
+    def scores(self, learner: RowLearner, prepared: Prepared) -> Floats:
         return learner.scores(prepared.rows())
 
     def kept(self, learner: Learner) -> Kept:

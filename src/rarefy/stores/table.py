@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rarefy.arrays import Floats, read_only, without
 from rarefy.engine.learner import Learner
+from rarefy.engine.online_learner import RowLearner
 from rarefy.engine.snapshots import Arrays
 from rarefy.errors import InputError
 from rarefy.jit import compiled, helper
@@ -63,7 +64,7 @@ class TableStore:
     def prepare(self, batch: Batch) -> Prepared:
         return merged(batch, batch.keys, EVERY_BIT)
 
-    def learn(self, learner: Learner, prepared: Prepared) -> None:
+    def learn(self, learner: RowLearner, prepared: Prepared) -> None:
         """Learn the rows; whenever the table is full, make room and go on."""
         batch = prepared.batch
         self._check_lengths(batch)
@@ -96,7 +97,7 @@ class TableStore:
                 self._make_room(learner, int(batch.indptr[end + 1] - batch.indptr[end]))
             begin = end
 
-    def scores(self, learner: Learner, prepared: Prepared) -> Floats:
+    def scores(self, learner: RowLearner, prepared: Prepared) -> Floats:
         slots = np.empty(len(prepared.places), np.int32)
         _locate(read_only(prepared.places), self._entries, slots)
         rows = prepared._replace(places=slots).rows()
@@ -217,7 +218,7 @@ class TableStore:
                 f"capacity={self.capacity}."
             )
 
-    def _make_room(self, learner: Learner, n_needed: int) -> None:
+    def _make_room(self, learner: RowLearner, n_needed: int) -> None:
         """Erase and drop, and make a new table with room for so many new features at least."""
         usefulness = learner.usefulness(self._entries[:, 1])
         staying = np.flatnonzero(usefulness > -np.inf)
@@ -234,7 +235,7 @@ class TableStore:
                 self.n_dropped_weights += int(np.count_nonzero(usefulness[dropped] > 0.0))
         self._rebuild(learner, staying, n_places)
 
-    def _rebuild(self, learner: Learner, staying: NDArray[np.int64], n_places: int) -> None:
+    def _rebuild(self, learner: RowLearner, staying: NDArray[np.int64], n_places: int) -> None:
         """A new table of that size with the features in these places."""
         entries, name_at, name_text = self._entries, self._name_at, self._name_text
         self._new_table(n_places)

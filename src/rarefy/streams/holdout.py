@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.arrays import Floats, Numbers
-from rarefy.model.answers import predicted_classes, true_classes
+from rarefy.model.answers import right_answers
 from rarefy.readers import Reader
 from rarefy.splits import held_out
 from rarefy.stores import Prepared
@@ -31,7 +31,7 @@ class RunningFlips:
     def add(self, examples: Numbers, scored: Scored) -> None:
         """Examples that were just predicted; those of importance zero do not count."""
         counts = scored.importance > 0.0
-        right = predicted_classes(scored.scores) == true_classes(scored.scores, scored.y)
+        right = right_answers(scored.scores, scored.y)
         examples, right = examples[counts], right[counts]
         again, before = self._seen.get(examples), self._right.get(examples)
         self._n_again += int(np.count_nonzero(again))

@@ -40,7 +40,8 @@ def refit_stream(run: Run, refit: Refit) -> None:
     """Refit the weights of a run that is over; held-out rows are only predicted."""
     model = run.model
     X, y, importance, held = kept_rows(run)
-    model.adopt(refitted(model.learner, X[~held], y[~held], importance[~held], *refit))
+    learner = model.learner.settled()
+    model.adopt(refitted(learner, X[~held], y[~held], importance[~held], *refit))
     if run.held_out is not None:
         scores = model.learner.scores(as_rows(X[held], y[held], importance[held]))
         run.held_out.begin_with(model, scores, y[held], importance[held])
@@ -50,7 +51,7 @@ def kept_rows(run: Run) -> KeptRows:
     """Read the rows of a run that is over once more."""
     from scipy import sparse
 
-    learner = run.model.learner
+    learner = run.model.learner.settled()
     slots, _ = learner.nonzero()
     keys, first = np.unique(run.model.kept().keys, return_index=True)
     features = slots[first] // learner.n_outputs

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from rarefy.arrays import Floats
-from rarefy.engine.learner import Learner
+from rarefy.engine.online_learner import OnlineLearner, RowLearner
 from rarefy.engine.pruning import limited
 from rarefy.engine.task import Task
 from rarefy.errors import InputError
@@ -42,16 +42,31 @@ class Scored(NamedTuple):
     importance: Floats
 
 
-class StreamModel:
+L = TypeVar("L", bound=RowLearner)
+L_co = TypeVar("L_co", bound=RowLearner, covariant=True)
+
+
+class StreamTask(Protocol[L_co]):
+    """What has to be known of a task to learn it from a stream."""
+
+    @property
+    def loss_name(self) -> str: ...
+
+    @property
+    def is_regression(self) -> bool: ...
+
+    def new_learner(self, n_classes: int, n_features: int) -> L_co: ...
+
+
+class StreamLearner(Generic[L]):
     """A learner whose weights are in a store, and whose classes come from the labels."""
 
-    def __init__(self, task: Task, store: Store, classes: tuple[str, ...] = ()) -> None:
+    def __init__(self, task: StreamTask[L], store: Store, classes: tuple[str, ...] = ()) -> None:
         self.task = task
         self.store = store
         self.classes = classes
         self.reading = Reading()
-        self.target_features: int | None = None  # once settled, where that is not up to the learner
-        self._learner: Learner | None = None
+        self._learner: L | None = None
         if task.is_regression and classes:
             raise InputError(
                 f"classes={classes}: loss={task.loss_name!r} predicts numbers, not classes."
@@ -60,27 +75,10 @@ class StreamModel:
             self._new_learner()
 
     @property
-    def learner(self) -> Learner:
+    def learner(self) -> L:
         if self._learner is None:
             raise InputError("there are no examples to learn from.")
         return self._learner
-
-    def adopt(self, learner: Learner) -> None:
-        """Take over what was learned elsewhere."""
-        self._learner = learner
-
-    def settled(self) -> "StreamModel":
-        """The model with the parameters that learning has found so far, for good."""
-        learner = self.learner.settled()
-        if learner is self.learner and not self.task.is_open and self.target_features is None:
-            return self
-        if self.target_features is not None:
-            learner = limited(learner, self.target_features)
-        model = copy(self)
-        model.target_features = None
-        model.adopt(learner)
-        model.task = self.task.settled(learner)
-        return model
 
     @property
     def t(self) -> int:
@@ -97,6 +95,43 @@ class StreamModel:
         if self._learner is None:
             self.classes = classes_of(batch, reader.labels.most)
             self._new_learner()
+
+    def with_targets(self, prepared: Prepared) -> Prepared:
+        """The batch with what the loss learns for each label, if that is known already.
+
+        A label that it cannot take is an error.
+        """
+        if self._learner is None:
+            return prepared
+        y = targets_of(prepared.batch, self.classes)
+        return prepared._replace(y=2.0 * y - 1.0 if len(self.classes) == 2 else y)
+
+
+class StreamModel(StreamLearner[OnlineLearner]):
+    """A model that learns from a stream, and predicts one."""
+
+    task: Task
+
+    def __init__(self, task: Task, store: Store, classes: tuple[str, ...] = ()) -> None:
+        self.target_features: int | None = None  # once settled, where that is not up to the learner
+        super().__init__(task, store, classes)
+
+    def adopt(self, learner: OnlineLearner) -> None:
+        """Take over what was learned elsewhere."""
+        self._learner = learner
+
+    def settled(self) -> "StreamModel":
+        """The model with the parameters that learning has found so far, for good."""
+        learner = self.learner.settled()
+        if self.learner.is_settled and not self.task.is_open and self.target_features is None:
+            return self
+        if self.target_features is not None:
+            learner = limited(learner, self.target_features)
+        model = copy(self)
+        model.target_features = None
+        model.adopt(learner)
+        model.task = self.task.settled(learner)
+        return model
 
     def learn(self, reader: Reader, *, passes: int = 1, cache: str | Path | None = None) -> None:
         """Learn all that the reader gives, `passes` times; with `cache`, parse it only once."""
@@ -155,17 +190,7 @@ class StreamModel:
 
     def kept(self) -> Kept:
         """The weights that are not zero."""
-        return self.store.kept(self.learner)
-
-    def with_targets(self, prepared: Prepared) -> Prepared:
-        """The batch with what the loss learns for each label, if that is known already.
-
-        A label that it cannot take is an error.
-        """
-        if self._learner is None:
-            return prepared
-        y = targets_of(prepared.batch, self.classes)
-        return prepared._replace(y=2.0 * y - 1.0 if len(self.classes) == 2 else y)
+        return self.store.kept(self.learner.settled())
 
 
 def predicted_labels(model: StreamModel, scores: Floats) -> list[str]:

@@ -3,18 +3,35 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from threading import Lock
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.arrays import Floats, Rows
+from rarefy.engine.task import Task
 from rarefy.errors import ConfigError, InputError
-from rarefy.estimators import SparseOnlineRegressor
 from rarefy.lanes.block import NO_FOLD, Block, Lane
 from rarefy.lanes.lane_set import Lanes, Tallies, blocks_of
 from rarefy.sweeping.lane_refit import Refitting
 from rarefy.sweeping.shared_columns import features_of
+
+
+class Candidate(NamedTuple):
+    """A point of the grid, as it is learned."""
+
+    task: Task
+    seed: int = 0  # of the order of rows
+    refit_features: int | None = None  # which a refit leaves
+
+
+class Fitting(NamedTuple):
+    """How all candidates are fitted."""
+
+    passes: int
+    shuffle: bool = False
+    refit: bool = False
+    refit_l2: float | None = None
 
 
 class MemoryTooSmallError(ConfigError):
@@ -25,25 +42,21 @@ class MemoryTooSmallError(ConfigError):
         self.n_bytes = n_bytes
 
 
-def lanes_of(models: Sequence[Any], n_folds: int | None) -> tuple[list[Lane], int]:
-    """A lane for each model and fold, in this order, and how many outputs they have."""
+def lanes_of(tasks: Sequence[Task], n_classes: int, n_folds: int | None) -> tuple[list[Lane], int]:
+    """A lane for each task and fold, in this order, and how many outputs they have."""
     lanes, n_outputs = [], 1
-    for model in models:
-        rule, schedule, _ = model._check_parameters()
-        loss, n_outputs = model._loss_and_outputs()
+    for task in tasks:
+        loss, n_outputs = task.loss_over(n_classes)
         folds = [NO_FOLD] if n_folds is None else range(n_folds)
-        lanes += [Lane(rule, schedule, loss, float(fold)) for fold in folds]
+        lanes += [Lane(task.rule, task.schedule, loss, float(fold)) for fold in folds]
     return lanes, n_outputs
 
 
-def alike(models: Sequence[Any]) -> list[list[int]]:
-    """The numbers of models that learn the same: all that differs is what a refit leaves."""
-    by_learning: dict[Any, list[int]] = {}
-    names = models[0].get_params(deep=False).keys() - {"refit_features"}
-    for number, model in enumerate(models):
-        learning = (getattr(model, name) for name in names)
-        key = tuple((type(value), repr(value)) for value in learning)
-        by_learning.setdefault(key, []).append(number)
+def alike(candidates: Sequence[Candidate]) -> list[list[int]]:
+    """The numbers of candidates that learn the same: all that differs is what a refit leaves."""
+    by_learning: dict[tuple[Task, int], list[int]] = {}
+    for number, (task, seed, _) in enumerate(candidates):
+        by_learning.setdefault((task, seed), []).append(number)
     return list(by_learning.values())
 
 
@@ -68,21 +81,26 @@ def measures_of(
     return measures | {"weights": weights, "features": features}
 
 
-class Contest:
-    """A lane for each fold, if there are any, and model; those that learn the same share it.
+class CrossValidation:
+    """A lane for each fold, if there are any, and candidate; those that learn the same share it.
 
-    `models` are estimators that have not learned, `folds` the number of every row's fold.
+    `folds` are the numbers of every row's fold; without them, the rows of the last pass are judged
+    just before they are learned. `n_classes` is 0 in regression.
     """
 
     def __init__(
         self,
-        models: Sequence[Any],
+        candidates: Sequence[Candidate],
+        fitting: Fitting,
         rows: Rows,
         folds: NDArray[np.int64] | None,
+        *,
         n_columns: int,
+        n_classes: int,
         n_threads: int,
     ) -> None:
-        self._models = models
+        self._candidates = candidates
+        self._fitting = fitting
         self._n_threads = n_threads
         self._rows, columns, self._feature_numbers, self._sizes = features_of(
             rows, n_columns, n_threads
@@ -94,9 +112,10 @@ class Contest:
         self._check_weights()
         self._spread = self._checked_spread() if self._is_regression else None
         self._refitting = self._checked_refitting(rows, columns)
-        self._alike = alike(models)
+        self._alike = alike(candidates)
         self._lanes, self._n_outputs = lanes_of(
-            [models[numbers[0]] for numbers in self._alike],
+            [candidates[numbers[0]].task for numbers in self._alike],
+            n_classes,
             None if folds is None else self._n_folds,
         )
 
@@ -108,14 +127,14 @@ class Contest:
         """
         blocks = list(self._blocks())
         n_threads = min(self._n_threads, self._n_blocks_in(memory), len(blocks))
-        tallies = np.empty((len(Tallies._fields), len(self._models), self._n_folds))
-        steps_of_a_lane = self._models[0].passes * (1 if self._refitting is None else 2)
+        tallies = np.empty((len(Tallies._fields), len(self._candidates), self._n_folds))
+        steps_of_a_lane = self._fitting.passes * (1 if self._refitting is None else 2)
         progress = _Progress(len(self._lanes) * steps_of_a_lane, on_progress)
         with ThreadPoolExecutor(n_threads) as threads, progress:
             found = threads.map(lambda numbers: self._learned(numbers, progress), blocks)
             for numbers, of_block in zip(blocks, found, strict=True):
                 for lane, of_lane in zip(numbers, of_block, strict=True):
-                    tallies[:, self._models_of(lane), lane % self._n_folds] = of_lane
+                    tallies[:, self._candidates_of(lane), lane % self._n_folds] = of_lane
         return measures_of(
             Tallies(*tallies),
             self._n_folds,
@@ -127,18 +146,17 @@ class Contest:
         """The numbers of lanes of one kind that take their rows in the same order."""
         by_seed: dict[int, list[int]] = {}
         for lane in range(len(self._lanes)):
-            by_seed.setdefault(self._model_of(lane).random_state, []).append(lane)
+            by_seed.setdefault(self._seed_of(lane), []).append(lane)
         for lanes in by_seed.values():
             for block in blocks_of([self._lanes[lane] for lane in lanes]):
                 yield [lanes[number] for number in block]
 
-    def _models_of(self, lane: int) -> list[int]:
-        """The numbers of the models that it is."""
+    def _candidates_of(self, lane: int) -> list[int]:
+        """The numbers of the candidates that it is."""
         return self._alike[lane // self._n_folds]
 
-    def _model_of(self, lane: int) -> Any:
-        """The first of them."""
-        return self._models[self._models_of(lane)[0]]
+    def _seed_of(self, lane: int) -> int:
+        return self._candidates[self._candidates_of(lane)[0]].seed
 
     def _n_blocks_in(self, memory: int) -> int:
         largest = max(self._lanes, key=lambda lane: len(lane.rule.state_fields))
@@ -152,21 +170,20 @@ class Contest:
         return memory // max(n_bytes, 1)
 
     def _learned(self, numbers: Sequence[int], progress: "_Progress") -> list[Floats]:
-        """What becomes of the lanes of a block: the Tallies of each, with a column for each model.
+        """What becomes of the lanes of a block: Tallies of each, with a column for each candidate.
 
         One column stands for all of them, if they are the same.
         """
-        model = self._model_of(numbers[0])
         lanes = Lanes(
             [self._lanes[number] for number in numbers],
             n_features=self._n_features,
             n_outputs=self._n_outputs,
-            fit_intercept=model.fit_intercept,
+            fit_intercept=self._fit_intercept,
         )
-        random = np.random.RandomState(model.random_state)
-        for number in range(model.passes):
-            order = random.permutation(len(self._rows.y)) if model.shuffle else None
-            judged = self._folds is None and number == model.passes - 1
+        random = np.random.RandomState(self._seed_of(numbers[0]))
+        for number in range(self._fitting.passes):
+            order = random.permutation(len(self._rows.y)) if self._fitting.shuffle else None
+            judged = self._folds is None and number == self._fitting.passes - 1
             lanes.learn(self._rows, self._folds, order, judged=judged)
             progress.add(len(numbers))
         if self._refitting is not None:
@@ -178,24 +195,29 @@ class Contest:
     def _refitted(
         self, numbers: Sequence[int], lanes: Lanes, refitting: Refitting, progress: "_Progress"
     ) -> list[Floats]:
-        """The same once they are refitted; a refit counts as much as all passes."""
+        """What becomes of lanes once they are refitted; a refit counts as much as all passes."""
         before = lanes.tallies(self._sizes)
         tallies = _by_lane(before)
         for place, number in enumerate(numbers):
             if not before.diverged[place]:
                 weights = lanes.weights(place)[:, self._feature_numbers]
-                limits = [self._models[model].refit_features for model in self._models_of(number)]
+                limits = [
+                    self._candidates[one].refit_features for one in self._candidates_of(number)
+                ]
                 tallies[place] = refitting.tallies(self._lanes[number], weights, limits)
-            progress.add(self._model_of(number).passes)
+            progress.add(self._fitting.passes)
         return tallies
 
     @property
     def _is_regression(self) -> bool:
-        return isinstance(self._models[0], SparseOnlineRegressor)
+        return self._candidates[0].task.is_regression
+
+    @property
+    def _fit_intercept(self) -> bool:
+        return self._candidates[0].task.fit_intercept
 
     def _checked_refitting(self, rows: Rows, columns: NDArray[np.int64]) -> Refitting | None:
-        model = self._models[0]
-        if not model.refit:
+        if not self._fitting.refit:
             return None
         if self._folds is None:
             raise ConfigError(
@@ -203,7 +225,12 @@ class Contest:
                 "only as learning goes on, and a refit comes after it."
             )
         return Refitting(
-            rows, self._n_columns, columns, self._folds, model.fit_intercept, model.refit_l2
+            rows,
+            self._n_columns,
+            columns,
+            self._folds,
+            self._fit_intercept,
+            self._fitting.refit_l2,
         )
 
     def _of_fold(self, fold: int) -> tuple[Floats, Floats]:

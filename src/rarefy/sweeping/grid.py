@@ -1,6 +1,7 @@
 """The points of a grid: every combination of parameters of which several values are given."""
 
 import numbers
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -8,12 +9,11 @@ import numpy as np
 
 from rarefy.checks import check_whole, choose
 from rarefy.errors import ConfigError
-from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
+from rarefy.parameters.auto import is_auto
 from rarefy.parameters.meaning import UPDATE_BASED, has_meaning, has_own_steps, resolve
 from rarefy.parameters.table import AUTO, LOSS, MAY_BE_AUTO, MOST_L1, RULE, grid_parameters
 from rarefy.rules import SCALE_FREE
-from rarefy.tuning.space import is_auto
 
 Point = dict[str, Any]
 
@@ -21,17 +21,6 @@ Point = dict[str, Any]
 L1_DECADES = (-3.0, 2.0)
 SCALE_FREE_L1_DECADES = (-0.5, 1.5)  # whatever the data, it is in standard deviations
 WEIGHTS_ARE_PLAIN = {"importance": "plain", "endowment": 0.0}
-
-
-def estimator_class(loss: Any) -> Any:
-    """The estimator for one or several losses."""
-    losses = values(loss)
-    for name in losses:
-        choose("loss", name, LOSSES)
-    kinds = {name in REGRESSION_LOSSES for name in losses}
-    if len(kinds) > 1:
-        raise ConfigError(f"loss={losses}: losses of classification and regression do not mix.")
-    return SparseOnlineRegressor if kinds == {True} else SparseOnlineClassifier
 
 
 def values(given: Any) -> list[Any]:
@@ -48,6 +37,17 @@ def values(given: Any) -> list[Any]:
     return list(given)
 
 
+def is_regression(loss: Any) -> bool:
+    """Whether one or several losses are of regression; some of either kind are refused."""
+    losses = values(loss)
+    for name in losses:
+        choose("loss", name, LOSSES)
+    kinds = {name in REGRESSION_LOSSES for name in losses}
+    if len(kinds) > 1:
+        raise ConfigError(f"loss={losses}: losses of classification and regression do not mix.")
+    return kinds == {True}
+
+
 def grid(rule: Any, loss: Any, n_l1: int, parameters: dict[str, Any]) -> list[Point]:
     """All points, as arguments of the estimator.
 
@@ -56,7 +56,7 @@ def grid(rule: Any, loss: Any, n_l1: int, parameters: dict[str, Any]) -> list[Po
     """
     check_whole("n_l1", n_l1, 1, MOST_L1)
     given = {name: value for name, value in parameters.items() if value is not None}
-    _refuse_unknown(given, loss)
+    _refuse_unknown(given, grid_parameters(regression=is_regression(loss)))
     _refuse_weighting(given)
     rules, losses = values(rule), values(loss)
     for name, value in {**given, "rule": rule}.items():
@@ -80,8 +80,7 @@ def grid(rule: Any, loss: Any, n_l1: int, parameters: dict[str, Any]) -> list[Po
     return points
 
 
-def _refuse_unknown(given: dict[str, Any], loss: Any) -> None:
-    known = grid_parameters(regression=estimator_class(loss) is SparseOnlineRegressor)
+def _refuse_unknown(given: dict[str, Any], known: Sequence[str]) -> None:
     for name in given:
         if name not in known:
             raise ConfigError(f"{name}: one of {', '.join(known)} is expected.")

@@ -12,7 +12,7 @@ from rarefy.engine import loop as engine
 from rarefy.engine.learner import Learner
 from rarefy.engine.refit import refits
 from rarefy.lanes.block import Lane
-from rarefy.model.answers import predicted_classes, true_classes
+from rarefy.model.answers import right_answers
 
 
 class Refitting:
@@ -69,7 +69,7 @@ def _tallies(
 ) -> tuple[Any, ...]:
     """The Tallies of one model, in their order."""
     scores = learned.scores(as_rows(X, y, importance))
-    right = predicted_classes(scores) == true_classes(scores, y)
+    right = right_answers(scores, y)
     total_loss = engine.total_loss if learned.n_outputs == 1 else engine.total_loss_classes
     slots, _ = learned.nonzero()
     return (

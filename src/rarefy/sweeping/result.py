@@ -1,6 +1,7 @@
 """What a sweep found: a table with a row for each point of the grid, and ways to choose from it."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -9,7 +10,6 @@ import numpy as np
 from rarefy.arrays import Floats
 from rarefy.checks import refuses
 from rarefy.errors import ConfigError, DivergenceError
-from rarefy.estimators import SparseOnlineRegressor
 from rarefy.sweeping.grid import Point
 
 
@@ -18,21 +18,6 @@ class Extent(NamedTuple):
 
     n_rows: int
     n_features: int
-
-
-@dataclass(frozen=True)
-class Setting:
-    """The estimator, and the parameters that all points have in common."""
-
-    estimator_class: Any
-    parameters: dict[str, Any]
-
-    @property
-    def is_regression(self) -> bool:
-        return self.estimator_class is SparseOnlineRegressor
-
-    def estimator(self, point: Point) -> Any:
-        return self.estimator_class(**{**self.parameters, **point})
 
 
 @dataclass(frozen=True)
@@ -64,13 +49,17 @@ class Sweep:
     """
 
     def __init__(
-        self, setting: Setting, points: list[Point], by_fold: dict[str, Floats], extent: Extent
+        self,
+        make_estimator: Callable[[Point], Any],
+        points: list[Point],
+        by_fold: dict[str, Floats],
+        extent: Extent,
     ) -> None:
         self.points = points
         self.extent = extent
         self.by_fold = by_fold
         self.score = "accuracy" if "accuracy" in by_fold else "r2"
-        self._setting = setting
+        self._make_estimator = make_estimator
         self._means = {name: values.mean(axis=1) for name, values in by_fold.items()}
         self._means["standard_error"] = _standard_error(by_fold[self.score])
 
@@ -158,7 +147,7 @@ class Sweep:
 
     def estimator(self, choice: Choice | None = None) -> Any:
         """An estimator with the parameters of a choice, the best if none is given."""
-        return self._setting.estimator((choice or self.best()).parameters)
+        return self._make_estimator((choice or self.best()).parameters)
 
     def refit(self, X: Any, y: Any, choice: Choice | None = None, sample_weight: Any = None) -> Any:
         """An estimator with the parameters of a choice (default: the best), fitted to all rows."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rarefy.arrays import Floats, Rows, read_only
 from rarefy.jit import compiled
-from rarefy.lanes.lane_loop import LaneRows
+from rarefy.lanes.layout import LaneRows
 
 MOST_VALUES = 8  # of columns that occur once are remembered, for each row
 ENTRIES_OF_A_THREAD = 1_000_000  # at least

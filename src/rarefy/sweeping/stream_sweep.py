@@ -1,28 +1,30 @@
 """All models of a grid learn from a stream: rows are read, and never kept."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.arrays import Floats, Rows
-from rarefy.engine.learner import Learner
+from rarefy.arrays import Floats, Rows, part_of, portions
 from rarefy.engine.task import Task
 from rarefy.errors import InputError
 from rarefy.lanes.block import NO_FOLD, Lane
 from rarefy.lanes.lane_set import Lanes
 from rarefy.readers import Reader
 from rarefy.splits import stream_folds
-from rarefy.stores import Store, make_store
-from rarefy.streams.run import Run
-from rarefy.streams.stream_model import StreamModel
+from rarefy.stores import Prepared
+from rarefy.stores.table import TableStore
+from rarefy.streams.pipeline import prepared_ahead
+from rarefy.streams.stream_model import StreamLearner
 from rarefy.sweeping.cross_validation import MemoryTooSmallError, lanes_of, measures_of
 from rarefy.sweeping.result import Extent
 
 
 class GridLearner:
-    """Stands in for the learner of a stream's model; a store looks up features once for all lanes.
+    """The models of a grid as one learner, so that a store looks up features once for all lanes.
 
     Rows belong to folds by their number. What is to be scored is what lanes are judged by.
     """
@@ -55,12 +57,15 @@ class GridLearner:
         self._row = 0
 
     def learn(self, rows: Rows, n_features: int = 0, *, restorable: bool = True) -> None:
+        """Learn the rows; whatever `restorable` says, there is no going back."""
         self.grow(n_features)
         is_judged = self._n_folds is None and self._passes_left == 1
-        folds = self._next_folds(rows)
-        if is_judged:
-            self._add_moments(rows, folds)
-        self._lanes.learn(rows, folds, judged=is_judged)
+        for begin, end in portions(rows.indptr, self.n_outputs):
+            part = part_of(rows, begin, end)
+            folds = self._next_folds(part)
+            if is_judged:
+                self._add_moments(part, folds)
+            self._lanes.learn(part, folds, judged=is_judged)
         self.t += len(rows.y)
 
     def scores(self, rows: Rows) -> Floats:
@@ -126,79 +131,71 @@ class GridLearner:
             )
 
 
-class _GridModel(StreamModel):
-    """Knows the classes from the first rows, and then makes the lanes."""
+@dataclass(frozen=True)
+class GridTask:
+    """What a whole grid learns; the lanes are made when the classes are known."""
 
-    def __init__(self, store: Store, classes: tuple[str, ...], grid: dict[str, Any]) -> None:
-        first = grid["models"][0]
-        multiclass = getattr(first, "multiclass", "auto")
-        task = Task(None, None, first._make_loss(), multiclass, first.fit_intercept)
-        self._grid = grid
-        super().__init__(task, store, classes)
+    tasks: Sequence[Task]
+    n_folds: int | None
+    seed: int
+    memory: int
+    passes: int
+    n_threads: int
 
     @property
-    def grid_learner(self) -> GridLearner:
-        return cast(GridLearner, self.learner)
+    def loss_name(self) -> str:
+        return self.tasks[0].loss_name
 
-    def _new_learner(self) -> None:
-        models, n_folds, seed, memory, passes, n_threads = self._grid.values()
-        if not self.task.is_regression:
-            for model in models:
-                model.classes_ = np.array(self.classes)
-        lanes, n_outputs = lanes_of(models, n_folds)
-        learner = GridLearner(
+    @property
+    def is_regression(self) -> bool:
+        return self.tasks[0].is_regression
+
+    def new_learner(self, n_classes: int, n_features: int) -> GridLearner:
+        """All lanes, none of which has learned."""
+        lanes, n_outputs = lanes_of(self.tasks, n_classes, self.n_folds)
+        return GridLearner(
             lanes,
-            n_folds,
-            seed,
-            memory,
-            passes,
-            n_features=self.store.n_slots,
+            self.n_folds,
+            self.seed,
+            self.memory,
+            self.passes,
+            n_features=n_features,
             n_outputs=n_outputs,
-            fit_intercept=self.task.fit_intercept,
-            n_threads=n_threads,
+            fit_intercept=self.tasks[0].fit_intercept,
+            n_threads=self.n_threads,
         )
-        self.adopt(cast(Learner, learner))
 
 
 def sweep_stream(
-    models: Sequence[Any],
-    reader: Reader,
-    *,
-    n_folds: int | None,
-    seed: int,
-    memory: int,
-    n_threads: int,
-    progress: Callable[[float], None],
+    task: GridTask, reader: Reader, progress: Callable[[float], None]
 ) -> tuple[dict[str, Floats], Extent]:
-    """Measures of estimators that have not learned, and how large the data are.
+    """Measures of all models, and how large the data are.
 
     Without folds, models are judged by what they predict for each row before they learn it. With
     folds, the data are read once more than the models have passes. All models learn at a time.
     """
-    store = make_store("table", names=False)
-    grid = {
-        "models": models,
-        "n_folds": n_folds,
-        "seed": seed,
-        "memory": memory,
-        "passes": models[0].passes,
-        "n_threads": n_threads,
-    }
-    model = _GridModel(store, reader.labels.classes, grid)
-    passes = models[0].passes
-    n_readings = passes if n_folds is None else passes + 1
-    for number in range(passes):
-        run = Run(model, reader)
-        for _ in run.steps():
-            progress((number + run.share) / n_readings)
+    store, passes = TableStore(names=False), task.passes
+    model = StreamLearner(task, store, reader.labels.classes)
+    reader.names_wanted = store.names_wanted
+    n_readings = passes if task.n_folds is None else passes + 1
+    for number in range(n_readings):
+        for prepared in _batches(model, reader):
+            if number < passes:
+                store.learn(model.learner, prepared)
+            else:
+                store.scores(model.learner, prepared)
+            progress((number + prepared.batch.share) / n_readings)
         if model.t == 0:
             raise InputError(f"{' '.join(reader.files)}: there are no examples to learn from.")
-        model.grid_learner.end_pass()
-    if n_folds is not None:
-        for prepared, _ in Run(model, reader).again():
+        model.learner.end_pass()
+    measures = model.learner.measures(store.n_features, is_regression=task.is_regression)
+    return measures, Extent(model.t // passes, store.n_features)
+
+
+def _batches(model: StreamLearner[GridLearner], reader: Reader) -> Iterator[Prepared]:
+    """All that a reader gives, with targets; from the first batch on the classes are known."""
+    with closing(prepared_ahead(reader, model.store, model.with_targets)) as batches:
+        for prepared in batches:
             if len(prepared.batch.labels):
-                store.scores(model.learner, model.with_targets(prepared))
-                progress((passes + prepared.batch.share) / n_readings)
-    n_features = store.n_seen(model.learner)
-    measures = model.grid_learner.measures(n_features, is_regression=model.task.is_regression)
-    return measures, Extent(model.t // passes, n_features)
+                model.begin(prepared.batch, reader)
+                yield prepared if prepared.y is not None else model.with_targets(prepared)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rarefy.checks import check_whole, number_or_none
+from rarefy.engine.task import Task
 from rarefy.errors import ConfigError, InputError
 from rarefy.files.model_file import Model, load_model, model_of, save_model, texts
 from rarefy.model.losses import LOSSES
@@ -26,8 +27,7 @@ from rarefy.streams.refit_stream import Refit, check_readable_again
 from rarefy.streams.run import BEGINNING, NEVER, Position, Run
 from rarefy.streams.stream_model import StreamModel
 from rarefy.system.atomic_write import Output
-from rarefy.tuning.open_task import task_of
-from rarefy.tuning.space import rule_or_space
+from rarefy.tasks import make_task
 
 READING = {
     name: parameter.default
@@ -163,21 +163,20 @@ def _parameters(asked: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _task(asked: Mapping[str, Any], parameters: Mapping[str, Any]) -> Any:
+def _task(asked: Mapping[str, Any], parameters: Mapping[str, Any]) -> Task:
     """The task that the parameters describe; all of them are checked."""
     loss = asked["loss"]
-    rule, schedule, weighting = rule_or_space(
-        {"rule": parameters["rule"], "loss": loss, **{name: asked[name] for name in RULE}},
-        {name: asked[name] for name in WEIGHTING_PARAMETERS},
-        target_features=asked["target_features"],
-        passes=asked["passes"],
-    )
     check_multiclass(asked["multiclass"], loss)
     check_refit(asked["refit"], asked["refit_l2"], asked["refit_features"], loss)
     of_loss = {name: parameters[name] for name in LOSS if name in parameters}
-    made_loss = make_loss(loss, **of_loss)
-    return task_of(
-        rule, schedule, made_loss, asked["multiclass"], asked["fit_intercept"], weighting
+    return make_task(
+        {"rule": parameters["rule"], "loss": loss, **{name: asked[name] for name in RULE}},
+        {name: asked[name] for name in WEIGHTING_PARAMETERS},
+        make_loss(loss, **of_loss),
+        multiclass=asked["multiclass"],
+        fit_intercept=asked["fit_intercept"],
+        target_features=asked["target_features"],
+        passes=asked["passes"],
     )
 
 

@@ -152,7 +152,7 @@ class Training:
     def _refitted(self, refit: Refit) -> bool:
         """Whether the refit came to its end; if not, the model is as it was before."""
         model = self.run.model
-        learner = model.learner
+        learner = model.learner.settled()
         if self.checkpoints is not None:
             self.checkpoints.save_meanwhile(self.reporter.say)
         self.reporter.say(f"Refitting {learner.n_nonzero():,} weights ...")

@@ -53,7 +53,7 @@ class ProgressTracker:
     def line(self) -> ProgressLine:
         """How learning goes now, and has gone since the last line."""
         run, model = self.run, self.run.model
-        moment, last, learner = self._moment(), self._last, model.learner
+        moment, last, learner = self._moment(), self._last, model.learner.settled()
         self._last = moment
         seen, kept = model.store.n_seen(learner), learner.n_nonzero()
         weight = moment.weight - last.weight
@@ -86,7 +86,7 @@ class ProgressTracker:
             "passes": min(self.run.position.pass_number, self.run.passes),
             "loss": _ratio(moment.loss, moment.weight),
             "accuracy": self._accuracy(moment.right, moment.weight),
-            "kept": self.run.model.learner.n_nonzero(),
+            "kept": self.run.model.learner.settled().n_nonzero(),
             "seconds": moment.seconds,
             "rate": _ratio(moment.examples - first.examples, moment.seconds),
             "holdout": self._held_out,

@@ -1,8 +1,12 @@
 """Whether a model that has learned alone would do better with other parameters by now.
 
-Others near it go on from where it is. Their losses differ by little more than chance, so the one
-that happens to be ahead is not simply followed: the parameters to go on with are an average, in
-which each model counts by how likely it is to be no worse than the best.
+It is a step of local search: others near the model go on from where it is, on the same rows. That
+is closest to an evolution strategy with weighted recombination (as in CMA-ES, without its
+covariances): the new parameters are a mean of the candidates', in logarithms, by how well they did.
+What differs: candidates are the points of a fixed pattern and not drawn; the best one's state goes
+on; and weights are likelihoods instead of ranks. As losses differ by little more than chance, a
+model that is z standard errors behind the best counts exp(-z²/2). So where a race (Maron & Moore
+1994) would go on until one candidate is left, those that cannot be told apart are averaged.
 """
 
 from typing import Any
@@ -11,11 +15,11 @@ import numpy as np
 
 from rarefy.arrays import Floats
 from rarefy.engine.learner import Learner
-from rarefy.tuning.pack import Pack
+from rarefy.tuning.population import Population
 from rarefy.tuning.space import Point, Space
 
 
-class Challenge(Pack):
+class Challenge(Population):
     """A model, the first, and others near it."""
 
     def __init__(self, space: Space, model: Learner, **shape: Any) -> None:
@@ -23,8 +27,8 @@ class Challenge(Pack):
         super().__init__(space, points, model.loss, n_features=model.n_features, **shape)
         self.take_over(model)
 
-    def take_stock(self) -> None:
-        self.record.end_stretch()
+    def compare(self) -> None:
+        self.record.end_interval()
 
     @property
     def predictor(self) -> int:

@@ -1,11 +1,19 @@
 """A task that leaves hyperparameters open, which are found while it is learned."""
 
-from typing import Any, cast
+from itertools import chain
+from typing import Any
 
 from rarefy.engine.learner import Learner
+from rarefy.engine.online_learner import OnlineLearner
+from rarefy.engine.snapshots import Arrays
 from rarefy.engine.task import Task
-from rarefy.model.importance import Weighting
-from rarefy.tuning.space import Space
+from rarefy.errors import ConfigError
+from rarefy.model.importance import PLAIN
+from rarefy.parameters.build import make_weighting
+from rarefy.tuning.space import Point, Space, make_space, space_of
+from rarefy.tuning.tuning_learner import TuningLearner
+
+Search = dict[str, Any]  # what a checkpoint says of it, and the parameters that a user gave
 
 
 class OpenTask(Task):
@@ -15,24 +23,54 @@ class OpenTask(Task):
     def is_open(self) -> bool:
         return True
 
-    def new_learner(self, n_classes: int, n_features: int) -> Learner:
-        """What stands in for the learner while hyperparameters are found."""
-        from rarefy.tuning.tuning_learner import TuningLearner
-
+    def new_learner(self, n_classes: int, n_features: int) -> OnlineLearner:
+        """A learner that has not learned, and looks for hyperparameters when it does."""
         loss, n_outputs = self.loss_over(n_classes)
-        learner = TuningLearner(
+        return TuningLearner(
             self.rule,
             loss,
             n_features=n_features,
             n_outputs=n_outputs,
             fit_intercept=self.fit_intercept,
         )
-        return cast(Learner, learner)
 
 
-def task_of(
-    rule: Any, schedule: Any, loss: Any, multiclass: str, fit_intercept: bool, weighting: Weighting
-) -> Task:
-    """The task of a rule, or of a space of rules."""
-    kind = OpenTask if isinstance(rule, Space) else Task
-    return kind(rule, schedule, loss, multiclass, fit_intercept, weighting)
+def open_task(
+    parameters: dict[str, Any],
+    weighting: dict[str, Any],
+    loss: Any,
+    multiclass: str,
+    fit_intercept: bool,
+    *,
+    target_features: int | None,
+    passes: int,
+) -> OpenTask:
+    """The task of parameters some of which are to be found; what cannot be found is refused."""
+    space = make_space(parameters, target_features, passes)
+    for kind in chain.from_iterable(space.kinds):
+        rule, _ = space.rule_of(kind)
+        if make_weighting(rule, parameters["loss"], **weighting) != PLAIN:
+            raise ConfigError(
+                f"{space.sought} cannot be found with an endowment or importance='aware'."
+            )
+    return OpenTask(space, None, loss, multiclass, fit_intercept)
+
+
+def begun_with(search: Search) -> tuple[Space, Point]:
+    """Where to look, and the point of the model in use."""
+    space = space_of(search["parameters"])
+    return space, space.checked_point(search["point"], [*chain(*space.kinds)])
+
+
+def resumed(search: Search, arrays: Arrays, model: Learner) -> OnlineLearner:
+    """The learner of which there is a checkpoint; the model is the one that was in use."""
+    space, model.found = begun_with(search)
+    learner = TuningLearner(
+        space,
+        model.loss,
+        n_features=model.n_features,
+        n_outputs=model.n_outputs,
+        fit_intercept=len(model.intercept_state) > 0,
+    )
+    learner.restore(model, search, arrays)
+    return learner

@@ -1,6 +1,10 @@
-"""The search for a good model among all: the poor ones make room for others near the best.
+"""The search for a good model among all: population-based training (Jaderberg et al. 2017).
 
-A newcomer takes over what its model of origin has learned, and how it fared.
+Whenever models are compared, the poorest gives way to a copy of the state of the one in use
+(exploit), which goes on with one of its hyperparameters moved (explore). What differs: a comparison
+replaces one model only; the move is not drawn at random, but goes to the middle of the wider gap
+beside the value in use; and a copy takes over the record of its origin, too, and cannot be chosen
+until it has fared for itself for some intervals.
 """
 
 import math
@@ -12,18 +16,18 @@ import numpy as np
 from rarefy.arrays import Floats
 from rarefy.engine.learner import Learner
 from rarefy.engine.snapshots import Arrays, checked_whole, put_back
-from rarefy.tuning.pack import Pack
+from rarefy.tuning.population import Population
 from rarefy.tuning.space import FARTHEST, Point, Space
 
-APPRENTICESHIP = 2  # stretches until what a newcomer does is its own
+BURN_IN = 2  # intervals until the record of a copy is its own
 INDIFFERENCE = 0.5  # standard errors by which a smaller model may be worse
 CLEARLY = 2.0  # standard errors by which a model with the least q is worse if another q is taken
 STRIDE = 4.0  # how far to go beyond the outermost models, as a ratio
 CLOSEST = 1.2  # models with a smaller ratio of parameters are not told apart
 
 
-class Race(Pack):
-    """Models of which one is chosen whenever stock is taken."""
+class Race(Population):
+    """Models of one rule, of which one is chosen by every comparison."""
 
     def __init__(
         self,
@@ -35,9 +39,9 @@ class Race(Pack):
     ) -> None:
         super().__init__(space, points, loss, **shape)
         self._usual = usual
-        self._own_stretches = np.full(len(points), APPRENTICESHIP)
+        self._own_intervals = np.full(len(points), BURN_IN)
         self._turn = 0
-        self._compare()
+        self._choose_again()
 
     def snapshot(self) -> tuple[dict[str, Any], Arrays]:
         numbers, arrays = super().snapshot()
@@ -52,15 +56,14 @@ class Race(Pack):
             put_back(own, arrays[name], may_be_infinite=name == "means")
 
     def _own_arrays(self) -> Arrays:
-        return {"means": self._means, "own_stretches": self._own_stretches}
+        return {"means": self._means, "own_stretches": self._own_intervals}
 
-    def take_stock(self) -> None:
-        """Compare how the models fared."""
-        self.record.end_stretch()
-        self._own_stretches += 1
-        self._compare()
+    def compare(self) -> None:
+        self.record.end_interval()
+        self._own_intervals += 1
+        self._choose_again()
 
-    def _compare(self) -> None:
+    def _choose_again(self) -> None:
         self._means = self.record.means()
         self._chosen = self._choose()
 
@@ -71,7 +74,7 @@ class Race(Pack):
 
     @property
     def predictor(self) -> int:
-        """The model to predict with: the one that was chosen when stock was taken, if it lives."""
+        """The model to predict with: the one that the last comparison chose, if it lives."""
         return self._chosen if self.block.alive[self._chosen] else self._choose()
 
     def winner(self) -> Learner:
@@ -84,9 +87,9 @@ class Race(Pack):
         is the one in the middle.
         """
         alive = self.block.alive
-        is_proven = (self._own_stretches >= APPRENTICESHIP) & alive
+        is_proven = (self._own_intervals >= BURN_IN) & alive
         proven = is_proven if is_proven.any() else alive
-        if self.record.n_stretches == 0:
+        if self.record.n_intervals == 0:
             candidates = np.flatnonzero(proven)
             return int(candidates[(len(candidates) - 1) // 2]) if len(candidates) else 0
         means = np.where(proven, self._means, np.inf)
@@ -110,8 +113,8 @@ class Race(Pack):
             least = norms[likely].min()
         return np.where(norms == least, means, np.inf)
 
-    def refine(self) -> None:
-        """Put a model near the one to predict with in the place of the poorest."""
+    def replace_poorest(self) -> None:
+        """Put a copy of the model to predict with, moved a little, in the place of the poorest."""
         origin = self.predictor
         others = self._means.copy()
         others[origin] = -np.inf
@@ -125,7 +128,7 @@ class Race(Pack):
                 self.block.fork(origin, poorest, *self.rule_at(point))
                 self.points[poorest] = point
                 self.record.copy(origin, poorest)
-                self._own_stretches[poorest] = 0
+                self._own_intervals[poorest] = 0
                 return
 
     def _value_near(self, origin: int, name: str) -> float | None:

@@ -1,4 +1,4 @@
-"""How models fared, stretch by stretch.
+"""How models fared, interval by interval: the time between two comparisons.
 
 They are compared by the losses of their predictions for examples that were new to them, those of
 late counting more. Among classifiers, some that are right more often have smaller scores and so a
@@ -14,10 +14,10 @@ from rarefy.engine.snapshots import Arrays, put_back
 from rarefy.lanes.block import Block
 
 SCALES = (0.5, 2.0)  # of scores, one of which may suit a model that classifies
-MEMORY = 0.7  # what a stretch of examples counts, beside the next one
+DECAY = 0.7  # what an interval of examples counts, beside the next one
 COST_OF_ERRORS = 2.0  # what a wrong answer costs beside its loss
-EXCESS = 0.1  # what e times the features that a model may have cost, as a loss
-EMPTINESS = 1e3  # what it costs to have none
+COST_OF_EXCESS = 0.1  # of e times the features that a model may have, as a loss
+COST_OF_NO_FEATURES = 1e3
 
 
 class Record:
@@ -30,21 +30,21 @@ class Record:
         self._target_features = target_features
         self._cost_of_errors = 0.0 if is_regression else COST_OF_ERRORS
         self._progress_before, self._losses_before = block.progress(), block.losses()
-        # The mean of each stretch, (stretch, scale, model).
+        # The mean of each interval, (interval, scale, model).
         self._losses = np.empty((0, *self._losses_before.shape))
-        self._counts = np.empty(0)  # what each stretch counts
+        self._counts = np.empty(0)  # what each interval counts
         self._n_features = np.ones(len(block.lanes))  # counted only if there is a limit
 
     @property
-    def n_stretches(self) -> int:
+    def n_intervals(self) -> int:
         return len(self._counts)
 
     def progress(self) -> Floats:
-        """Losses, examples and right answers of the stretch that has not ended, (3, model)."""
+        """Losses, examples and right answers of the interval that has not ended, (3, model)."""
         return self._block.progress() - self._progress_before
 
-    def end_stretch(self) -> None:
-        """Note what came of the examples since the last stretch."""
+    def end_interval(self) -> None:
+        """Note what came of the examples since the last interval."""
         progress, losses = self._block.progress(), self._block.losses()
         _, examples, right = progress - self._progress_before
         weight = examples.max()
@@ -52,7 +52,7 @@ class Record:
             costs = losses - self._losses_before + self._cost_of_errors * (examples - right)
             means = np.where(self._block.alive, costs / weight, np.inf)
             self._losses = np.concatenate([self._losses, means[np.newaxis]])
-            self._counts = np.append(self._counts * MEMORY, weight)
+            self._counts = np.append(self._counts * DECAY, weight)
         self._progress_before, self._losses_before = progress, losses
         if self._target_features is not None:
             self._n_features = self._block.n_features_kept()
@@ -61,13 +61,14 @@ class Record:
         """The mean loss of each model; more, where it has too many features."""
         means = np.where(self._block.alive, self._by_scale().min(axis=0), np.inf)
         if self._target_features is not None:
-            means += EXCESS * np.log(np.maximum(self._n_features / self._target_features, 1.0))
-            means[self._n_features == 0.0] += EMPTINESS
+            excess = np.maximum(self._n_features / self._target_features, 1.0)
+            means += COST_OF_EXCESS * np.log(excess)
+            means[self._n_features == 0.0] += COST_OF_NO_FEATURES
         return means
 
     def uncertainties(self, best: int) -> Floats:
         """Standard errors of how much worse than the best one each model is."""
-        if self.n_stretches < 2 or not self._block.alive[best]:
+        if self.n_intervals < 2 or not self._block.alive[best]:
             return np.zeros(len(self._n_features))
         scales = self._by_scale().argmin(axis=0)
         history = self._losses[:, scales, np.arange(len(scales))]
@@ -83,11 +84,11 @@ class Record:
         return means.T
 
     def _shares(self) -> Floats:
-        """What each stretch counts, of 1."""
-        return self._counts / self._counts.sum() if self.n_stretches else self._counts
+        """What each interval counts, of 1."""
+        return self._counts / self._counts.sum() if self.n_intervals else self._counts
 
     def snapshot(self) -> Arrays:
-        """All that is on record, as it is: not copied. Features are counted when a stretch ends."""
+        """All that is on record, as it is: not copied. Features are counted as an interval ends."""
         return {
             "progress_before": self._progress_before,
             "losses_before": self._losses_before,
@@ -102,7 +103,7 @@ class Record:
         for name, own in self.snapshot().items():
             put_back(own, arrays[name], may_be_infinite=name == "losses")
         if (self._counts <= 0.0).any():
-            raise ValueError("no stretch counts nothing")
+            raise ValueError("an interval counts nothing")
 
     def copy(self, source: int, target: int) -> None:
         """Say of one model what is said of another."""

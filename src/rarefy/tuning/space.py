@@ -3,21 +3,20 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from rarefy.errors import ConfigError
 from rarefy.jit.lane_intrinsics import WIDTH
-from rarefy.model.importance import PLAIN, Weighting
 from rarefy.model.losses import REGRESSION_LOSSES
-from rarefy.parameters.build import make_rule, make_weighting
+from rarefy.parameters.auto import is_open, left_open
+from rarefy.parameters.build import make_rule
 from rarefy.parameters.meaning import has_meaning, resolve
-from rarefy.parameters.table import AUTO, MAY_BE_AUTO, RULE_PARAMETERS, TABLE, check_number
+from rarefy.parameters.table import AUTO, RULE_PARAMETERS, TABLE, check_number
 from rarefy.rules import SCALE_FREE
 from rarefy.rules.penalty_norm import MeanIntensity, growth_of
-from rarefy.tuning.steady_rules import SLOWER, SlowlyFalling, steady
+from rarefy.tuning.stationary_rules import SLOWER, SlowlyFalling, stationary
 
 Point = dict[str, Any]  # parameters of a rule, by name
 
@@ -38,7 +37,7 @@ USUAL_EXAMPLES = 7_000  # for which the default l1 of feature-aware rules is mea
 Shares = list[dict[str, float]]  # of what is usual
 
 
-def _outlook(l1: Any, steps: Any, l1_of_all: float, steps_of_both: Any) -> dict[Any, Shares]:
+def _first_models(l1: Any, steps: Any, l1_of_all: float, steps_of_both: Any) -> dict[Any, Shares]:
     """Where to look first, by what is free; the one in the middle is used until they are compared.
 
     If both are, models differ in their steps: a wrong step costs more than a wrong l1.
@@ -51,9 +50,9 @@ def _outlook(l1: Any, steps: Any, l1_of_all: float, steps_of_both: Any) -> dict[
 
 
 ALL_STEPS = np.logspace(-1.0, 1.5, 8)
-WIDE = _outlook(np.logspace(-3.0, 2.0, 8), ALL_STEPS, 0.1, ALL_STEPS)
+WIDE = _first_models(np.logspace(-3.0, 2.0, 8), ALL_STEPS, 0.1, ALL_STEPS)
 # What is usual for it suits most data.
-FOR_SCALE_FREE = _outlook(
+FOR_SCALE_FREE = _first_models(
     np.logspace(-0.5, 1.25, 8), np.logspace(-0.6, 0.8, 8), 0.6, np.logspace(-0.8, 0.6, 8)
 )
 # How far to go at most, and from a model that is good.
@@ -82,6 +81,7 @@ class Space:
     free: tuple[str, ...]
     kinds: tuple[tuple[Point, ...], ...]
     target_features: int | None = None
+    sought: str = field(default="", compare=False)  # what the user leaves to be found, in words
     _rules: dict[Any, tuple[Any, Any]] = field(default_factory=dict, init=False, compare=False)
 
     def rule_of(self, kind: Point) -> tuple[Any, Any]:
@@ -89,7 +89,7 @@ class Space:
         own = kind["rule"], kind["q"]
         if own not in self._rules:
             made = make_rule(**{**self.given, "rule": own[0], "q": own[1]})
-            self._rules[own] = steady(*made, self.free)
+            self._rules[own] = stationary(*made, self.free)
         return self._rules[own]
 
     def rule_at(self, point: Point) -> tuple[Any, Any]:
@@ -161,54 +161,19 @@ def moved(rule: Any, schedule: Any, point: Point) -> tuple[Any, Any]:
     return rule._replace(**of_rule), schedule._replace(eta0=numbers.get("eta0", schedule.eta0))
 
 
-def rule_or_space(
-    parameters: dict[str, Any],
-    weighting: dict[str, Any],
-    *,
-    target_features: int | None,
-    passes: int,
-) -> tuple[Any, Any, Weighting]:
-    """Rule, schedule and weighting as the arguments of make_rule and make_weighting say.
-
-    Where some are to be found, there is a space instead of a rule, and no schedule.
-    """
-    left = {name for name in MAY_BE_AUTO if is_auto(parameters[name])}
-    if not left and target_features is None:
-        rule, schedule = make_rule(**parameters)
-        return rule, schedule, make_weighting(rule, parameters["loss"], **weighting)
-    space = _space(parameters, left, target_features, passes)
-    for kind in chain.from_iterable(space.kinds):
-        rule, _ = space.rule_of(kind)
-        if make_weighting(rule, parameters["loss"], **weighting) != PLAIN:
-            raise ConfigError(
-                f"{_named(left)} cannot be found with an endowment or importance='aware'."
-            )
-    return space, None, PLAIN
-
-
 def space_of(parameters: Mapping[str, Any]) -> Space:
     """The space that a user's parameters leave open, if they do; some may be missing."""
     given = {"cumulative": False, **dict.fromkeys(RULE_PARAMETERS), **parameters}
     given["cumulative"] = bool(given["cumulative"])
-    space, _, _ = rule_or_space(
-        {name: given[name] for name in RULE_PARAMETERS},
-        {},
-        target_features=given.get("target_features"),
-        passes=1,
-    )
-    if not isinstance(space, Space):
+    target_features = given.get("target_features")
+    if not is_open(given, target_features):
         raise ValueError("nothing is left to be found")
-    return space
+    return make_space({name: given[name] for name in RULE_PARAMETERS}, target_features, passes=1)
 
 
-def is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == AUTO
-
-
-def _space(
-    parameters: dict[str, Any], left: set[str], target_features: int | None, passes: int
-) -> Space:
-    """The space that the parameters leave open; what cannot be found is refused."""
+def make_space(parameters: dict[str, Any], target_features: int | None, passes: int) -> Space:
+    """The space that arguments of make_rule leave open; what cannot be found is refused."""
+    left = left_open(parameters)
     if target_features is not None:
         TABLE["target_features"].check("target_features", target_features)
         if parameters["l1"] is not None and "l1" not in left:
@@ -226,7 +191,7 @@ def _space(
     kinds = tuple(_kinds(parameters, left))
     free = tuple(name for name in ("l1", "eta0") if _is_free(name, parameters, left))
     unset = dict.fromkeys((*left, *free))
-    return Space({**parameters, **unset}, free, kinds, target_features)
+    return Space({**parameters, **unset}, free, kinds, target_features, _named(left))
 
 
 def _kinds(parameters: dict[str, Any], left: set[str]) -> list[tuple[Point, ...]]:

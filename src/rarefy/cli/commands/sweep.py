@@ -177,14 +177,16 @@ def _settle_validation(asked: dict[str, Any]) -> None:
 
 def _swept(asked: dict[str, Any], memory: int, display: Display) -> Any:
     """Judge the grid, by rows in memory if they fit."""
-    from rarefy.sweeping.grid import estimator_class, grid
+    from rarefy.estimators.sweep_grid import EstimatorAt, estimator_class
+    from rarefy.sweeping.grid import grid
 
     rule, loss, n_l1 = asked["rule"], asked["loss"], asked["n_l1"]
     plan = _plan(asked, {"rule": rule[0], "loss": loss}, MODEL, names=False)
     parameters = _parameters(asked)
     points = grid(rule, loss, n_l1, parameters)
+    estimator_at = EstimatorAt(estimator_class(loss), {"refit": asked["refit"]})
     for point in points:
-        estimator_class(loss)(**point, refit=asked["refit"])._check_parameters()
+        estimator_at.candidate(point)
     reader = plan.run.reader
     if not reader.can_be_read_again:
         raise InputError(

@@ -14,7 +14,7 @@ from rarefy.engine.learner import Learner
 from rarefy.model.schedules import InvSqrt
 from rarefy.parameters.build import make_rule
 from rarefy.rules.penalty_norm import CommonNorm, Intensity, MeanIntensity, norm_for
-from rarefy.tuning.steady_rules import SlowlyFalling, ordinary, steady, with_common_norm
+from rarefy.tuning.stationary_rules import SlowlyFalling, ordinary, stationary, with_common_norm
 from tests.tuned import BINARY, N_FEATURES, assert_same_kind, part, rows_for, weights_of
 
 ROWS = rows_for(BINARY, n=90)
@@ -193,7 +193,7 @@ class TestOrdinary:
     def test_it_does_the_same(self, name, q, l2, free):
         """After so many examples; what is not free stays as given."""
         given, given_schedule = given_rule(name, l2, q)
-        own = steady(given, given_schedule, free)
+        own = stationary(given, given_schedule, free)
         learner = Learner(*own, BINARY.loss, n_features=N_FEATURES)
         learner.learn(ROWS)
         other = copy(learner)
@@ -214,13 +214,13 @@ class TestOrdinary:
 
     def test_before_the_first_example_it_is_what_was_given(self):
         given = given_rule("frda", 0.05, 1.0)
-        assert_same_kind(ordinary(*steady(*given, ("l1", "eta0")), 0.0), given)
+        assert_same_kind(ordinary(*stationary(*given, ("l1", "eta0")), 0.0), given)
 
     def test_rules_that_have_one_form_only(self):
         """Steps of their own do not fall slowly; nor do those that do not fall by the root."""
         rule, own = make_rule("ftrl", l1=0.02)
-        assert_same_kind(steady(rule, own, ("l1", "eta0")), (rule, own))
+        assert_same_kind(stationary(rule, own, ("l1", "eta0")), (rule, own))
         assert_same_kind(ordinary(rule, own, 100.0), (rule, own))
         rule, constant = make_rule("fobos", schedule="constant", eta0=0.3)
-        assert_same_kind(steady(rule, constant, ("l1", "eta0")), (rule, constant))
+        assert_same_kind(stationary(rule, constant, ("l1", "eta0")), (rule, constant))
         assert_same_kind(ordinary(rule, constant, 100.0), (rule, constant))

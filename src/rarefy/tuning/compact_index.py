@@ -1,4 +1,4 @@
-"""The features of a race, numbered as they occur, so that its models take room for no others."""
+"""Features numbered as they occur, so that models side by side take room for no others."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from rarefy.jit import compiled
 
 
-class Occurring:
-    """Numbers of features, from 0, in the order of their first occurrence."""
+class CompactIndex:
+    """Maps features to numbers from 0 on, in the order of their first occurrence."""
 
     def __init__(self, n_features: int) -> None:
         self._begin(n_features)

@@ -1,4 +1,4 @@
-"""Rules in a form in which what is good for them hardly depends on the number of examples.
+"""Rules in a stationary form: what is good for them hardly depends on the number of examples.
 
 Feature-aware penalties grow with it while what has to stand up to them does not, and steps that
 fall by its root fall too fast for most data. So while their l1 is to be found, penalties follow a
@@ -31,8 +31,8 @@ class SlowlyFalling(NamedTuple):
         return total
 
 
-def steady(rule: Any, schedule: Any, free: tuple[str, ...]) -> tuple[Any, Any]:
-    """Rule and schedule in that form, as far as their numbers are to be found."""
+def stationary(rule: Any, schedule: Any, free: tuple[str, ...]) -> tuple[Any, Any]:
+    """Rule and schedule in stationary form, as far as their numbers are to be found."""
     if "l1" in free and "intensity" in rule._fields:
         rule = rule._replace(intensity=MeanIntensity(rule.intensity))
     if "eta0" in free and "eta0" not in rule._fields and isinstance(schedule, InvSqrt):
@@ -41,7 +41,7 @@ def steady(rule: Any, schedule: Any, free: tuple[str, ...]) -> tuple[Any, Any]:
 
 
 def ordinary(rule: Any, schedule: Any, t: float) -> tuple[Any, Any]:
-    """The opposite: what does the same after t examples."""
+    """The ordinary rule and schedule that do the same as these after t examples."""
     if isinstance(getattr(rule, "intensity", None), MeanIntensity):
         l1 = rule.l1 * rule.intensity.share(t)
         rule = rule._replace(l1=l1, intensity=rule.intensity.total)

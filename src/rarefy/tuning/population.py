@@ -1,4 +1,4 @@
-"""Models of one kind that learn the same rows side by side, with room for what occurs in these."""
+"""A population of models that learn the same rows side by side, at points of a space."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -11,14 +11,14 @@ from rarefy.engine.learner import Learner
 from rarefy.engine.snapshots import Arrays
 from rarefy.lanes.block import NO_FOLD, Block, Lane
 from rarefy.model.losses import REGRESSION_LOSSES
-from rarefy.tuning.feature_numbers import Occurring
+from rarefy.tuning.compact_index import CompactIndex
 from rarefy.tuning.record import SCALES, Record
 from rarefy.tuning.space import Point, Space
-from rarefy.tuning.steady_rules import with_common_norm
+from rarefy.tuning.stationary_rules import with_common_norm
 
 
-class Pack(ABC):
-    """A block of models at points of a space, and the record of their losses."""
+class Population(ABC):
+    """A block of models of one rule, with room for what occurs, and the record of their losses."""
 
     def __init__(
         self, space: Space, points: list[Point], loss: Any, *, n_features: int, **shape: Any
@@ -32,8 +32,8 @@ class Pack(ABC):
         self.block = Block(lanes, n_features=n_features, scales=scales, **shape)
         self.block.n_features = 0  # room for more never becomes memory until it is used
         self.record = Record(self.block, space.target_features, is_regression=is_regression)
-        self._occurring = Occurring(n_features)
-        # Knows what has not occurred to the pack; the rest of its state is overwritten.
+        self._index = CompactIndex(n_features)
+        # Knows what has not occurred to the population; the rest of its state is overwritten.
         self._origin = Learner(*lanes[0][:3], n_features=n_features, **shape)
 
     def rule_at(self, point: Point) -> tuple[Any, Any]:
@@ -69,24 +69,32 @@ class Pack(ABC):
 
     def _add(self, features: NDArray[Any]) -> NDArray[np.int32]:
         """The numbers of features that occur; what was known of them before is taken over."""
-        n_before = self._occurring.n
-        numbers = self._occurring.number(features)
-        self.block.grow(self._occurring.n)
+        n_before = self._index.n
+        numbers = self._index.number(features)
+        self.block.grow(self._index.n)
         if self._origin.t:
-            self.block.set_state_from(n_before, self._origin, self._occurring.features[n_before:])
+            self.block.set_state_from(n_before, self._origin, self._index.features[n_before:])
         return numbers
+
+    @abstractmethod
+    def compare(self) -> None:
+        """End an interval: compare the models by how they fared."""
 
     @property
     @abstractmethod
     def predictor(self) -> int:
         """The model to predict with."""
 
+    @abstractmethod
+    def winner(self) -> Learner:
+        """The model that goes on by itself."""
+
     def in_use(self) -> Learner:
         """That model by itself."""
         return self.learner(self.predictor, self.points[self.predictor])
 
     def progress(self) -> Floats:
-        """Losses, examples and right answers of that model since stock was taken."""
+        """Losses, examples and right answers of that model since the last comparison."""
         return self.record.progress()[:, self.predictor]
 
     def learner(self, lane: int, point: Point) -> Learner:
@@ -95,34 +103,34 @@ class Pack(ABC):
         It has all that it was before. This one is good until the next is asked for.
         """
         learner = self.block.learner_over(
-            self._origin, lane, self._occurring.features, *self.space.rule_at(point)
+            self._origin, lane, self._index.features, *self.space.rule_at(point)
         )
         learner.found = point
         return learner
 
     def snapshot(self) -> tuple[dict[str, Any], Arrays]:
         """All that the models know which are side by side; arrays are not copied."""
-        features = {"features": self._occurring.features}
+        features = {"features": self._index.features}
         return {"points": self.points}, features | self.block.snapshot() | self.record.snapshot()
 
     def restore(self, numbers: dict[str, Any], arrays: Arrays, t: int) -> None:
-        """Go back to a snapshot, after t examples, of a pack of the same kind."""
+        """Go back to a snapshot, after t examples, of a population of the same kind."""
         kinds = [{"rule": point["rule"], "q": point["q"]} for point in self.points]
         for lane, point in zip(range(len(kinds)), numbers["points"], strict=True):
             self.points[lane] = self.space.checked_point(point, kinds)
             self.block.set_rule(lane, *self.rule_at(self.points[lane]))
-        self._occurring.restore(arrays["features"])
-        self.block.n_features = self._occurring.n
+        self._index.restore(arrays["features"])
+        self.block.n_features = self._index.n
         self.block.restore(arrays, t)
         self.record.restore(arrays)
 
     def grow(self, n_features: int) -> None:
         """Make room for more features."""
-        self._occurring.grow(n_features)
+        self._index.grow(n_features)
         self._origin.grow(n_features)
 
     def move(self, old: NDArray[Any], new: NDArray[Any], n_features: int) -> None:
         """Bring features from old slots to new ones; all others are forgotten."""
-        staying = self._occurring.move(old, new, n_features)
+        staying = self._index.move(old, new, n_features)
         self.block.move(staying, np.arange(len(staying)), len(staying))
         self._origin.move(old, new, n_features)

@@ -1,0 +1,53 @@
+"""Where the numbers of models side by side lie: one row of an array for each, the lane last."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.arrays import Floats, Rows
+
+# Rows of the lanes' work; the last three are there for every output.
+OWN_FOLD, ALIVE, SEES, FOUND, SCORE, SLOPE, STEPS = range(7)
+PER_OUTPUT = 3
+
+# Rows of the tallies: weighted sums over the rows that a lane was judged by, and what it keeps.
+N_TALLIES = 6
+LOSS, EXAMPLES, RIGHT, SQUARED_ERROR, WEIGHTS, FEATURES = range(N_TALLIES)
+
+
+class LaneRows(NamedTuple):
+    """Rows whose features may stand for several columns that always have the same weight."""
+
+    indptr: NDArray[np.int64]
+    indices: Any
+    values: Floats
+    y: Floats
+    importance: Floats
+    shares: Floats  # what goes into the score: the sum of the values in those columns
+
+
+def lane_rows(rows: Rows | LaneRows) -> LaneRows:
+    """The rows as they are, every feature a column, if nothing else was made of them."""
+    return rows if isinstance(rows, LaneRows) else LaneRows(*rows, rows.values)
+
+
+class Seats(NamedTuple):
+    """What the models of a block have in common, and where the numbers of each one lie.
+
+    The last axis of every array is the lane.
+    """
+
+    rule: Any
+    intercept_rule: Any
+    loss: Any
+    clock: Any
+    rules: Floats  # (parameter, lane)
+    intercept_rules: Floats
+    losses: Floats
+    clocks: Floats  # of the round to come
+    state: Floats  # (slot, field, lane)
+    intercepts: Floats  # (output, field, lane), or nothing
+    work: Floats
+    tallies: Floats  # after the named rows, losses with scores times each of these
+    scales: Floats
