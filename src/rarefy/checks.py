@@ -1,17 +1,13 @@
 """Checks of single values that a user gives; the message says what is accepted."""
 
-import functools
 import math
 import numbers
-from collections.abc import Callable, Mapping
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from rarefy.errors import ConfigError
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 def number_or_none(text: str) -> float | None:
@@ -54,24 +50,3 @@ def choose(name: str, value: Any, table: Mapping[str, Any]) -> Any:
     if not isinstance(value, str) or value not in table:
         raise ConfigError(f"{name}={value!r}: one of {', '.join(table)} is expected.")
     return table[value]
-
-
-def refuses(**renamed: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorator: calls with arguments that have new names, old="new", are told so."""
-
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        @functools.wraps(function)
-        def called(*args: P.args, **kwargs: P.kwargs) -> R:
-            for old, new in renamed.items():
-                if old in kwargs:
-                    raise TypeError(new_name(f"{function.__qualname__}()", old, new))
-            return function(*args, **kwargs)
-
-        return called
-
-    return decorate
-
-
-def new_name(caller: str, old: str, new: str) -> str:
-    """What is said to someone who uses an old name."""
-    return f"{caller} has no argument {old!r} any more; use {new!r}."

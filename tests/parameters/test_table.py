@@ -10,7 +10,6 @@ from typing import get_args, get_type_hints
 import click
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from sklearn.base import clone
 
 import rarefy
@@ -23,7 +22,6 @@ from rarefy import (
 )
 from rarefy.cli.commands.sweep import sweep as sweep_command
 from rarefy.cli.commands.train import train as train_command
-from rarefy.cli.group import main
 from rarefy.model.losses import LOSSES
 from rarefy.parameters.kinds import Flag, Number, OneOf, Share, Whole
 from rarefy.parameters.meaning import parameters_of, rules_with
@@ -39,8 +37,6 @@ from rarefy.parameters.table import (
     RegressorParameters,
 )
 from rarefy.rules import RULES
-from rarefy.stores import make_store
-from rarefy.sweeping.result import Sweep
 
 SOURCE = Path(rarefy.__file__).parent
 ESTIMATORS = {
@@ -178,37 +174,6 @@ def test_unknown_names_are_refused(cls):
         cls(l3=1.0)
     with pytest.raises(TypeError, match="positional argument"):
         cls("ftrl", "logistic", 0.1)
-
-
-# --- old names ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("cls", ESTIMATORS)
-def test_the_old_name_of_a_limit_is_refused_by_estimators(cls):
-    new = "within_features" if cls.__name__.endswith("CV") else "target_features"
-    with pytest.raises(TypeError, match=rf"no argument 'max_features' any more; use '{new}'"):
-        cls(max_features=5)
-
-
-def test_the_old_name_of_a_limit_is_refused_by_functions():
-    with pytest.raises(TypeError, match=r"fit_stream\(\) has no argument 'max_fe.*use 'capacity'"):
-        SparseOnlineClassifier().fit_stream(None, max_features=5)
-    with pytest.raises(TypeError, match="use 'capacity'"):
-        make_store("table", max_features=5)
-    for choose in (Sweep.best, Sweep.one_standard_error):
-        with pytest.raises(TypeError, match="use 'within_features'"):
-            choose(None, max_features=5)
-    with pytest.raises(ConfigError, match=r"max_features is called capacity now.*target_features"):
-        rarefy.train("some.svm", max_features=5)
-
-
-@pytest.mark.parametrize(("command", "new"), [("train", "capacity"), ("sweep", "within-features")])
-def test_the_old_name_of_a_limit_is_refused_by_commands(command, new):
-    for given in (["--max-features", "5"], ["--max-features=5"]):
-        result = CliRunner().invoke(main, [command, "some.svm", "-o", "out", *given])
-        assert result.exit_code == 2
-        assert f"No such option: --max-features; use --{new}." in result.output
-    assert "max-features" not in CliRunner().invoke(main, [command, "--help"]).output
 
 
 def test_train_finds_the_l1_for_a_target(tmp_path):

@@ -162,16 +162,6 @@ def parameter_option(
     return click.option(flag, type=kind, **{**shown, **attributes})
 
 
-def old_option(old: str, new: str) -> Callable[[Any], Any]:
-    """An option that has a new name, and is refused."""
-
-    def refuse(context: click.Context, param: click.Parameter, value: Any) -> None:
-        if value is not None:
-            raise click.NoSuchOption(old, f"No such option: {old}; use {new}.")
-
-    return click.option(old, hidden=True, expose_value=False, callback=refuse)
-
-
 loss_options = options(
     click.option("--loss", type=click.Choice(list(LOSSES)), default="logistic", show_default=True),
     *(parameter_option(name, default=None) for name in LOSS),

@@ -45,7 +45,6 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
     learner_: OnlineLearner
     n_features_in_: int
     _learned_by: LearnedBy
-    _max_features = "target_features"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -47,7 +47,6 @@ class CrossValidated(Parametrised, BaseEstimator):
     best_params_: dict[str, Any]
     sweep_: Sweep
     _losses: dict[str, Any]
-    _max_features = "within_features"
 
     n_features_in_ = of_best("n_features_in_")
     feature_names_in_ = of_best("feature_names_in_")

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rarefy.checks import refuses
 from rarefy.errors import ConfigError, InputError
 from rarefy.readers import Reader
 from rarefy.readers.formats.in_memory import RowsReader, are_rows
@@ -26,7 +25,6 @@ class FromStreams:
 
     stream_: StreamModel | None = None  # of an estimator that learned from a reader
 
-    @refuses(max_features="capacity")
     def fit_stream(
         self: Any,
         reader: Reader,

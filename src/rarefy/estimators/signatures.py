@@ -9,7 +9,6 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from rarefy.checks import new_name
 from rarefy.parameters.meaning import rules_with
 from rarefy.parameters.table import AUTO, RULE, SWEPT, Parameter, Table
 from rarefy.rules import RULES
@@ -25,21 +24,16 @@ class Parametrised:
     """Part of the base of all estimators: `__init__` by a table of parameters."""
 
     _table: Table
-    _max_features: str  # what this parameter of before is called now
 
     def _store(self, **given: Any) -> None:
         """Store the parameters, with defaults for those that are not given."""
         unknown = [name for name in given if name not in (*LEADING, *self._table)]
         if unknown:
-            raise TypeError(self._refusal(unknown[0]))
+            raise TypeError(
+                f"{type(self).__name__}.__init__() got an unexpected keyword argument {unknown[0]!r}"
+            )
         defaults = {name: entry.default for name, entry in self._table.items()}
         self.__dict__.update({**dict.fromkeys(LEADING), **defaults, **given})
-
-    def _refusal(self, unknown: str) -> str:
-        caller = f"{type(self).__name__}.__init__()"
-        if unknown == "max_features":
-            return new_name(caller, unknown, self._max_features)
-        return f"{caller} got an unexpected keyword argument {unknown!r}"
 
 
 def takes(table: Table) -> Callable[[C], C]:

@@ -5,7 +5,7 @@
 - table: in a place of its own, in a table that holds only features that carry state
 """
 
-from rarefy.checks import check_flag, check_whole, choose, refuses
+from rarefy.checks import check_flag, check_whole, choose
 from rarefy.errors import ConfigError
 from rarefy.stores.array import ArrayStore
 from rarefy.stores.base import STATE_ARRAYS, Kept, Prepared, Store
@@ -52,7 +52,6 @@ def check_store(
     check_flag("names", names)
 
 
-@refuses(max_features="capacity")
 def make_store(
     kind: str = "table",
     *,

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rarefy.arrays import Floats
-from rarefy.checks import refuses
 from rarefy.errors import ConfigError, DivergenceError
 from rarefy.sweeping.grid import Point
 
@@ -98,7 +97,6 @@ class Sweep:
         columns["rule"] = [rule if isinstance(rule, str) else str(rule) for rule in columns["rule"]]
         return pa.table(columns)
 
-    @refuses(max_features="within_features")
     def best(self, *, by: str | None = None, within_features: float = math.inf) -> Choice:
         """The point with the best score, or the best of another measure, with so many features."""
         by = self.score if by is None else by
@@ -114,7 +112,6 @@ class Sweep:
             )
         return self._choice(allowed[np.argmax(sign * self._means[by][allowed])])
 
-    @refuses(max_features="within_features")
     def one_standard_error(self, *, within_features: float = math.inf) -> Choice:
         """The point with the fewest weights among those within a standard error of the best.
 

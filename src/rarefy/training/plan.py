@@ -121,11 +121,6 @@ def new_plan(
 ) -> Plan:
     """Learn from files, from scratch; `asked` may have whatever DEFAULTS has."""
     unknown = [name for name in asked if name not in DEFAULTS]
-    if "max_features" in unknown:
-        raise ConfigError(
-            "max_features is called capacity now, as how many features the table may hold; how "
-            "many may have a weight is called target_features."
-        )
     if unknown:
         names = ", ".join(unknown)
         raise ConfigError(f"{names}: there is no such parameter; there are {', '.join(DEFAULTS)}.")

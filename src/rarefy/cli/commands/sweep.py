@@ -19,7 +19,6 @@ from rarefy.cli.options import (
     format_options,
     grid_options,
     loss_options,
-    old_option,
     report_bad_lines,
 )
 from rarefy.cli.training import carry_out
@@ -87,7 +86,6 @@ FEATURES_IN_REPORT = 100
     type=click.IntRange(1, MOST_FEATURES),
     help=CHOICE["within_features"].help,
 )
-@old_option("--max-features", "--within-features")
 @click.option(
     "--refit",
     is_flag=True,

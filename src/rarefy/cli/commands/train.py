@@ -10,7 +10,6 @@ from rarefy.cli.options import (
     column_options,
     format_options,
     loss_options,
-    old_option,
     parameter_option,
     report_bad_lines,
     rule_options,
@@ -65,7 +64,6 @@ OF_DISPLAY = ("json", "quiet")  # options that are no part of a plan
     type=click.IntRange(1),
     help="Never hold more features; the least useful are dropped (store table).",
 )
-@old_option("--max-features", "--capacity")
 @click.option("--names/--no-names", default=True, help="Keep the names of features (store table).")
 @click.option(
     "--cache",
