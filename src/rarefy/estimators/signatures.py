@@ -29,9 +29,8 @@ class Parametrised:
         """Store the parameters, with defaults for those that are not given."""
         unknown = [name for name in given if name not in (*LEADING, *self._table)]
         if unknown:
-            raise TypeError(
-                f"{type(self).__name__}.__init__() got an unexpected keyword argument {unknown[0]!r}"
-            )
+            caller = f"{type(self).__name__}.__init__()"
+            raise TypeError(f"{caller} got an unexpected keyword argument {unknown[0]!r}")
         defaults = {name: entry.default for name, entry in self._table.items()}
         self.__dict__.update({**dict.fromkeys(LEADING), **defaults, **given})
 
