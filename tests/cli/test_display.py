@@ -282,13 +282,16 @@ def test_the_display_is_chosen_by_who_looks(monkeypatch, stderr, term, options, 
         shown.line(LINE)
 
 
-def test_rich_is_imported_only_to_show_something():
+def test_commands_import_no_large_library_before_they_need_it():
     code = """if True:
         import sys
-        from rarefy.cli.commands.train import train
+        from importlib import import_module
+        from rarefy.cli import COMMANDS
         from rarefy.cli.views.display import make_display
+        for command in COMMANDS:
+            import_module(f"rarefy.cli.commands.{command}")
         make_display(json=True), make_display(quiet=True)
-        assert "rich" not in sys.modules
+        assert not {"rich", "scipy", "sklearn", "numba"} & set(sys.modules)
     """
     subprocess.run([sys.executable, "-c", code], check=True, stderr=subprocess.PIPE, timeout=60)
 

@@ -1,16 +1,18 @@
 """What `rarefy sweep` says at the end."""
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rarefy.cli.views.formatting import count, duration, finite, number, percent, visible
 from rarefy.cli.views.tables import Column, Page
-from rarefy.sweeping.result import Choice, Sweep
+
+if TYPE_CHECKING:  # scikit-learn would take most of the time of `rarefy --help`
+    from rarefy.sweeping.result import Choice, Sweep
 
 TABLE, MODEL, REPORT = "table.csv", "best.model", "report.html"  # in the folder
 
 
-def facts_of(asked: dict[str, Any], found: Sweep, seconds: float) -> dict[str, str]:
+def facts_of(asked: dict[str, Any], found: "Sweep", seconds: float) -> dict[str, str]:
     """What was done."""
     n_points, n_folds = found.by_fold["loss"].shape
     refit = " and a refit" if asked["refit"] else ""
@@ -26,7 +28,7 @@ def facts_of(asked: dict[str, Any], found: Sweep, seconds: float) -> dict[str, s
 
 
 def choices_as_json(
-    folder: str, found: Sweep, choices: dict[str, Choice], chosen: str
+    folder: str, found: "Sweep", choices: "dict[str, Choice]", chosen: str
 ) -> dict[str, Any]:
     return {
         "rows": found.extent.n_rows,
@@ -41,7 +43,7 @@ def choices_as_json(
 
 
 def show_sweep(
-    folder: str, found: Sweep, facts: dict[str, str], choices: dict[str, Choice], chosen: str
+    folder: str, found: "Sweep", facts: dict[str, str], choices: "dict[str, Choice]", chosen: str
 ) -> None:
     page = Page()
     page.facts(facts.items())
@@ -67,5 +69,5 @@ def _text(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _score(found: Sweep, value: float) -> str:
+def _score(found: "Sweep", value: float) -> str:
     return percent(value, 2) if found.score == "accuracy" else number(value)
