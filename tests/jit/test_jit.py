@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 
 import rarefy
-from rarefy.jit import CompileError, compile_methods, compiled, helper
-from rarefy.jit import dispatch as loop
+from rarefy.jit import CompileError, compile_methods, compiled, dispatch, helper
 from rarefy.model.clock import clock_after, next_round
 from rarefy.model.schedules import InvSqrt
 from rarefy.rules import RULES
@@ -237,8 +236,8 @@ def test_other_people_s_functions_may_make_arrays():
 
 
 def digest_of(package: Path, monkeypatch) -> str:
-    monkeypatch.setattr(loop, "SOURCES", loop._sources(package))
-    return loop._digest()
+    monkeypatch.setattr(dispatch, "SOURCES", dispatch._sources(package))
+    return dispatch._digest()
 
 
 def test_the_cache_folder_depends_on_all_sources(tmp_path, monkeypatch):
@@ -255,7 +254,7 @@ def test_the_cache_folder_depends_on_all_sources(tmp_path, monkeypatch):
     assert digest_of(package, monkeypatch) == original
     for setting in ("_compiler_version", "host"):
         with monkeypatch.context() as patch:
-            patch.setattr(loop, setting, lambda: "another")
+            patch.setattr(dispatch, setting, lambda: "another")
             seen.add(digest_of(package, patch))
     monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
     seen.add(digest_of(package, monkeypatch))
