@@ -40,18 +40,16 @@ class CodeFolder(NamedTuple):
         with self._opened():
             pass
 
-    def path_for_others(self) -> Path | None:
-        """A folder beside it, for those who open files by their path; None if it is not safe.
+    def beside(self, ending: str) -> Path:
+        """A folder for those who open files by their path; an error, if it is not safe.
 
         Nobody else may be able to exchange a folder on the way to it for another.
         """
-        folder = CodeFolder(self.caches.resolve(), f"{self.name}.njit")
-        try:
-            folder.make()
-            is_safe = not HAS_OWNERS or all(map(_is_fixed, folder.path.parents))
-        except (OSError, UnsafeFolderError):
-            return None
-        return folder.path if is_safe else None
+        folder = CodeFolder(self.caches.resolve(), f"{self.name}.{ending}")
+        folder.make()
+        if HAS_OWNERS and not all(map(_is_fixed, folder.path.parents)):
+            raise UnsafeFolderError(f"others may exchange {folder.path}")
+        return folder.path
 
     def read(self, name: str) -> bytes | None:
         """What is in a file, if there is one that only we can have written."""

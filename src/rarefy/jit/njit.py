@@ -15,7 +15,7 @@ import numba
 from numba.core import config
 from numba.core.errors import NumbaError
 
-from rarefy.jit.code_folder import CodeFolder
+from rarefy.jit.code_folder import CodeFolder, UnsafeFolderError
 from rarefy.jit.dispatch import CompileError
 from rarefy.jit.registration import IN_PLACE, OPTIONS, compiling
 
@@ -30,21 +30,37 @@ def prepare(
     function: Callable[..., Any], arguments: tuple[Any, ...], folder: CodeFolder | None
 ) -> Callable[..., Any]:
     """A function for arguments like these, from the cache in the folder if it is there."""
-    classes = tuple(_classes(arguments))
     with _refusals(), compiling():
         kinds = tuple(map(numba.typeof, arguments))
-        cached = _cached_dispatcher(function, classes, folder) if folder else None
-        if cached is not None:
+        if folder:
             try:
-                cached.compile(kinds)
-                return cached  # type: ignore[no-any-return]
+                return _compiled(_cached_in(folder, function), kinds)
             except NumbaError:
                 raise
-            except Exception:  # a damaged file, of which Numba takes no care, or a full disk
+            except Exception:  # there is no safe place, or a file is damaged, or the disk is full
                 pass
-        dispatcher = _dispatcher(function, classes)
-        dispatcher.compile(kinds)
-        return dispatcher  # type: ignore[no-any-return]
+        return _compiled(numba.njit(nogil=True, **IN_PLACE)(function), kinds)
+
+
+def _compiled(dispatcher: Any, kinds: tuple[Any, ...]) -> Callable[..., Any]:
+    dispatcher.compile(kinds)
+    return dispatcher  # type: ignore[no-any-return]
+
+
+def _cached_in(folder: CodeFolder, function: Callable[..., Any]) -> Any:
+    """A function that Numba caches in a folder beside ours; an error, if it would choose another.
+
+    Its cache notices no changes of what a function calls; the name of the folder changes with them.
+    """
+    path = folder.beside("njit")
+    before, config.CACHE_DIR = config.CACHE_DIR, str(path)
+    try:
+        dispatcher = numba.njit(nogil=True, cache=True, **IN_PLACE)(function)
+    finally:
+        config.CACHE_DIR = before
+    if path not in Path(dispatcher.stats.cache_path).parents:
+        raise UnsafeFolderError(f"Numba does not cache in {path}")
+    return dispatcher
 
 
 @contextmanager
@@ -67,24 +83,3 @@ def _dispatcher(function: Callable[..., Any], classes: tuple[type, ...]) -> Any:
     """One for each kind of classes: Numba takes those of the same name for the same."""
     with compiling():
         return numba.njit(nogil=True, **OPTIONS)(function)
-
-
-@functools.cache
-def _cached_dispatcher(
-    function: Callable[..., Any], classes: tuple[type, ...], folder: CodeFolder
-) -> Any:
-    """Numba's cache does not notice changes of what a loop calls; the folder's name does.
-
-    None, if the folder is not safe for what is opened by its path, or Numba chooses another.
-    """
-    path = folder.path_for_others()
-    if path is None:
-        return None
-    before, config.CACHE_DIR = config.CACHE_DIR, str(path)
-    try:
-        made = numba.njit(nogil=True, cache=True, **IN_PLACE)(function)
-    except RuntimeError:  # there is no place for a cache
-        return None
-    finally:
-        config.CACHE_DIR = before
-    return made if path in Path(made.stats.cache_path).parents else None
