@@ -243,6 +243,18 @@ def test_a_folder_that_all_may_write_to_may_have_ours_in_it(folder):
     assert mode(folder.caches) == 0o777
 
 
+@posix
+def test_what_is_opened_by_its_path_lies_where_nobody_can_exchange_it(folder):
+    path = folder.beside("njit")
+    assert path.parent == folder.path.parent
+    assert mode(path) == 0o700
+    folder.caches.chmod(0o1777)
+    assert folder.beside("njit") == path
+    folder.caches.chmod(0o777)
+    with pytest.raises(UnsafeFolderError, match=f"others may exchange {path}"):
+        folder.beside("njit")
+
+
 # --- what is said of it ---------------------------------------------------------------------------
 
 

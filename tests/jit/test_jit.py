@@ -269,8 +269,9 @@ print(model.coef_[0, 0])
 
 
 def machine_code(folder: Path) -> dict[Path, int]:
-    """The cached functions, and when they were written."""
-    return {path: path.stat().st_mtime_ns for path in folder.rglob("rarefy.*-*")}
+    """The cached functions, of ours and of Numba's cache, and when they were written."""
+    found = (*folder.rglob("rarefy.*-*"), *folder.rglob("*.nbc"))
+    return {path: path.stat().st_mtime_ns for path in found}
 
 
 def copy_package(folder: Path) -> Path:
@@ -286,10 +287,15 @@ def triple_the_steps(package: Path) -> None:
     source.write_text(edited)
 
 
-def test_an_edited_source_is_compiled_again(tmp_path):
+@pytest.mark.parametrize("plain", ["0", "1"])
+def test_an_edited_source_is_compiled_again(plain, tmp_path):
     """Numba itself would not notice."""
     package, cache = copy_package(tmp_path / "sources"), tmp_path / "cache"
-    environment = {"PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(cache)}
+    environment = {
+        "PYTHONPATH": str(package.parent),
+        "NUMBA_CACHE_DIR": str(cache),
+        "RAREFY_PLAIN_NUMBA": plain,
+    }
     first = float(run_python(FIT, **environment))
     written = machine_code(cache)
     assert written

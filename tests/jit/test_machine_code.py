@@ -18,9 +18,15 @@ import numpy as np
 import pytest
 
 from rarefy.arrays import longest
-from rarefy.jit import CompileError, compile_methods, compiled, compiler, helper
-from rarefy.jit import dispatch
-from rarefy.jit import object_code
+from rarefy.jit import (
+    CompileError,
+    compile_methods,
+    compiled,
+    compiler,
+    dispatch,
+    helper,
+    object_code,
+)
 from rarefy.jit.code_folder import CodeFolder
 from tests.jit.test_jit import FIT, copy_package, machine_code, run_python, triple_the_steps
 
@@ -423,7 +429,9 @@ def test_files_with_a_wrong_byte_or_a_missing_end_are_not_read(folder):
     of_the_package(number_of)(1.0, None)
     (file,) = folder.iterdir()
     content = file.read_bytes()
-    assert object_code.object_code_in(content).code.startswith(b"\x7fELF") or sys.platform != "linux"
+    assert (
+        object_code.object_code_in(content).code.startswith(b"\x7fELF") or sys.platform != "linux"
+    )
     for position in (*range(0, len(content), 7), len(content) - 1):
         wrong = bytearray(content)
         wrong[position] ^= 1
