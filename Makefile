@@ -1,10 +1,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/installed
-LOWEST := build/lowest
+OLDEST := build/oldest
 TEST_TOOLS := pytest pytest-xdist hypothesis pandas xxhash onnxruntime
 
-.PHONY: install demo test test-all test-lowest lint bench endowment reproduce peers clean
+.PHONY: install demo test test-all test-oldest lint bench endowment reproduce peers clean
 
 install: $(READY)
 
@@ -23,12 +23,12 @@ test: $(READY)
 test-all: $(READY)
 	$(BIN)/python -m pytest -n 2 -m "slow or not slow"
 
-test-lowest:  # with the oldest versions that pyproject.toml allows
-	$(PYTHON) -m venv --clear $(LOWEST)
-	grep -oE '[a-z-]+>=[0-9.]+' pyproject.toml | sed 's/>=/==/' | sort -u > $(LOWEST)/bounds.txt
-	$(LOWEST)/bin/pip install --quiet --disable-pip-version-check -r $(LOWEST)/bounds.txt $(TEST_TOOLS)
-	$(LOWEST)/bin/pip install --quiet --disable-pip-version-check --no-deps -e .
-	$(LOWEST)/bin/python -m pytest -n 2
+test-oldest:  # with the oldest versions that pyproject.toml allows
+	$(PYTHON) -m venv --clear $(OLDEST)
+	grep -oE '[a-z-]+>=[0-9.]+' pyproject.toml | sed 's/>=/==/' | sort -u > $(OLDEST)/bounds.txt
+	$(OLDEST)/bin/pip install --quiet --disable-pip-version-check -r $(OLDEST)/bounds.txt $(TEST_TOOLS)
+	$(OLDEST)/bin/pip install --quiet --disable-pip-version-check --no-deps -e .
+	$(OLDEST)/bin/python -m pytest -n 2
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -50,4 +50,4 @@ reproduce: $(READY)
 	$(BIN)/python -m experiments.peers
 
 clean:
-	rm -rf .venv $(LOWEST) demo.png
+	rm -rf .venv $(OLDEST) demo.png

@@ -13,9 +13,7 @@ from pathlib import Path
 import pytest
 
 from rarefy.errors import RarefyWarning
-from rarefy.jit import compiled
-from rarefy.jit import dispatch as loop
-from rarefy.jit import object_code as image
+from rarefy.jit import compiled, dispatch, object_code
 from rarefy.jit.code_folder import CodeFolder, UnsafeFolderError
 
 SOMEBODY = 12345
@@ -28,7 +26,8 @@ posix = pytest.mark.skipif(os.name != "posix", reason="needs owners and permissi
 def folder(tmp_path, monkeypatch) -> CodeFolder:
     made = CodeFolder(tmp_path, "trial")
     made.make()
-    monkeypatch.setattr(loop, "_cache_folder", lambda: made)
+    assert dispatch._private_path_works()  # the verdict is not written to this folder
+    monkeypatch.setattr(dispatch, "_cache_folder", lambda: made)
     return made
 
 
@@ -160,7 +159,7 @@ def test_a_file_that_others_may_have_written_is_compiled_anew(folder, planted, c
     after = planted.lstat()
     assert (after.st_uid, stat.S_IMODE(after.st_mode)) == (os.geteuid(), 0o600)
     assert after.st_ino != before.st_ino
-    assert image.image_in(folder.read(planted.name)) is not None
+    assert object_code.object_code_in(folder.read(planted.name)) is not None
     assert os.listdir(folder.path) == [planted.name]
 
 
@@ -244,12 +243,24 @@ def test_a_folder_that_all_may_write_to_may_have_ours_in_it(folder):
     assert mode(folder.caches) == 0o777
 
 
+@posix
+def test_what_is_opened_by_its_path_lies_where_nobody_can_exchange_it(folder):
+    path = folder.beside("njit")
+    assert path.parent == folder.path.parent
+    assert mode(path) == 0o700
+    folder.caches.chmod(0o1777)
+    assert folder.beside("njit") == path
+    folder.caches.chmod(0o777)
+    with pytest.raises(UnsafeFolderError, match=f"others may exchange {path}"):
+        folder.beside("njit")
+
+
 # --- what is said of it ---------------------------------------------------------------------------
 
 
 def found_in(caches: Path, monkeypatch) -> CodeFolder | None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(caches))
-    return loop._cache_folder.__wrapped__()
+    return dispatch._cache_folder.__wrapped__()
 
 
 @posix

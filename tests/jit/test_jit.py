@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 
 import rarefy
-from rarefy.jit import CompileError, compile_methods, compiled, helper
-from rarefy.jit import dispatch as loop
+from rarefy.jit import CompileError, compile_methods, compiled, dispatch, helper
 from rarefy.model.clock import clock_after, next_round
 from rarefy.model.schedules import InvSqrt
 from rarefy.rules import RULES
@@ -237,8 +236,8 @@ def test_other_people_s_functions_may_make_arrays():
 
 
 def digest_of(package: Path, monkeypatch) -> str:
-    monkeypatch.setattr(loop, "SOURCES", loop._sources(package))
-    return loop._digest()
+    monkeypatch.setattr(dispatch, "SOURCES", dispatch._sources(package))
+    return dispatch._digest()
 
 
 def test_the_cache_folder_depends_on_all_sources(tmp_path, monkeypatch):
@@ -255,7 +254,7 @@ def test_the_cache_folder_depends_on_all_sources(tmp_path, monkeypatch):
     assert digest_of(package, monkeypatch) == original
     for setting in ("_compiler_version", "host"):
         with monkeypatch.context() as patch:
-            patch.setattr(loop, setting, lambda: "another")
+            patch.setattr(dispatch, setting, lambda: "another")
             seen.add(digest_of(package, patch))
     monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
     seen.add(digest_of(package, monkeypatch))
@@ -270,8 +269,9 @@ print(model.coef_[0, 0])
 
 
 def machine_code(folder: Path) -> dict[Path, int]:
-    """The cached functions, and when they were written."""
-    return {path: path.stat().st_mtime_ns for path in folder.rglob("rarefy.*-*")}
+    """The cached functions, of ours and of Numba's cache, and when they were written."""
+    found = (*folder.rglob("rarefy.*-*"), *folder.rglob("*.nbc"))
+    return {path: path.stat().st_mtime_ns for path in found}
 
 
 def copy_package(folder: Path) -> Path:
@@ -287,10 +287,15 @@ def triple_the_steps(package: Path) -> None:
     source.write_text(edited)
 
 
-def test_an_edited_source_is_compiled_again(tmp_path):
+@pytest.mark.parametrize("plain", ["0", "1"])
+def test_an_edited_source_is_compiled_again(plain, tmp_path):
     """Numba itself would not notice."""
     package, cache = copy_package(tmp_path / "sources"), tmp_path / "cache"
-    environment = {"PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(cache)}
+    environment = {
+        "PYTHONPATH": str(package.parent),
+        "NUMBA_CACHE_DIR": str(cache),
+        "RAREFY_PLAIN_NUMBA": plain,
+    }
     first = float(run_python(FIT, **environment))
     written = machine_code(cache)
     assert written

@@ -18,9 +18,15 @@ import numpy as np
 import pytest
 
 from rarefy.arrays import longest
-from rarefy.jit import CompileError, compile_methods, compiled, compiler, helper
-from rarefy.jit import dispatch as loop
-from rarefy.jit import object_code as image
+from rarefy.jit import (
+    CompileError,
+    compile_methods,
+    compiled,
+    compiler,
+    dispatch,
+    helper,
+    object_code,
+)
 from rarefy.jit.code_folder import CodeFolder
 from tests.jit.test_jit import FIT, copy_package, machine_code, run_python, triple_the_steps
 
@@ -245,7 +251,8 @@ def of_the_package(function):
 def folder(tmp_path, monkeypatch):
     made = CodeFolder(tmp_path, "trial")
     made.make()
-    monkeypatch.setattr(loop, "_cache_folder", lambda: made)
+    assert dispatch._private_path_works()  # the verdict is not written to this folder
+    monkeypatch.setattr(dispatch, "_cache_folder", lambda: made)
     return made.path
 
 
@@ -315,13 +322,13 @@ def test_functions_may_be_marked_after_others_were_compiled():
 
 def test_threads_that_call_a_new_loop_at_once_have_it_compiled_once(monkeypatch):
     made = []
-    compile_image = compiler.compile_image
+    compile_object_code = compiler.compile_object_code
 
     def counted(*arguments):
         made.append(arguments)
-        return compile_image(*arguments)
+        return compile_object_code(*arguments)
 
-    monkeypatch.setattr(compiler, "compile_image", counted)
+    monkeypatch.setattr(compiler, "compile_object_code", counted)
     start = threading.Barrier(8)
     doubled = compiled(lambda x: 2.0 * x)
 
@@ -365,7 +372,7 @@ def test_processes_that_compile_at_once_share_a_folder(tmp_path):
     assert len(printed) == 1
     assert [run.returncode for run in runs] == [0, 0, 0]
     kept = machine_code(tmp_path)
-    assert all(image.image_in(path.read_bytes()) for path in kept)
+    assert all(object_code.object_code_in(path.read_bytes()) for path in kept)
     assert run_python(FIT, NUMBA_CACHE_DIR=str(tmp_path)) in printed
     assert machine_code(tmp_path) == kept
 
@@ -399,7 +406,7 @@ def test_code_is_kept_for_each_kind_of_arguments_and_found_again(folder, monkeyp
 
     assert of_the_package(other_number_of)(1.0, None) == 9
 
-    monkeypatch.setattr(loop, "_compiler", None)
+    monkeypatch.setattr(dispatch, "_module", None)
     again = of_the_package(number_of)
     assert [again(value, None) for value in kinds] == [7] * len(kinds)
     assert len(again._calls) == len(kinds)
@@ -411,23 +418,25 @@ def test_what_is_kept_says_what_it_calls_and_is_not_used_without_that(folder):
 
     first = of_the_package(log_of_more)(1.0)
     (file,) = folder.iterdir()
-    kept = image.image_in(file.read_bytes())
+    kept = object_code.object_code_in(file.read_bytes())
     assert kept.calls == ["log1p"]
-    file.write_bytes(image.content_of(kept._replace(calls=["log1p", "no_such_function"])))
+    file.write_bytes(object_code.file_content(kept._replace(calls=["log1p", "no_such_function"])))
     assert of_the_package(log_of_more)(1.0) == first == math.log(2.0)
-    assert image.image_in(file.read_bytes()).calls == ["log1p"]
+    assert object_code.object_code_in(file.read_bytes()).calls == ["log1p"]
 
 
 def test_files_with_a_wrong_byte_or_a_missing_end_are_not_read(folder):
     of_the_package(number_of)(1.0, None)
     (file,) = folder.iterdir()
     content = file.read_bytes()
-    assert image.image_in(content).code.startswith(b"\x7fELF") or sys.platform != "linux"
+    assert (
+        object_code.object_code_in(content).code.startswith(b"\x7fELF") or sys.platform != "linux"
+    )
     for position in (*range(0, len(content), 7), len(content) - 1):
         wrong = bytearray(content)
         wrong[position] ^= 1
-        assert image.image_in(bytes(wrong)) is None, position
-        assert image.image_in(content[:position]) is None, position
+        assert object_code.object_code_in(bytes(wrong)) is None, position
+        assert object_code.object_code_in(content[:position]) is None, position
 
 
 FORGED = {
@@ -454,33 +463,33 @@ def assert_compiled_anew(file, forged):
     file.write_bytes(forged)
     assert of_the_package(number_of)(1.0, None) == 7
     assert file.read_bytes() != forged
-    assert image.load_kept(file.read_bytes(), (1.0, 0)) is not None
+    assert object_code.load_cached(file.read_bytes(), (1.0, 0)) is not None
 
 
 @pytest.mark.parametrize("part", FORGED)
-def test_images_that_make_no_sense_are_compiled_anew(folder, part):
+def test_object_code_that_makes_no_sense_is_compiled_anew(folder, part):
     of_the_package(number_of)(1.0, None)
     (file,) = folder.iterdir()
-    kept = image.image_in(file.read_bytes())
+    kept = object_code.object_code_in(file.read_bytes())
     for value in FORGED[part]:
-        assert_compiled_anew(file, image.content_of(kept._replace(**{part: value})))
+        assert_compiled_anew(file, object_code.file_content(kept._replace(**{part: value})))
 
 
-def test_images_without_a_proper_header_are_compiled_anew(folder):
+def test_object_code_without_a_proper_header_is_compiled_anew(folder):
     of_the_package(number_of)(1.0, None)
     (file,) = folder.iterdir()
-    code = image.image_in(file.read_bytes()).code
+    code = object_code.object_code_in(file.read_bytes()).code
     for header in HEADERS:
         forged = header + b"\n" + code
-        assert_compiled_anew(file, image._checksum(forged) + b"\n" + forged)
+        assert_compiled_anew(file, object_code._checksum(forged) + b"\n" + forged)
 
 
 def test_code_that_is_cut_off_is_compiled_anew(folder):
     of_the_package(number_of)(1.0, None)
     (file,) = folder.iterdir()
-    kept = image.image_in(file.read_bytes())
+    kept = object_code.object_code_in(file.read_bytes())
     for end in (*range(1, 100, 7), len(kept.code) // 2, -64, -1):
-        assert_compiled_anew(file, image.content_of(kept._replace(code=kept.code[:end])))
+        assert_compiled_anew(file, object_code.file_content(kept._replace(code=kept.code[:end])))
 
 
 def test_nothing_is_left_where_a_file_cannot_be_completed(folder, monkeypatch):
@@ -508,7 +517,7 @@ def test_without_a_home_nothing_is_kept(monkeypatch):
     monkeypatch.setattr(Path, "home", homeless)
     for name in ("XDG_CACHE_HOME", "NUMBA_CACHE_DIR"):
         monkeypatch.delenv(name, raising=False)
-    assert loop._cache_folder.__wrapped__() is None
+    assert dispatch._cache_folder.__wrapped__() is None
 
 
 def test_code_of_sources_that_were_replaced_meanwhile_is_not_kept_for_the_new_ones(tmp_path):

@@ -1,7 +1,7 @@
-"""Compiled code: marks for what is compiled, and the machine code that is kept of it.
+"""Compiled code: marks for what is compiled, and the machine code that is cached of it.
 
-Only compiler.py knows Numba, and it is imported when there is something to compile. A process that
-finds all its loops on disk starts without it.
+All that knows the inside of Numba and LLVM is here, and says of what version. Numba is imported
+when there is something to compile; a process that finds all its loops on disk starts without it.
 """
 
 from rarefy.jit.dispatch import CompileError as CompileError

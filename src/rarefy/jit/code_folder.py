@@ -40,6 +40,17 @@ class CodeFolder(NamedTuple):
         with self._opened():
             pass
 
+    def beside(self, ending: str) -> Path:
+        """A folder for those who open files by their path; an error, if it is not safe.
+
+        Nobody else may be able to exchange a folder on the way to it for another.
+        """
+        folder = CodeFolder(self.caches.resolve(), f"{self.name}.{ending}")
+        folder.make()
+        if HAS_OWNERS and not all(map(_is_fixed, folder.path.parents)):
+            raise UnsafeFolderError(f"others may exchange {folder.path}")
+        return folder.path
+
     def read(self, name: str) -> bytes | None:
         """What is in a file, if there is one that only we can have written."""
         with (
@@ -118,6 +129,13 @@ def _check_owner(path: Path, status: os.stat_result) -> None:
         raise UnsafeFolderError(f"{path} is no folder, but a link or a file")
     if status.st_uid != os.geteuid():
         raise UnsafeFolderError(f"{path} belongs to {_name_of_user(status.st_uid)}")
+
+
+def _is_fixed(folder: Path) -> bool:
+    """Whether nobody else but root can rename what is of ours in a folder."""
+    status = folder.stat()
+    is_shared = status.st_mode & OTHERS_MAY_WRITE and not status.st_mode & stat.S_ISVTX
+    return status.st_uid in (0, os.geteuid()) and not is_shared
 
 
 def _name_of_user(number: int) -> str:

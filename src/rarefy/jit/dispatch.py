@@ -1,6 +1,9 @@
-"""Loops: functions that run as machine code, compiled once for each kind of arguments."""
+"""Loops: functions that run as machine code, compiled once for each kind of arguments.
 
-import ctypes
+There are two ways to compile them: our own (compiler.py), whose machine code a later start loads
+without Numba, and `numba.njit` (njit.py), where the former does not work.
+"""
+
 import functools
 import hashlib
 import os
@@ -8,33 +11,23 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
-from enum import IntEnum
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
+import llvmlite
 
 from rarefy.errors import RarefyWarning
+from rarefy.jit import private_path
+from rarefy.jit.arguments import UnknownArgumentError, spread_out
 from rarefy.jit.code_folder import CodeFolder, UnsafeFolderError
 from rarefy.jit.marks import is_ours
-from rarefy.jit.object_code import content_of, host, load_image, load_kept
+from rarefy.jit.object_code import file_content, host, load, load_cached
 
 F = TypeVar("F", bound=Callable[..., Any])
+Call = Callable[[tuple[Any, ...], list[Any]], Any]  # with arguments, also spread out
 
-SCALARS: dict[type, str] = {
-    bool: "bool",
-    np.bool_: "bool",
-    np.int64: "int64",
-    np.int32: "int32",
-    np.float64: "float64",
-}
-LARGEST = 2**63 - 1
-WHOLE_NUMBERS = range(-LARGEST, 2**64)
-FLAGS_THAT_MATTER = 0x1 | 0x2 | 0x100 | 0x400  # NumPy's: C and Fortran order, aligned, writeable
-HEAD_BYTES = object.__basicsize__  # behind which an array has the address of its data
-_address = ctypes.c_size_t.from_address  # ten times as fast as asking the array
 _finding = threading.Lock()
 
 
@@ -42,15 +35,11 @@ class CompileError(Exception):
     """The compiler refuses: what it says is meant for whoever wrote the function."""
 
 
-class _Strange(Exception):  # noqa: N818
-    """An argument of another kind than loops of our own have."""
-
-
 def compiled(function: F) -> F:
     """Have a loop compiled when it is called. It takes and gives no keywords, and makes no arrays.
 
-    What comes of it is kept on disk until a source of the package changes. Of other people's rules
-    and functions we would not notice that: for them it is compiled afresh in every process.
+    The machine code is cached on disk until a source of the package changes. Of other people's
+    rules and functions we would not notice that: for them it is compiled afresh in every process.
     """
     return Loop(function)  # type: ignore[return-value]
 
@@ -63,36 +52,52 @@ class Loop:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self._calls: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        self._calls: dict[tuple[Any, ...], Call] = {}
 
     def __call__(self, *arguments: Any) -> Any:
         kinds: list[Any] = []
         spread: list[Any] = []
         try:
-            _spread(arguments, kinds, spread)
-        except _Strange:
-            return _compiler().call(self.function, arguments)
+            spread_out(arguments, kinds, spread)
+        except UnknownArgumentError:
+            return _module("njit").call(self.function, arguments)
         key = tuple(kinds)
         call = self._calls.get(key)
         if call is None:
             with _finding:
                 call = self._calls[key] = self._calls.get(key) or self._find(key, arguments, spread)
-        return call(spread)
+        return call(arguments, spread)
 
-    def _find(
-        self, kinds: tuple[Any, ...], arguments: tuple[Any, ...], spread: list[Any]
-    ) -> Callable[..., Any]:
+    def _find(self, kinds: tuple[Any, ...], arguments: tuple[Any, ...], spread: list[Any]) -> Call:
         others = {kind for kind in kinds if isinstance(kind, type)} - {tuple}
         folder = _cache_folder() if all(map(is_ours, (self.function, *others))) else None
+        code = None if private_path.is_refused() else self._load(kinds, arguments, spread, folder)
+        if code:
+            return lambda _, spread: code(spread)
+        function = _module("njit").prepare(self.function, arguments, folder)
+        return lambda arguments, _: function(*arguments)
+
+    def _load(
+        self,
+        kinds: tuple[Any, ...],
+        arguments: tuple[Any, ...],
+        spread: list[Any],
+        folder: CodeFolder | None,
+    ) -> Callable[..., Any] | None:
+        """Load machine code from the folder, or compile it; None if that does not work."""
         name = self._file_name(kinds)
-        kept = folder.read(name) if folder else None
-        call = load_kept(kept, spread) if kept else None
-        if call is None:
-            image = _compiler().compile_image(self.function, arguments)
+        cached = folder.read(name) if folder else None
+        call = load_cached(cached, spread) if cached else None
+        if call is None and _private_path_works():
+            try:
+                made = _module("compiler").compile_object_code(self.function, arguments)
+                call = load(made._replace(code=b""))
+            except CompileError:
+                raise
+            except Exception:  # something in Numba that the trial has not met, or in the function
+                return None
             if folder:
-                folder.write(name, content_of(image))
-            call = load_image(image._replace(code=b""))
-            assert call is not None
+                folder.write(name, file_content(made))
         return call
 
     def _file_name(self, kinds: tuple[Any, ...]) -> str:
@@ -100,45 +105,14 @@ class Loop:
         return f"{function}-{hashlib.sha256(repr(kinds).encode()).hexdigest()[:32]}"
 
 
-def _compiler() -> Any:
-    return import_module("rarefy.jit.compiler")
+def _module(name: str) -> Any:
+    """One that imports Numba."""
+    return import_module(f"rarefy.jit.{name}")
 
 
-def _spread(values: tuple[Any, ...], kinds: list[Any], spread: list[Any]) -> None:
-    """Append what the code has to be compiled for, and the numbers and addresses it is called with.
-
-    An array is passed as Numba's struct of it: two owners (here none), number and size of items,
-    address, shape and strides.
-    """
-    for value in values:
-        if type(value) is float:
-            kinds.append("float64")
-            spread.append(value)
-        elif isinstance(value, np.ndarray):
-            kinds += (value.dtype, value.ndim, value.flags.num & FLAGS_THAT_MATTER)
-            spread += (0, 0, value.size, value.itemsize, _address(id(value) + HEAD_BYTES).value)
-            spread += value.shape
-            spread += value.strides
-        elif isinstance(value, tuple):
-            kinds += (type(value), len(value))
-            _spread(value, kinds, spread)
-        elif value is None:
-            kinds.append(None)
-            spread.append(0)
-        elif type(value) is int and value in WHOLE_NUMBERS:
-            kinds.append("int64" if value <= LARGEST else "uint64")
-            spread.append(value if value <= LARGEST else value - 2**64)
-        elif type(value) is np.uint64:
-            kinds.append("uint64")
-            spread.append(int(value.view(np.int64)))
-        elif isinstance(value, IntEnum):
-            kinds.append(type(value))
-            spread.append(value)
-        elif type(value) in SCALARS:
-            kinds.append(SCALARS[type(value)])
-            spread.append(value.item() if isinstance(value, np.generic) else value)
-        else:
-            raise _Strange
+@functools.cache
+def _private_path_works() -> bool:
+    return private_path.works(_cache_folder())
 
 
 @functools.cache
@@ -172,9 +146,11 @@ def _digest() -> str:
 
 
 def _compiler_version() -> str:
+    """Of Numba, which is not imported for it, and of llvmlite."""
     spec = find_spec("numba")
     assert spec is not None
-    return Path(str(spec.origin)).with_name("_version.py").read_text()
+    numba = Path(str(spec.origin)).with_name("_version.py").read_text()
+    return f"{numba} {llvmlite.__version__}"
 
 
 def _sources(package: Path) -> str:

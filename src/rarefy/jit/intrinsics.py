@@ -1,4 +1,8 @@
-"""What loops ask of the processor beyond Python: state in rows, prefetching, words of text."""
+"""What loops ask of the processor beyond Python: state in rows, prefetching, words of text.
+
+The instructions are made by Numba's code generator and LLVM's builder; read from Numba 0.68 and
+llvmlite 0.50.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -160,7 +164,7 @@ def _loaded(data: Any, word: Any) -> Any:
 
 @intrinsic
 def prefetch_row(typing_context: Any, rows: Any, row: Any) -> Any:
-    """The same for a row of a contiguous array, however many columns it has."""
+    """Ask for the cache line of a row of a contiguous array that will be needed soon."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         array = arrayobj.make_array(signature.args[0])(context, builder, args[0])
@@ -173,7 +177,7 @@ def prefetch_row(typing_context: Any, rows: Any, row: Any) -> Any:
 
 @intrinsic
 def prefetch_byte(typing_context: Any, data: Any, position: Any) -> Any:
-    """The same for a position in an array of bytes."""
+    """Ask for the cache line of a position in an array of bytes that will be needed soon."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         start = arrayobj.make_array(signature.args[0])(context, builder, args[0]).data

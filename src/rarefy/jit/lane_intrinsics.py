@@ -4,6 +4,8 @@ A lane is one of WIDTH models. What they have in common, such as their class, is
 floats lie in arrays whose last axis is the lane. A function that `each_lane` calls for every lane
 reads and writes its own lane only, and becomes vector instructions that do all lanes at once, as
 far as it has no calls or loops of its own. Every lane's arithmetic is that of a model by itself.
+
+Read from Numba 0.68 and llvmlite 0.50.
 """
 
 from collections.abc import Iterator, Sequence

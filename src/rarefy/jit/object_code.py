@@ -1,7 +1,10 @@
-"""The machine code of a loop: one file each, which LLVM loads without the compiler.
+"""The object code of a loop: one file each, which LLVM loads without the compiler.
 
 The first line of a file is a checksum of the rest: a line of JSON that says how to call the code,
 and the code.
+
+Read from llvmlite 0.50 (the MCJIT engine, and what it does at bad files) and, as for what compiled
+functions say of exceptions, from Numba 0.68.
 """
 
 import ctypes
@@ -32,7 +35,7 @@ NONSENSE = (
 )
 
 
-class Image(NamedTuple):
+class ObjectCode(NamedTuple):
     """Machine code, and how to call it.
 
     `arguments` is the format of a struct that has them all, which `entry`, a function of its own in
@@ -47,15 +50,15 @@ class Image(NamedTuple):
     code: bytes
 
 
-def content_of(image: Image) -> bytes:
-    """What a file has of an image."""
-    *about, code = image
+def file_content(made: ObjectCode) -> bytes:
+    """What a file has of it."""
+    *about, code = made
     content = json.dumps(about).encode() + b"\n" + code
     return _checksum(content) + b"\n" + content
 
 
-def image_in(file: bytes) -> Image | None:
-    """The image in a file, or None if it is damaged."""
+def object_code_in(file: bytes) -> ObjectCode | None:
+    """The object code in a file, or None if it is damaged."""
     checksum, _, content = file.partition(b"\n")
     if checksum != _checksum(content):
         return None
@@ -64,7 +67,7 @@ def image_in(file: bytes) -> Image | None:
         arguments, result, calls, entry = json.loads(about)
     except NONSENSE:
         return None
-    return Image(arguments, result, calls, entry, code)
+    return ObjectCode(arguments, result, calls, entry, code)
 
 
 def _checksum(content: bytes) -> bytes:
@@ -81,34 +84,34 @@ _RaisedPointer = ctypes.POINTER(_Raised)
 _Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
 
 
-def load_kept(file: bytes, example: Sequence[Any]) -> Callable[[Sequence[Any]], Any] | None:
+def load_cached(file: bytes, example: Sequence[Any]) -> Callable[[Sequence[Any]], Any] | None:
     """How to call the code in a file with arguments like these, or None if it cannot be called.
 
     What has the right checksum was written by us, and its code is not doubted; but if it makes no
     sense, that is not the end of the process.
     """
-    image = image_in(file)
+    made = object_code_in(file)
     try:
-        if image is None or not image.code:
+        if made is None or not made.code:
             return None
-        struct.pack(image.arguments, *example)
-        return load_image(image)
+        struct.pack(made.arguments, *example)
+        return load(made)
     except NONSENSE:
         return None
 
 
-def load_image(image: Image) -> Callable[[Sequence[Any]], Any] | None:
+def load(made: ObjectCode) -> Callable[[Sequence[Any]], Any] | None:
     """How to call the code, with its arguments spread into numbers and addresses.
 
     The code may be empty if LLVM has it already. None if a function is missing that it calls:
     Numba may have brought it.
     """
-    pack = struct.Struct(image.arguments).pack
-    result_type, read = _result([None, image.result])
+    pack = struct.Struct(made.arguments).pack
+    result_type, read = _result([None, made.result])
     engine = _new_engine()
-    if not all(map(llvm.address_of_symbol, image.calls)):
+    if not all(map(llvm.address_of_symbol, made.calls)):
         return None
-    for code in filter(None, (bytes.fromhex(image.entry), image.code)):
+    for code in filter(None, (bytes.fromhex(made.entry), made.code)):
         engine.add_object_file(_object_file(code))
     engine.finalize_object()
     function = _Entry(engine.get_function_address(ENTRY))
@@ -119,7 +122,7 @@ def load_image(image: Image) -> Callable[[Sequence[Any]], Any] | None:
         result, error = result_type(), _RaisedPointer()
         status = function(ctypes.byref(result), ctypes.byref(error), pack(*arguments))
         if status:
-            raise _raised(error.contents, is_from_disk=bool(image.code))
+            raise _raised(error.contents, is_from_disk=bool(made.code))
         return read(result)[0]
 
     return call
@@ -134,7 +137,7 @@ def _object_file(code: bytes) -> Any:
 
 
 def _raised(by_code: _Raised, *, is_from_disk: bool) -> Exception:
-    """The exception of code; nothing from a file is unpickled, and what is kept raises no other."""
+    """The exception of code; nothing from a file is unpickled, and cached code raises no other."""
     if is_from_disk:
         return IndexError("an index is out of bounds in compiled code")
     kind, values, _ = pickle.loads(ctypes.string_at(by_code.pickled, by_code.size))
@@ -147,7 +150,7 @@ def assembled(text: str) -> bytes:
 
 
 def _new_engine() -> Any:
-    """One for each image, so that their symbols do not get in each other's way."""
+    """One for each loop, so that their symbols do not get in each other's way."""
     return llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target().create_target_machine())
 
 
