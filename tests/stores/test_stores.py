@@ -28,6 +28,7 @@ from rarefy.stores import STORES, Store, make_store
 from rarefy.streams.stream_model import StreamModel
 from tests import data, naive
 from tests.rules.test_exactness import VARIANTS, assert_same_weights, mixed, setup
+from tests.runs import learn_all
 
 Features = list[tuple[int, float]]
 FORGETFUL = ("ogd", "fobos", "truncated-gradient", "rounding")
@@ -134,7 +135,7 @@ def learned(
         store = make_store(store, bits=12 if store == "hashed" else None)
     task, passes = task_of(chosen)
     model = StreamModel(task, store, classes or ("-1", "1"))
-    model.learn(InMemory(examples, blocks, **more), passes=passes)
+    learn_all(model, InMemory(examples, blocks, **more), passes=passes)
     return model
 
 

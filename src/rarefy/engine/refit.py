@@ -213,7 +213,7 @@ def best_strength(examples: Examples, wanted: Wanted) -> float:
         objective = Objective(learned, wanted, strength / learned.size)
         variables = minimum(objective, variables, ROUGH)
         losses, _ = objective.losses_and_slopes(predicted, variables)
-        mean = float(predicted.shares @ losses)
+        mean = _dot(predicted.shares, losses)
         if means and mean >= means[-1]:
             break
         means.append(mean)
@@ -258,7 +258,7 @@ class Objective:
         examples, weights = self.examples, variables[: self.n_weights]
         losses, slopes = self.losses_and_slopes(examples, variables)
         slopes *= examples.shares[:, np.newaxis]
-        value = examples.shares @ losses + 0.5 * self.l2 * _dot(weights, weights)
+        value = _dot(examples.shares, losses) + 0.5 * self.l2 * _dot(weights, weights)
         by_column = examples.X.T @ slopes
         by_weight = by_column[self.wanted.columns, self.wanted.outputs] + self.l2 * weights
         return float(value), np.append(by_weight, slopes.sum(axis=0)[: self.n_intercepts])

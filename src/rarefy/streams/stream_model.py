@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -21,7 +20,6 @@ from rarefy.readers.features.columns import Columns
 from rarefy.stores import Kept, Prepared, Store
 from rarefy.streams.classes import classes_of, targets_of
 from rarefy.streams.pipeline import prepared_ahead
-from rarefy.streams.run import Run
 
 
 class Reading(NamedTuple):
@@ -132,11 +130,6 @@ class StreamModel(StreamLearner[OnlineLearner]):
         model.adopt(learner)
         model.task = self.task.settled(learner)
         return model
-
-    def learn(self, reader: Reader, *, passes: int = 1, cache: str | Path | None = None) -> None:
-        """Learn all that the reader gives, `passes` times; with `cache`, parse it only once."""
-        for _ in Run(self, reader, passes=passes, cache=cache).steps():
-            pass
 
     def scores(self, reader: Reader) -> Iterator[Floats]:
         """The scores of every row, a batch at a time: one a row, or one a class.
