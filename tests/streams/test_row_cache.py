@@ -128,7 +128,7 @@ def train(*paths: str, passes: int = 3, l1: float = 1e-3, **parameters) -> Found
 
 
 def forbid_reading(monkeypatch) -> None:
-    def refuse(self, n_rooms=None):
+    def refuse(self, n_buffers=None):
         raise AssertionError("the source was read again")
 
     monkeypatch.setattr(Reader, "jobs", refuse)

@@ -10,7 +10,7 @@ from rarefy.files.model_file import Model
 from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, probabilities
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
-from rarefy.readers.features.names import texts_by_key
+from rarefy.readers.feature_names import texts_by_key
 from rarefy.streams.stream_model import StreamModel, predicted_labels
 
 

@@ -21,7 +21,7 @@ from rarefy.errors import InputError
 from rarefy.jit import compiled, helper
 from rarefy.jit.intrinsics import prefetch_row
 from rarefy.readers.batch import Batch
-from rarefy.readers.features.names import ABSENT, Names, begin_of, find_name
+from rarefy.readers.feature_names import ABSENT, Names, begin_of, find_name
 from rarefy.stores.base import Kept, Prepared, check_slots, merged
 
 FEWEST_PLACES = 1 << 12

@@ -16,7 +16,7 @@ from rarefy.jit import compiled
 from rarefy.readers import Reader
 from rarefy.stores import Prepared
 from rarefy.streams.holdout import HeldOutShare
-from rarefy.streams.pipeline import prepared_ahead
+from rarefy.streams.pipeline import prepared_batches
 from rarefy.streams.row_cache import RowCache
 from rarefy.streams.stream_model import StreamModel
 
@@ -118,7 +118,7 @@ class Run:
         finish = self.model.with_targets
         if self._cache is not None:
             return self._cache.batches(finish)
-        return prepared_ahead(self.reader, self.model.store, finish)
+        return prepared_batches(self.reader, self.model.store, finish)
 
     def _next(self, batches: Iterator[Prepared]) -> Prepared | None:
         self.is_waiting = True

@@ -19,7 +19,7 @@ from rarefy.readers.batch import Batch
 from rarefy.readers.features.columns import Columns
 from rarefy.stores import Kept, Prepared, Store
 from rarefy.streams.classes import classes_of, targets_of
-from rarefy.streams.pipeline import prepared_ahead
+from rarefy.streams.pipeline import prepared_batches
 
 
 class Reading(NamedTuple):
@@ -150,7 +150,7 @@ class StreamModel(StreamLearner[OnlineLearner]):
     ) -> Iterator[Prepared]:
         """The batches of a reader that reads as the one did from which the model has learned."""
         with self.reading_again(reader, label_needed=label_needed) as again:
-            yield from prepared_ahead(again, self.store, finish)
+            yield from prepared_batches(again, self.store, finish)
 
     @contextmanager
     def reading_again(

@@ -14,9 +14,9 @@ from pyarrow import types
 
 from rarefy.hashing import hash_text, xxh64
 from rarefy.jit import compiled
-from rarefy.readers.batch import Room, room_for
+from rarefy.readers.buffers import BatchBuffer, new_buffer
+from rarefy.readers.feature_names import EQUALS, Names, note_name
 from rarefy.readers.features.labels import Labels, listed
-from rarefy.readers.features.names import EQUALS, Names, note_name
 from rarefy.readers.features.value_texts import (
     DATE_FORM,
     FLOATS,
@@ -27,9 +27,15 @@ from rarefy.readers.features.value_texts import (
     UTC_FORM,
     moment_form,
 )
+from rarefy.readers.features.words import (
+    NAMES_FULL,
+    WordTables,
+    add_words,
+    new_scratch,
+    word_tables,
+)
 from rarefy.readers.formats.arrow_schema import LISTS, Leaf, is_text
 from rarefy.readers.text.numbers import NEWLINE, parse_number
-from rarefy.readers.text.words import NAMES_FULL, WordTables, add_words, new_scratch, word_tables
 
 MISSING = -1
 
@@ -345,12 +351,14 @@ class TextColumn(Column):
         lengths = self.lengths
         if lengths is None:
             lengths = np.ones(len(self.array), np.int64)
-        room = room_for(max(self.most_entries, len(lengths)))._replace(names=names)
+        buffer = new_buffer(max(self.most_entries, len(lengths)))._replace(names=names)
         scratch = new_scratch(int(self.lengths_of_texts.max(initial=0)))
-        n = _cut_texts(self.texts, lengths, self.seed, self.prefix, word_tables(), scratch, room)
+        n = _cut_texts(self.texts, lengths, self.seed, self.prefix, word_tables(), scratch, buffer)
         if n == NAMES_FULL:
             return None
-        return Entries(np.diff(room.indptr[: len(lengths) + 1]), room.keys[:n], room.values[:n])
+        return Entries(
+            np.diff(buffer.indptr[: len(lengths) + 1]), buffer.keys[:n], buffer.values[:n]
+        )
 
     shown = CategoricalColumn.shown
 
@@ -392,7 +400,7 @@ def _cut_texts(
     prefix: Any,
     tables: WordTables,
     scratch: Any,
-    room: Room,
+    buffer: BatchBuffer,
 ) -> int:
     """Write the words of all rows; how many there are, or NAMES_FULL."""
     entry, i = 0, 0
@@ -401,16 +409,16 @@ def _cut_texts(
             begin, end = texts.begins[i], texts.ends[i]
             i += 1
             entry = add_words(
-                room, entry, tables, scratch, texts.data, begin, end, seed, prefix, 0, len(prefix)
+                buffer, entry, tables, scratch, texts.data, begin, end, seed, prefix, 0, len(prefix)
             )
             if entry == NAMES_FULL:
                 return entry
-        room.indptr[row + 1] = entry
+        buffer.indptr[row + 1] = entry
     return entry
 
 
 @compiled
-def place_entries(entries: Entries, seed: Any, is_good: Any, at: Any, room: Room) -> None:
+def place_entries(entries: Entries, seed: Any, is_good: Any, at: Any, buffer: BatchBuffer) -> None:
     """Put a column's features where those of each good row go on, and move on."""
     entry, good_row = 0, 0
     for row in range(len(is_good)):
@@ -418,10 +426,10 @@ def place_entries(entries: Entries, seed: Any, is_good: Any, at: Any, room: Room
         if is_good[row]:
             to = at[good_row]
             for j in range(entry, end):
-                room.keys[to] = entries.keys[j]
-                room.values[to] = entries.values[j]
-                if len(room.groups) > 0:
-                    room.groups[to] = seed
+                buffer.keys[to] = entries.keys[j]
+                buffer.values[to] = entries.values[j]
+                if len(buffer.groups) > 0:
+                    buffer.groups[to] = seed
                 to += 1
             at[good_row] = to
             good_row += 1

@@ -28,11 +28,12 @@ from numpy.typing import NDArray
 from rarefy.hashing import hash_text, xxh64
 from rarefy.jit import compiled, helper
 from rarefy.jit.intrinsics import load_word, store_word
-from rarefy.readers.batch import Parsed, Problem, Room
+from rarefy.readers.buffers import BatchBuffer
+from rarefy.readers.feature_names import ABSENT, EQUALS, Names, note_name, wants_name
 from rarefy.readers.features.columns import Columns
 from rarefy.readers.features.labels import Labels, is_word, number_of_label
-from rarefy.readers.features.names import ABSENT, EQUALS, Names, note_name, wants_name
 from rarefy.readers.features.value_texts import FLOATS, TRUTHS
+from rarefy.readers.features.words import WordTables, add_words, new_scratch, word_tables
 from rarefy.readers.formats.json_values import (
     DOUBLE_QUOTE,
     LOWER_F,
@@ -42,11 +43,11 @@ from rarefy.readers.formats.json_values import (
     literal_end,
 )
 from rarefy.readers.line_errors import INVALID, line_end
+from rarefy.readers.parsed import Parsed, Problem
 from rarefy.readers.source import Block
 from rarefy.readers.text.decimals import POINT, ZERO
 from rarefy.readers.text.numbers import COLON, MINUS, NEWLINE, parse_number, skip_blanks
 from rarefy.readers.text.scan import skip_empty_lines
-from rarefy.readers.text.words import WordTables, add_words, new_scratch, word_tables
 
 DEEPEST = 64
 COMMA, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT = 44, 91, 93, 123, 125
@@ -88,7 +89,7 @@ def new_levels() -> Levels:
     )
 
 
-class Buffers(NamedTuple):
+class Scratch(NamedTuple):
     """Where the path of a member, its value as text, the words of that, and levels are written.
 
     A label that is a word is kept to the end of its row, with its length.
@@ -102,11 +103,11 @@ class Buffers(NamedTuple):
     label_size: NDArray[np.int64]
 
 
-def new_buffers(n_bytes: int) -> Buffers:
-    """Buffers for lines of up to so many bytes; most of it never becomes memory."""
+def scratch_for(n_bytes: int) -> Scratch:
+    """What lines need of up to so many bytes; most of it never becomes memory."""
     size = n_bytes + BEHIND
     path, text, label = (np.empty(size, np.uint8) for _ in range(3))
-    return Buffers(path, text, new_scratch(size), new_levels(), label, np.zeros(1, np.int64))
+    return Scratch(path, text, new_scratch(size), new_levels(), label, np.zeros(1, np.int64))
 
 
 def plan_for(columns: Columns) -> Plan:
@@ -135,13 +136,15 @@ def _form_number(form: str | None) -> int:
     return FORMS.index(form) if form in FORMS else USUAL_FORM
 
 
-def json_parser(columns: Columns, labels: Labels) -> Callable[[Any, int, Parsed, Room], Parsed]:
+def json_parser(
+    columns: Columns, labels: Labels
+) -> Callable[[Any, int, Parsed, BatchBuffer], Parsed]:
     """The parser for files with these columns, which knows the labels that have come so far."""
     plan = plan_for(columns)
 
-    def parse(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
-        buffers = new_buffers(end - start.position)
-        return parse_jsonl(data, end, start, room, plan, buffers, labels.are_words, labels.words)
+    def parse(data: Any, end: int, start: Parsed, buffer: BatchBuffer) -> Parsed:
+        scratch = scratch_for(end - start.position)
+        return parse_jsonl(data, end, start, buffer, plan, scratch, labels.are_words, labels.words)
 
     return parse
 
@@ -255,9 +258,9 @@ def parse_object(
     data: Any,
     i: int,
     entry: int,
-    room: Room,
+    buffer: BatchBuffer,
     plan: Plan,
-    buffers: Buffers,
+    scratch: Scratch,
     labels_are_words: bool,
 ) -> tuple[int, int, float, float, Problem]:
     """Write the features of the object whose brace opens at i.
@@ -265,10 +268,10 @@ def parse_object(
     The entry and the position after it, label and importance, and what is wrong, if something is;
     then the position is that of the fault.
     """
-    path, text, words, levels, label_text, label_size = buffers
+    path, text, words, levels, label_text, label_size = scratch
     closings, path_ends, seeds, level_kinds, n_elements = levels
     columns, kinds, forms, label_needed, complete, tables = plan
-    keys, values, groups, names = room.keys, room.values, room.groups, room.names
+    keys, values, groups, names = buffer.keys, buffer.values, buffer.groups, buffer.names
     label, importance = math.nan, 1.0
     depth, is_begun, name_at = 0, False, i
     label_size[0] = 0
@@ -354,9 +357,9 @@ def parse_object(
         if complete and kind == UNNAMED:
             return entry, name_at, label, importance, Problem.UNKNOWN_COLUMN
         if kind == TEXT:
-            entry = add_words(room, entry, tables, words, text, 0, size, seed, path, 0, path_end)
+            entry = add_words(buffer, entry, tables, words, text, 0, size, seed, path, 0, path_end)
             if entry < 0:
-                return entry, begin, label, importance, Problem.NO_ROOM
+                return entry, begin, label, importance, Problem.NAMES_FULL
             continue
         if kind == LABEL and labels_are_words:
             for k in range(0, size, 8):
@@ -394,7 +397,7 @@ def parse_object(
         if wants_name(names, key) and not note_name(
             names, key, path, 0, path_end, EQUALS, text, 0, size
         ):
-            return entry, begin, label, importance, Problem.NO_ROOM
+            return entry, begin, label, importance, Problem.NAMES_FULL
         entry += 1
 
 
@@ -403,13 +406,13 @@ def parse_jsonl(
     data: Any,
     end: int,
     start: Parsed,
-    room: Room,
+    buffer: BatchBuffer,
     plan: Plan,
-    buffers: Buffers,
+    scratch: Scratch,
     labels_are_words: bool,
     label_words: Names,
 ) -> Parsed:
-    """Parse whole lines up to `end`, from where `start` has come to, into the room.
+    """Parse whole lines up to `end`, from where `start` has come to, into the buffer.
 
     Stops at the first fault; the row with the fault leaves no trace.
     """
@@ -423,33 +426,33 @@ def parse_jsonl(
             continue
         if data[i] != OPEN_OBJECT:
             problem = Problem.NOT_UTF8 if data[i] == INVALID else Problem.JSON
-            return Parsed(row, room.indptr[row], i, line, problem)
+            return Parsed(row, buffer.indptr[row], i, line, problem)
         entry, i, label, importance, problem = parse_object(
-            data, i, entry, room, plan, buffers, labels_are_words
+            data, i, entry, buffer, plan, scratch, labels_are_words
         )
-        if problem == Problem.NO_ROOM:
-            return Parsed(row, room.indptr[row], row_begin, line, Problem.NO_ROOM)
+        if problem == Problem.NAMES_FULL:
+            return Parsed(row, buffer.indptr[row], row_begin, line, Problem.NAMES_FULL)
         if problem != Problem.NONE:
             if data[i] == NEWLINE:
                 problem = Problem.REST_OF_OBJECT
-            return Parsed(row, room.indptr[row], i, line, problem)
+            return Parsed(row, buffer.indptr[row], i, line, problem)
         i = skip_blanks(data, i)
         if data[i] != NEWLINE:
-            return Parsed(row, room.indptr[row], i, line, Problem.AFTER_OBJECT)
-        label_size = buffers.label_size[0]
+            return Parsed(row, buffer.indptr[row], i, line, Problem.AFTER_OBJECT)
+        label_size = scratch.label_size[0]
         if label_size > 0:
-            number = number_of_label(label_words, buffers.label, 0, label_size, plan.label_needed)
+            number = number_of_label(label_words, scratch.label, 0, label_size, plan.label_needed)
             if number != ABSENT:
                 label = float(number)
             elif plan.label_needed:
-                return Parsed(row, room.indptr[row], row_begin, line, Problem.NEW_LABEL)
+                return Parsed(row, buffer.indptr[row], row_begin, line, Problem.NEW_LABEL)
         if math.isnan(label) and plan.label_needed:
-            return Parsed(row, room.indptr[row], row_begin, line, Problem.NO_LABEL)
-        room.labels[row] = label
-        room.importance[row] = importance
-        room.lines[row] = line
+            return Parsed(row, buffer.indptr[row], row_begin, line, Problem.NO_LABEL)
+        buffer.labels[row] = label
+        buffer.importance[row] = importance
+        buffer.lines[row] = line
         row += 1
-        room.indptr[row] = entry
+        buffer.indptr[row] = entry
         i += 1
         line += 1
     return Parsed(row, entry, i, line, Problem.NONE)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from rarefy.jit import compiled, helper
-from rarefy.readers.batch import Parsed, Problem, Room
+from rarefy.readers.buffers import BatchBuffer
+from rarefy.readers.parsed import Parsed, Problem
 from rarefy.readers.text.numbers import (
     COLON,
     HASH,
@@ -25,8 +26,8 @@ from rarefy.readers.text.short_numbers import ENOUGH, copy_pairs, numbers_from_w
 
 
 @compiled
-def parse_svmlight(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
-    """Parse whole lines up to `end`, from where `start` has come to, into the room.
+def parse_svmlight(data: Any, end: int, start: Parsed, buffer: BatchBuffer) -> Parsed:
+    """Parse whole lines up to `end`, from where `start` has come to, into the buffer.
 
     Stops at the first fault; the row with the fault leaves no trace.
     """
@@ -35,17 +36,19 @@ def parse_svmlight(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
     parsed = Parsed(start.n_rows, start.n_entries, start.position, start.line, Problem.NONE)
     while parsed.position < end and parsed.problem == Problem.NONE:
         first = parsed
-        parsed, scan = _parse_some(data, end, first, room, scan, True)
+        parsed, scan = _parse_some(data, end, first, buffer, scan, True)
         n_words = parsed.n_entries - first.n_entries
-        if not numbers_from_words(room.words, n_words, room.keys, room.values, first.n_entries):
-            parsed, scan = _parse_some(data, end, first, room, unscanned, False)
-    n_entries = room.indptr[parsed.n_rows]
+        if not numbers_from_words(
+            buffer.words, n_words, buffer.keys, buffer.values, first.n_entries
+        ):
+            parsed, scan = _parse_some(data, end, first, buffer, unscanned, False)
+    n_entries = buffer.indptr[parsed.n_rows]
     return Parsed(parsed.n_rows, n_entries, parsed.position, parsed.line, parsed.problem)
 
 
 @helper
 def _parse_some(
-    data: Any, end: int, start: Parsed, room: Room, scan: Scan, short_as_words: bool
+    data: Any, end: int, start: Parsed, buffer: BatchBuffer, scan: Scan, short_as_words: bool
 ) -> tuple[Parsed, Scan]:
     """Parse some rows; short numbers may be left as words, to be worked out later.
 
@@ -76,7 +79,7 @@ def _parse_some(
             if tries_words:
                 before = entry
                 i, scan, entry = copy_pairs(
-                    data, i, end, scan, room.words, room.values, first, entry
+                    data, i, end, scan, buffer.words, buffer.values, first, entry
                 )
                 tries_words, was_worth_it = False, entry > before
                 i = skip_blanks(data, i)
@@ -93,17 +96,17 @@ def _parse_some(
             if not (is_blank(data[i]) or data[i] == NEWLINE or data[i] == HASH):
                 return Parsed(row, entry, i, line, Problem.AFTER_FEATURE), scan
             i = skip_blanks(data, i)
-            room.keys[entry] = key
-            room.values[entry] = value
-            room.words.keys[entry - first] = 0
-            room.words.values[entry - first] = 0
+            buffer.keys[entry] = key
+            buffer.values[entry] = value
+            buffer.words.keys[entry - first] = 0
+            buffer.words.values[entry - first] = 0
             entry += 1
             tries_words, was_worth_it = was_worth_it, False
-        room.labels[row] = label
-        room.importance[row] = 1.0
-        room.lines[row] = line
+        buffer.labels[row] = label
+        buffer.importance[row] = 1.0
+        buffer.lines[row] = line
         row += 1
-        room.indptr[row] = entry
+        buffer.indptr[row] = entry
         i = line_end(data, i) + 1
         line += 1
     return Parsed(row, entry, i, line, Problem.NONE), scan

@@ -14,8 +14,9 @@ import numpy as np
 from rarefy.hashing import xxh64, xxh64_short
 from rarefy.jit import compiled, helper, inlined
 from rarefy.jit.intrinsics import WINDOW, bytes_between, load_word, trailing_zeros
-from rarefy.readers.batch import Parsed, Problem, Room
-from rarefy.readers.features.names import EQUALS, note_name, wants_name
+from rarefy.readers.buffers import BatchBuffer
+from rarefy.readers.feature_names import EQUALS, note_name, wants_name
+from rarefy.readers.parsed import Parsed, Problem
 from rarefy.readers.text.numbers import (
     BAR,
     COLON,
@@ -77,16 +78,16 @@ def parse_name(data: Any, i: int, seed: Any, has_namespace: bool) -> tuple[Any, 
 
 @helper
 def _note_names(
-    data: Any, space_begin: int, space_end: int, i: Any, room: Room, first: int, after: int
+    data: Any, space_begin: int, space_end: int, i: Any, buffer: BatchBuffer, first: int, after: int
 ) -> bool:
     """Remember the short names from i on, whose keys are at `first`; False if there is no room."""
-    if len(room.names.table) == 0:
+    if len(buffer.names.table) == 0:
         return True
     begin = i
     for entry in range(first, after):
-        key, end = room.keys[entry], i + np.int64(room.short_names.ends[entry - first])
-        if wants_name(room.names, key) and not note_name(
-            room.names, key, data, space_begin, space_end, EQUALS, data, begin, end
+        key, end = buffer.keys[entry], i + np.int64(buffer.short_names.ends[entry - first])
+        if wants_name(buffer.names, key) and not note_name(
+            buffer.names, key, data, space_begin, space_end, EQUALS, data, begin, end
         ):
             return False
         begin = end + 1
@@ -94,8 +95,8 @@ def _note_names(
 
 
 @compiled
-def parse_vw(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
-    """Parse whole lines up to `end`, from where `start` has come to, into the room.
+def parse_vw(data: Any, end: int, start: Parsed, buffer: BatchBuffer) -> Parsed:
+    """Parse whole lines up to `end`, from where `start` has come to, into the buffer.
 
     Stops at the first fault; the row with the fault leaves no trace.
     """
@@ -104,17 +105,19 @@ def parse_vw(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
     parsed = Parsed(start.n_rows, start.n_entries, start.position, start.line, Problem.NONE)
     while parsed.position < end and parsed.problem == Problem.NONE:
         first = parsed
-        parsed, scan = _parse_some(data, end, first, room, scan, True)
+        parsed, scan = _parse_some(data, end, first, buffer, scan, True)
         n_words = parsed.n_entries - first.n_entries
-        if not numbers_from_words(room.words, n_words, room.keys, room.values, first.n_entries):
-            parsed, scan = _parse_some(data, end, first, room, unscanned, False)
-    n_entries = room.indptr[parsed.n_rows]
+        if not numbers_from_words(
+            buffer.words, n_words, buffer.keys, buffer.values, first.n_entries
+        ):
+            parsed, scan = _parse_some(data, end, first, buffer, unscanned, False)
+    n_entries = buffer.indptr[parsed.n_rows]
     return Parsed(parsed.n_rows, n_entries, parsed.position, parsed.line, parsed.problem)
 
 
 @helper
 def _parse_some(
-    data: Any, end: int, start: Parsed, room: Room, scan: Scan, short_as_words: bool
+    data: Any, end: int, start: Parsed, buffer: BatchBuffer, scan: Scan, short_as_words: bool
 ) -> tuple[Parsed, Scan]:
     """Parse some rows; short numbers may be left as words, to be worked out later.
 
@@ -176,22 +179,24 @@ def _parse_some(
                     before = entry
                     if weighs_one and not has_namespace:
                         i, scan, entry = copy_pairs(
-                            data, i, end, scan, room.words, room.values, first_entry, entry
+                            data, i, end, scan, buffer.words, buffer.values, first_entry, entry
                         )
                     if entry == before:
-                        names = room.short_names
+                        names = buffer.short_names
                         n_names, after = find_short_names(data, i, names, not has_namespace)
                         if n_names > 0:
                             entry += n_names
-                            hash_short_names(names, n_names, seed, room.keys, before)
-                            room.values[before:entry] = weight
-                            room.words.keys[before - first_entry : entry - first_entry] = 0
-                            room.words.values[before - first_entry : entry - first_entry] = 0
-                            if not _note_names(data, begin, namespace_end, i, room, before, entry):
-                                return Parsed(row, entry, row_begin, line, Problem.NO_ROOM), scan
+                            hash_short_names(names, n_names, seed, buffer.keys, before)
+                            buffer.values[before:entry] = weight
+                            buffer.words.keys[before - first_entry : entry - first_entry] = 0
+                            buffer.words.values[before - first_entry : entry - first_entry] = 0
+                            if not _note_names(
+                                data, begin, namespace_end, i, buffer, before, entry
+                            ):
+                                return Parsed(row, entry, row_begin, line, Problem.NAMES_FULL), scan
                             i = after
-                    if len(room.groups) > 0:
-                        room.groups[before:entry] = seed
+                    if len(buffer.groups) > 0:
+                        buffer.groups[before:entry] = seed
                     tries_runs, was_worth_it = False, entry > before
                     i = skip_blanks(data, i)
                     continue
@@ -213,28 +218,28 @@ def _parse_some(
                             return Parsed(row, entry, i, line, Problem.VALUE), scan
                 if not ends_token(data[i]):
                     return Parsed(row, entry, i, line, Problem.AFTER_FEATURE), scan
-                room.keys[entry] = key
-                room.values[entry] = value
-                room.words.keys[entry - first_entry] = 0
-                room.words.values[entry - first_entry] = word
-                if len(room.groups) > 0:
-                    room.groups[entry] = seed
+                buffer.keys[entry] = key
+                buffer.values[entry] = value
+                buffer.words.keys[entry - first_entry] = 0
+                buffer.words.values[entry - first_entry] = word
+                if len(buffer.groups) > 0:
+                    buffer.groups[entry] = seed
                 if (
                     is_named
-                    and wants_name(room.names, key)
+                    and wants_name(buffer.names, key)
                     and not note_name(
-                        room.names, key, data, begin, namespace_end, EQUALS, data, first, last
+                        buffer.names, key, data, begin, namespace_end, EQUALS, data, first, last
                     )
                 ):
-                    return Parsed(row, entry, row_begin, line, Problem.NO_ROOM), scan
+                    return Parsed(row, entry, row_begin, line, Problem.NAMES_FULL), scan
                 entry += 1
                 tries_runs, was_worth_it = was_worth_it, False
                 i = skip_blanks(data, i)
-        room.labels[row] = label
-        room.importance[row] = importance
-        room.lines[row] = line
+        buffer.labels[row] = label
+        buffer.importance[row] = importance
+        buffer.lines[row] = line
         row += 1
-        room.indptr[row] = entry
+        buffer.indptr[row] = entry
         i = line_end(data, i) + 1
         line += 1
     return Parsed(row, entry, i, line, Problem.NONE), scan

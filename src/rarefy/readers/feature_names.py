@@ -118,8 +118,8 @@ def note_name(
     return True
 
 
-def with_more_room(names: Names) -> Names:
-    """A copy of the names with four times the room: for more of them, or else for their text."""
+def enlarged(names: Names) -> Names:
+    """These names in four times the space: for more of them, or else for their text."""
     keys, ends, text = texts_of(names)
     is_full = len(keys) == len(names.keys)
     n_names, n_bytes = len(names.keys), len(names.text)
