@@ -22,7 +22,8 @@ from rarefy import InputError
 from rarefy.cli import main
 from rarefy.engine.task import Task
 from rarefy.errors import RarefyError
-from rarefy.files.model_file import MAGIC, Model, load_model, model_of, save_model
+from rarefy.files.model import Model, model_of
+from rarefy.files.model_file import MAGIC, load_model, save_model
 from rarefy.model.losses import Hinge, Logistic, Squared
 from rarefy.model.schedules import InvSqrt
 from rarefy.readers import read

@@ -21,7 +21,8 @@ import rarefy
 from rarefy import InputError, SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.cli import main
 from rarefy.errors import RarefyError
-from rarefy.files.model_file import MAGIC, load_model, model_of, save_model
+from rarefy.files.model import model_of
+from rarefy.files.model_file import MAGIC, load_model, save_model
 from rarefy.lanes.layout import ALIVE as LIVES
 from rarefy.system.atomic_write import Output
 from rarefy.training.plan import Plan

@@ -6,7 +6,7 @@ import numpy as np
 
 from rarefy.arrays import Floats
 from rarefy.errors import InputError
-from rarefy.files.model_file import Model
+from rarefy.files.model import Model
 from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, probabilities
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch

@@ -19,6 +19,7 @@ from rarefy.engine.online_learner import RowLearner
 from rarefy.engine.snapshots import Arrays
 from rarefy.jit import compiled
 from rarefy.jit.intrinsics import prefetch_byte
+from rarefy.probing import SPREAD
 from rarefy.readers.batch import Batch
 from rarefy.stores.base import Kept, Prepared, merged, restore_slots, slots_snapshot
 
@@ -101,7 +102,7 @@ def _note_owners(keys: Any, owners: Any) -> None:
     for j in range(n_keys):
         prefetch_byte(owners, keys[min(j + FETCHED_AHEAD, n_keys - np.uint64(1))] & mask)
         slot = keys[j] & mask
-        mark = max(np.uint8(keys[j] * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(57)), np.uint8(1))
+        mark = max(np.uint8(keys[j] * SPREAD >> np.uint64(57)), np.uint8(1))
         owner = owners[slot] & np.uint8(SHARED - 1)
         if owner == 0:
             owners[slot] = mark
