@@ -24,18 +24,17 @@ from rarefy.readers.batch import Batch
 from rarefy.readers.buffers import BufferPool, PooledBuffer, written_batch
 from rarefy.readers.features.columns import Columns
 from rarefy.readers.features.labels import Labels
-from rarefy.readers.formats.arrow_schema import Layout, found_columns, is_text, layout
-from rarefy.readers.formats.arrow_values import (
+from rarefy.readers.formats.arrow_columns import (
     COLUMNS,
     Column,
     Entries,
     NumberLabels,
     WeightColumn,
     WordLabels,
-    leaf_array,
     place_entries,
-    without_views,
 )
+from rarefy.readers.formats.arrow_schema import Layout, found_columns, is_text, layout
+from rarefy.readers.formats.arrow_values import leaf_array, without_views
 from rarefy.readers.parsed import Parsed, Problem
 from rarefy.readers.source import COMPRESSIONS, Unchanged, is_pipe
 
