@@ -4,12 +4,11 @@ The key of a feature is its index. Empty lines and lines with a comment alone ar
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from rarefy.jit import compiled, helper
+from rarefy.jit import compile_methods, helper
 from rarefy.readers.buffers import BatchBuffer
+from rarefy.readers.formats.line_parser import parse_lines
 from rarefy.readers.parsed import Parsed, Problem
 from rarefy.readers.text.numbers import (
     COLON,
@@ -22,28 +21,7 @@ from rarefy.readers.text.numbers import (
     skip_blanks,
 )
 from rarefy.readers.text.scan import Scan
-from rarefy.readers.text.short_numbers import ENOUGH, copy_pairs, numbers_from_words
-
-
-@compiled
-def parse_svmlight(data: Any, end: int, start: Parsed, buffer: BatchBuffer) -> Parsed:
-    """Parse whole lines up to `end`, from where `start` has come to, into the buffer.
-
-    Stops at the first fault; the row with the fault leaves no trace.
-    """
-    unscanned = Scan(np.uint64(0), np.uint64(0), np.uint64(0))
-    scan = unscanned
-    parsed = Parsed(start.n_rows, start.n_entries, start.position, start.line, Problem.NONE)
-    while parsed.position < end and parsed.problem == Problem.NONE:
-        first = parsed
-        parsed, scan = _parse_some(data, end, first, buffer, scan, True)
-        n_words = parsed.n_entries - first.n_entries
-        if not numbers_from_words(
-            buffer.words, n_words, buffer.keys, buffer.values, first.n_entries
-        ):
-            parsed, scan = _parse_some(data, end, first, buffer, unscanned, False)
-    n_entries = buffer.indptr[parsed.n_rows]
-    return Parsed(parsed.n_rows, n_entries, parsed.position, parsed.line, parsed.problem)
+from rarefy.readers.text.short_numbers import ENOUGH, copy_pairs
 
 
 @helper
@@ -110,3 +88,18 @@ def _parse_some(
         i = line_end(data, i) + 1
         line += 1
     return Parsed(row, entry, i, line, Problem.NONE), scan
+
+
+@compile_methods
+class Svmlight(NamedTuple):
+    """The format, for `parse_lines`."""
+
+    def parse_some(
+        self, data: Any, end: int, start: Parsed, buffer: BatchBuffer, scan: Scan, as_words: bool
+    ) -> tuple[Parsed, Scan]:
+        return _parse_some(data, end, start, buffer, scan, as_words)
+
+
+def parse_svmlight(data: Any, end: int, start: Parsed, buffer: BatchBuffer) -> Parsed:
+    """Parse whole lines up to `end`, from where `start` has come to, into the buffer."""
+    return parse_lines(Svmlight(), data, end, start, buffer)

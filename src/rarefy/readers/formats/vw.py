@@ -7,15 +7,16 @@ without a label is a row to predict: its label is NaN. A tag begins with ' or to
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rarefy.hashing import xxh64, xxh64_short
-from rarefy.jit import compiled, helper, inlined
+from rarefy.jit import compile_methods, helper, inlined
 from rarefy.jit.intrinsics import WINDOW, bytes_between, load_word, trailing_zeros
 from rarefy.readers.buffers import BatchBuffer
 from rarefy.readers.feature_names import EQUALS, note_name, wants_name
+from rarefy.readers.formats.line_parser import parse_lines
 from rarefy.readers.parsed import Parsed, Problem
 from rarefy.readers.text.numbers import (
     BAR,
@@ -32,7 +33,7 @@ from rarefy.readers.text.numbers import (
 )
 from rarefy.readers.text.scan import Scan
 from rarefy.readers.text.short_names import find_short_names, hash_short_names
-from rarefy.readers.text.short_numbers import ENOUGH, copy_pairs, numbers_from_words, value_word
+from rarefy.readers.text.short_numbers import ENOUGH, copy_pairs, value_word
 
 
 @helper
@@ -92,27 +93,6 @@ def _note_names(
             return False
         begin = end + 1
     return True
-
-
-@compiled
-def parse_vw(data: Any, end: int, start: Parsed, buffer: BatchBuffer) -> Parsed:
-    """Parse whole lines up to `end`, from where `start` has come to, into the buffer.
-
-    Stops at the first fault; the row with the fault leaves no trace.
-    """
-    unscanned = Scan(np.uint64(0), np.uint64(0), np.uint64(0))
-    scan = unscanned
-    parsed = Parsed(start.n_rows, start.n_entries, start.position, start.line, Problem.NONE)
-    while parsed.position < end and parsed.problem == Problem.NONE:
-        first = parsed
-        parsed, scan = _parse_some(data, end, first, buffer, scan, True)
-        n_words = parsed.n_entries - first.n_entries
-        if not numbers_from_words(
-            buffer.words, n_words, buffer.keys, buffer.values, first.n_entries
-        ):
-            parsed, scan = _parse_some(data, end, first, buffer, unscanned, False)
-    n_entries = buffer.indptr[parsed.n_rows]
-    return Parsed(parsed.n_rows, n_entries, parsed.position, parsed.line, parsed.problem)
 
 
 @helper
@@ -243,3 +223,18 @@ def _parse_some(
         i = line_end(data, i) + 1
         line += 1
     return Parsed(row, entry, i, line, Problem.NONE), scan
+
+
+@compile_methods
+class VowpalWabbit(NamedTuple):
+    """The format, for `parse_lines`."""
+
+    def parse_some(
+        self, data: Any, end: int, start: Parsed, buffer: BatchBuffer, scan: Scan, as_words: bool
+    ) -> tuple[Parsed, Scan]:
+        return _parse_some(data, end, start, buffer, scan, as_words)
+
+
+def parse_vw(data: Any, end: int, start: Parsed, buffer: BatchBuffer) -> Parsed:
+    """Parse whole lines up to `end`, from where `start` has come to, into the buffer."""
+    return parse_lines(VowpalWabbit(), data, end, start, buffer)
