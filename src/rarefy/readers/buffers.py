@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rarefy.jit import inlined
 from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import Names, clear_names, enlarged, new_names
 from rarefy.readers.parsed import Parsed
@@ -51,6 +52,18 @@ def new_buffer(n_bytes: int, *, groups: bool = False, names: bool = False) -> Ba
         new_words(n),
         new_short_names(),
     )
+
+
+@inlined
+def end_row(
+    buffer: BatchBuffer, row: int, entry: int, label: float, importance: float, line: int
+) -> int:
+    """Write what a row has beside its entries, which end before `entry`; the next row."""
+    buffer.labels[row] = label
+    buffer.importance[row] = importance
+    buffer.lines[row] = line
+    buffer.indptr[row + 1] = entry
+    return row + 1
 
 
 class BufferPool:

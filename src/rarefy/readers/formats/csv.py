@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rarefy.hashing import xxh64
 from rarefy.jit import compiled, helper
 from rarefy.jit.intrinsics import load_word, trailing_zeros
-from rarefy.readers.buffers import BatchBuffer
+from rarefy.readers.buffers import BatchBuffer, end_row
 from rarefy.readers.feature_names import ABSENT, EQUALS, Names, note_name, wants_name
 from rarefy.readers.features.labels import number_of_label
 from rarefy.readers.features.words import NAMES_FULL, WordTables, add_words
@@ -283,11 +283,7 @@ def parse_csv(
         if problem != Problem.NONE:
             fault_line = line_of(data, i, line, fault)
             return Parsed(row, buffer.indptr[row], fault, fault_line, problem)
-        buffer.labels[row] = label
-        buffer.importance[row] = importance
-        buffer.lines[row] = line
-        row += 1
-        buffer.indptr[row] = entry
+        row = end_row(buffer, row, entry, label, importance, line)
         i = split.row_end + 1
         line += split.n_lines
     return Parsed(row, entry, i, line, Problem.NONE)

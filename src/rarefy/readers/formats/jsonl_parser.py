@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rarefy.hashing import xxh64
 from rarefy.jit import compiled, helper
 from rarefy.jit.intrinsics import load_word, store_word
-from rarefy.readers.buffers import BatchBuffer
+from rarefy.readers.buffers import BatchBuffer, end_row
 from rarefy.readers.feature_names import ABSENT, EQUALS, Names, note_name, wants_name
 from rarefy.readers.features.labels import number_of_label
 from rarefy.readers.features.value_texts import FLOATS, TRUTHS
@@ -351,11 +351,7 @@ def parse_jsonl(
                 return Parsed(row, buffer.indptr[row], row_begin, line, Problem.NEW_LABEL)
         if math.isnan(label) and plan.label_needed:
             return Parsed(row, buffer.indptr[row], row_begin, line, Problem.NO_LABEL)
-        buffer.labels[row] = label
-        buffer.importance[row] = importance
-        buffer.lines[row] = line
-        row += 1
-        buffer.indptr[row] = entry
+        row = end_row(buffer, row, entry, label, importance, line)
         i += 1
         line += 1
     return Parsed(row, entry, i, line, Problem.NONE)

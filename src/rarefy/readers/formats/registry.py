@@ -11,8 +11,9 @@ from rarefy.errors import InputError
 from rarefy.readers.buffers import BatchBuffer
 from rarefy.readers.features.columns import Columns
 from rarefy.readers.features.labels import Labels
-from rarefy.readers.formats.svmlight import parse_svmlight
-from rarefy.readers.formats.vw import parse_vw
+from rarefy.readers.formats.line_parser import parse_lines
+from rarefy.readers.formats.svmlight import Svmlight
+from rarefy.readers.formats.vw import VowpalWabbit
 from rarefy.readers.parsed import Parsed
 from rarefy.readers.source import STDIN, Block, opened
 
@@ -32,12 +33,12 @@ class Opened(NamedTuple):
 
 def open_svmlight(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
     labels.settle(words=False)
-    return Opened(parse_svmlight, rows_are_lines=True)
+    return Opened(partial(parse_lines, Svmlight()), rows_are_lines=True)
 
 
 def open_vw(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
     labels.settle(words=False)
-    return Opened(parse_vw, rows_are_lines=True)
+    return Opened(partial(parse_lines, VowpalWabbit()), rows_are_lines=True)
 
 
 def open_json(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
