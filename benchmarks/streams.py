@@ -20,6 +20,7 @@ from rarefy.engine.task import Task
 from rarefy.parameters.build import make_loss, make_rule
 from rarefy.readers import read
 from rarefy.stores.table import TableStore
+from rarefy.streams.run import Run
 from rarefy.streams.stream_model import StreamModel
 
 REPEATS = 3
@@ -138,7 +139,8 @@ def table_bytes(folder: Path) -> list[str]:
     for rule in ("fobos", "frda", "ftrl"):
         store = TableStore()
         model = StreamModel(Task(*make_rule(rule), make_loss("logistic")), store)
-        model.learn(read(path))
+        for _ in Run(model, read(path)).steps():
+            pass
         n_bytes, n_weights = store.n_bytes + model.learner.state.nbytes, len(model.kept().weights)
         n_features = store.n_features
         rows.append(

@@ -1,4 +1,4 @@
-"""Writes src/rarefy/readers/text/unicode.txt from the Unicode data of the Python that runs it.
+"""Writes src/rarefy/readers/features/unicode.txt from the Unicode data of the Python that runs it.
 
 The package ships the table so that a text has the same words whatever Python reads it. Another
 table makes other words: write one only along with a new version of the models.
@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-TABLE = Path(__file__).parents[1] / "src/rarefy/readers/text/unicode.txt"
+TABLE = Path(__file__).parents[1] / "src/rarefy/readers/features/unicode.txt"
 CODES = range(sys.maxunicode + 1)
 
 # Letters that are written without spaces between words: of the scripts Han, Hiragana and Katakana.

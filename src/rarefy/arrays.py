@@ -29,6 +29,11 @@ class Rows(NamedTuple):
     importance: Floats
 
 
+def dot(a: Floats, b: Floats) -> float:
+    """Without BLAS, whose threads would get in the way of ours and make sums depend on them."""
+    return float(np.einsum("i,i->", a, b))
+
+
 def csr_parts(csr: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """indptr, indices, values of a CSR matrix with the types that the loops are compiled for.
 

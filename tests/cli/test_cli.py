@@ -22,7 +22,8 @@ from click.testing import CliRunner, Result
 import rarefy.readers
 from rarefy import SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.cli import COMMANDS, main
-from rarefy.files.model_file import Model, load_model
+from rarefy.files.model import Model
+from rarefy.files.model_file import load_model
 from tests import data
 
 N_FEATURES = 25

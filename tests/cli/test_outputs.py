@@ -18,7 +18,7 @@ import rarefy
 from rarefy.cli import main
 from rarefy.errors import InputError, RarefyWarning
 from rarefy.files.model_file import load_model
-from rarefy.system.atomic_write import Output, leave_nothing_unfinished, replacing
+from rarefy.system.atomic_write import Output, leave_nothing_unfinished
 from tests import data
 
 QUICK = ("--rule", "ftrl", "--n-l1", "2", "--folds", "2", "--passes", "1")
@@ -205,7 +205,7 @@ def test_permissions_stay(tmp_path):
     for mode in (0o600, 0o640, 0o755):
         path.write_text("old")
         path.chmod(mode)
-        with replacing(path) as file:
+        with Output(path).writing() as file:
             (part,) = tmp_path.glob("*.part")
             assert part.stat().st_mode & ~mode & 0o777 == 0, "nobody may read more meanwhile"
             file.write(b"new")
@@ -215,7 +215,7 @@ def test_permissions_stay(tmp_path):
 
 def test_a_new_file_has_the_usual_permissions(tmp_path):
     (tmp_path / "usual").touch()
-    with replacing(tmp_path / "file") as file:
+    with Output(tmp_path / "file").writing() as file:
         file.write(b"new")
     assert (tmp_path / "file").stat().st_mode == (tmp_path / "usual").stat().st_mode
 
@@ -225,7 +225,7 @@ def test_the_owner_stays(tmp_path):
     path = tmp_path / "file"
     path.touch()
     os.chown(path, 12345, 23456)
-    with replacing(path) as file:
+    with Output(path).writing() as file:
         file.write(b"new")
     assert (path.stat().st_uid, path.stat().st_gid) == (12345, 23456)
 
@@ -233,7 +233,7 @@ def test_the_owner_stays(tmp_path):
 @pytest.mark.parametrize("length", [230, 245, 255])
 def test_long_names(tmp_path, length):
     for name in ("a" * length, ("é" * length)[: length // 2]):
-        with replacing(tmp_path / name) as file:
+        with Output(tmp_path / name).writing() as file:
             file.write(b"new")
         assert (tmp_path / name).read_bytes() == b"new"
     assert len(os.listdir(tmp_path)) == 2
@@ -366,7 +366,7 @@ class TestOverwriting:
         path = tmp_path / "file"
         path.write_bytes(b"old" * 50)
         with pytest.warns(RarefyWarning, match="overwritten in place"):  # noqa: PT031, SIM117
-            with replacing(path) as file:
+            with Output(path).writing() as file:
                 file.write(new)
                 file.flush()
                 assert path.read_bytes() == b"old" * 50
@@ -380,7 +380,7 @@ class TestOverwriting:
         path = tmp_path / "file"
         path.write_bytes(b"old")
         monkeypatch.setattr("rarefy.system.atomic_write.os.posix_fallocate", full)
-        with pytest.raises(OSError, match="No space left"), replacing(path) as file:
+        with pytest.raises(OSError, match="No space left"), Output(path).writing() as file:
             file.write(b"newer")
         assert path.read_bytes() == b"old"
         assert os.listdir(tmp_path) == ["file"]
@@ -392,7 +392,10 @@ class TestOverwriting:
         path = tmp_path / "file"
         path.write_bytes(b"old")
         monkeypatch.setattr("rarefy.system.atomic_write.shutil.copyfileobj", broken)
-        with pytest.raises(OSError, match="What it was to be") as caught, replacing(path) as file:
+        with (
+            pytest.raises(OSError, match="What it was to be") as caught,
+            Output(path).writing() as file,
+        ):
             file.write(b"newer")
         (part,) = tmp_path.glob("*.part")
         assert str(part) in str(caught.value)
@@ -408,7 +411,7 @@ class TestOverwriting:
             copy(*files)
 
         def write():
-            with pytest.warns(RarefyWarning), replacing(path) as file:
+            with pytest.warns(RarefyWarning), Output(path).writing() as file:
                 file.write(b"new")
 
         path = tmp_path / "file"

@@ -20,15 +20,9 @@ from sklearn.svm import LinearSVC
 import rarefy
 from rarefy import ConfigError, InputError, SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.cli import main
-from rarefy.engine.refit import (
-    STRENGTHS,
-    Examples,
-    Objective,
-    Wanted,
-    best_strength,
-    minimum,
-    smooth,
-)
+from rarefy.engine.lbfgs import minimum
+from rarefy.engine.refit import STRENGTHS, best_strength
+from rarefy.engine.refit_objective import Examples, Objective, Wanted, smooth
 from rarefy.files.model_file import load_model
 from rarefy.model.losses import Hinge, Huber, Logistic, ModifiedHuber, Squared, SquaredHinge
 from rarefy.model.multiclass import CrammerSinger, OneVsRest, Softmax

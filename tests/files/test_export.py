@@ -17,7 +17,8 @@ from sklearn.datasets import load_svmlight_file
 
 import rarefy
 from rarefy.engine.task import Task
-from rarefy.files.model_file import Model, save_model
+from rarefy.files.model import Model
+from rarefy.files.model_file import save_model
 from rarefy.files.text_export import NOT_IN_VW_NAMES
 from rarefy.model.losses import LOSSES
 from rarefy.model.schedules import InvSqrt

@@ -22,13 +22,15 @@ from rarefy import InputError
 from rarefy.cli import main
 from rarefy.engine.task import Task
 from rarefy.errors import RarefyError
-from rarefy.files.model_file import MAGIC, Model, load_model, model_of, save_model
+from rarefy.files.model import Model, model_of
+from rarefy.files.model_file import MAGIC, load_model, save_model
 from rarefy.model.losses import Hinge, Logistic, Squared
 from rarefy.model.schedules import InvSqrt
 from rarefy.readers import read
 from rarefy.readers.features.columns import Columns
 from rarefy.stores import Kept, make_store
 from rarefy.streams.stream_model import Reading, StreamModel
+from tests.runs import learn_all
 from tests.stores.test_stores import task_of
 
 WORDS = ("", "a", "site=é", "東 京", "a,b\nc", "x" * 300, "\x00")
@@ -217,7 +219,7 @@ def test_a_model_predicts_the_same_from_its_file(path, n_classes, store):
 
     chosen = {"rule": "frda", "loss": "logistic" if n_classes else "squared", "l1": 0.01}
     learned = StreamModel(task_of(chosen)[0], make_store(**store))
-    learned.learn(reader(), passes=2)
+    learn_all(learned, reader(), passes=2)
     save_model(path, model_of(learned, {"passes": 2}))
     loaded = load_model(path)
     assert loaded.classes == tuple("abc"[:n_classes])
@@ -544,7 +546,7 @@ def learned_from(path, store: dict, text: str) -> StreamModel:
     path.write_text(text)
     chosen = {"rule": "fobos", "l1": 0.004, "l2": 0.001}
     model = StreamModel(task_of(chosen)[0], make_store(**store))
-    model.learn(read(path, text=["text"] if "{" in text else []))
+    learn_all(model, read(path, text=["text"] if "{" in text else []))
     return model
 
 
@@ -584,7 +586,8 @@ def goes_on(path) -> None:
         for _ in saved.scorer().scores(read(examples, classes=saved.classes)):
             pass
         learner = saved.learner()
-        learner.learn(read(examples, classes=saved.classes, label=saved.reading.columns.label))
+        label = saved.reading.columns.label
+        learn_all(learner, read(examples, classes=saved.classes, label=label))
         save_model(path.with_name("next.model"), model_of(learner, {}))
         load_model(path.with_name("next.model"))
 
@@ -613,7 +616,7 @@ class TestFull:
             (found,) = loaded.scorer().scores(reader)
             np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
             for some in (learned, again):
-                some.learn(reader, passes=2)
+                learn_all(some, reader, passes=2)
             assert same_kept(again.kept(), learned.kept())
 
     @pytest.mark.parametrize("every", SOME_OR_ALL)

@@ -10,9 +10,9 @@ import pytest
 import rarefy
 from rarefy.errors import InputError
 from rarefy.readers import read
+from rarefy.readers.feature_names import texts_by_key
 from rarefy.readers.features import crosses
-from rarefy.readers.features.names import texts_by_key
-from rarefy.readers.prefetch import READY_ITEMS, Job, ahead
+from rarefy.readers.prefetch import READY_ITEMS, Job, prefetched
 
 CROSS = [("a", "b"), ("a", "a")]
 
@@ -73,7 +73,7 @@ def test_rows_are_the_same_in_batches_of_any_size(path, monkeypatch):
         for batch in batches:
             assert len(batch.labels) == 1 or len(batch.keys) <= most
         assert rows_in(batches) == expected
-        made = ahead(reader_of(path).jobs(READY_ITEMS))
+        made = prefetched(reader_of(path).jobs(READY_ITEMS))
         assert [row for batch in made for row in rows_in([batch])] == expected
 
 
@@ -125,7 +125,7 @@ def test_large_items_are_not_made_ahead():
 
     sizes = [1] * 12 + [5, 5, 100, 3, 3, 3] + [1] * 5
     found = []
-    for size in ahead(map(job, sizes)):
+    for size in prefetched(map(job, sizes)):
         found.append(size)
         time.sleep(0.01)
         with lock:

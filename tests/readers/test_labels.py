@@ -14,7 +14,7 @@ from rarefy.errors import ConfigError, InputError
 from rarefy.readers import read
 from rarefy.readers.features.labels import FIRST_ROOM
 from rarefy.readers.formats import csv_columns, jsonl
-from rarefy.readers.prefetch import Job, ahead
+from rarefy.readers.prefetch import Job, prefetched
 from rarefy.streams.classes import classes_of
 from rarefy.streams.run import Run
 
@@ -128,7 +128,7 @@ def test_many_labels_are_learned_in_a_few_calls(tmp_path, monkeypatch, name, mod
 
 
 def test_threads_that_go_on_are_not_waited_for():
-    items = ahead(map(Job, [lambda: 1, *[lambda: time.sleep(3)] * 2]))
+    items = prefetched(map(Job, [lambda: 1, *[lambda: time.sleep(3)] * 2]))
     assert next(items) == 1
     begin = time.monotonic()
     items.close()

@@ -385,18 +385,18 @@ class TestBlockBorders:
 # --- batches that share memory --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_rooms", [1, 2, 6])
+@pytest.mark.parametrize("n_buffers", [1, 2, 6])
 @pytest.mark.parametrize("n_files", [1, 3, 7, 20])
 @pytest.mark.parametrize("rows_per_file", [1, 4])
-def test_a_batch_stands_until_so_many_more_have_come(tmp_path, n_rooms, n_files, rows_per_file):
-    """Among the last `n_rooms` batches no two share memory, whatever file they come from."""
+def test_a_batch_stands_until_so_many_more_have_come(tmp_path, n_buffers, n_files, rows_per_file):
+    """Among the last `n_buffers` batches no two share memory, whatever file they come from."""
     for file in range(n_files):
         rows = range(file * rows_per_file, (file + 1) * rows_per_file)
         written(tmp_path, b"".join(b"%d 1:1\n" % row for row in rows), f"{file:02}.svm")
     alive: list[tuple[Batch, list[float]]] = []
     with block_size(1):
-        for batch in (job.make() for job in read(tmp_path / "*.svm").jobs(n_rooms)):
-            alive = [*alive, (batch, batch.labels.tolist())][-n_rooms:]
+        for batch in (job.make() for job in read(tmp_path / "*.svm").jobs(n_buffers)):
+            alive = [*alive, (batch, batch.labels.tolist())][-n_buffers:]
             for earlier, labels in alive:
                 assert earlier.labels.tolist() == labels
 

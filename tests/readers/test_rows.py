@@ -660,7 +660,7 @@ def test_without_pyarrow(monkeypatch):
 
 
 def test_more_rows_than_a_block_holds(monkeypatch):
-    monkeypatch.setattr("rarefy.readers.formats.in_memory.BLOCK_BYTES", 500)
+    monkeypatch.setattr("rarefy.readers.in_memory.BLOCK_BYTES", 500)
     model = learned_from("mail.csv")
     rows = MAIL.to_dict("records") * 2
     assert scores(model, rows) == scores(model, pandas.DataFrame(rows))

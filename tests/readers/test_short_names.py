@@ -10,7 +10,7 @@ import xxhash
 from rarefy.hashing import xxh64_short
 from rarefy.jit import compiled
 from rarefy.readers import read
-from rarefy.readers.features.names import texts_by_key
+from rarefy.readers.feature_names import texts_by_key
 from rarefy.readers.text.short_names import ENOUGH_NAMES
 from tests.readers.test_readers import check_text, np, written
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import rarefy.readers
 from rarefy.jit import compiled
-from rarefy.readers.batch import Room, room_for
-from rarefy.readers.text.words import NAMES_FULL, add_words, new_scratch, word_tables
+from rarefy.readers.buffers import BatchBuffer, new_buffer
+from rarefy.readers.features.words import NAMES_FULL, add_words, new_scratch, word_tables
 
-TABLE = Path(rarefy.readers.__file__).parent / "text" / "unicode.txt"
+TABLE = Path(rarefy.readers.__file__).parent / "features" / "unicode.txt"
 VERSION = TABLE.read_text().split("Unicode ")[1].split(";")[0]
 SEED = xxhash.xxh64_intdigest(b"column", 0)
 PREFIX = np.frombuffer(b"<column>", np.uint8)
@@ -71,8 +71,8 @@ def features_of(text: str) -> list[str]:
 
 
 @compiled
-def tokenise(room, tables, scratch, data, begin, end, seed, prefix):
-    return add_words(room, 0, tables, scratch, data, begin, end, seed, prefix, 1, 7)
+def tokenise(buffer, tables, scratch, data, begin, end, seed, prefix):
+    return add_words(buffer, 0, tables, scratch, data, begin, end, seed, prefix, 1, 7)
 
 
 class Found(NamedTuple):
@@ -82,8 +82,8 @@ class Found(NamedTuple):
     names: dict[int, str]
 
 
-def names_of(room: Room) -> dict[int, str]:
-    names = room.names
+def names_of(buffer: BatchBuffer) -> dict[int, str]:
+    names = buffer.names
     n = int(names.used[0])
     ends = names.ends[:n].tolist()
     texts = [names.text[a:b].tobytes().decode() for a, b in pairwise([0, *ends])]
@@ -93,13 +93,13 @@ def names_of(room: Room) -> dict[int, str]:
 def found_in(text: bytes) -> Found:
     """The text stands between others, of which nothing may be seen."""
     data = np.frombuffer(b"before" + text + b"after", np.uint8)
-    room = room_for(len(text), groups=True, names=True)
+    buffer = new_buffer(len(text), groups=True, names=True)
     scratch = new_scratch(len(text))
     scratch[:] = 0x41
-    n = tokenise(room, word_tables(), scratch, data, 6, 6 + len(text), np.uint64(SEED), PREFIX)
+    n = tokenise(buffer, word_tables(), scratch, data, 6, 6 + len(text), np.uint64(SEED), PREFIX)
     assert n != NAMES_FULL
-    keys, values, groups = (a[:n].tolist() for a in (room.keys, room.values, room.groups))
-    return Found(keys, values, groups, names_of(room))
+    keys, values, groups = (a[:n].tolist() for a in (buffer.keys, buffer.values, buffer.groups))
+    return Found(keys, values, groups, names_of(buffer))
 
 
 def check(text: str) -> None:
@@ -214,6 +214,6 @@ def test_bytes_that_are_no_text_do_no_harm(text):
 def test_names_without_room():
     text = " ".join(map(str, range(5000))).encode()
     data = np.frombuffer(text, np.uint8)
-    room, scratch = room_for(len(text), groups=True, names=True), new_scratch(len(text))
+    buffer, scratch = new_buffer(len(text), groups=True, names=True), new_scratch(len(text))
     arguments = (word_tables(), scratch, data, 0, len(text), np.uint64(SEED), PREFIX)
-    assert tokenise(room, *arguments) == NAMES_FULL
+    assert tokenise(buffer, *arguments) == NAMES_FULL

@@ -20,14 +20,15 @@ from rarefy.engine.task import Task
 from rarefy.model.clock import clock_after, next_round
 from rarefy.parameters.build import make_loss, make_rule
 from rarefy.readers.batch import Batch
+from rarefy.readers.feature_names import names_of, new_names
 from rarefy.readers.features.columns import Columns
-from rarefy.readers.features.names import names_of, new_names
 from rarefy.readers.prefetch import Job
 from rarefy.rules import CUMULATIVE, RULES
 from rarefy.stores import STORES, Store, make_store
 from rarefy.streams.stream_model import StreamModel
 from tests import data, naive
 from tests.rules.test_exactness import VARIANTS, assert_same_weights, mixed, setup
+from tests.runs import learn_all
 
 Features = list[tuple[int, float]]
 FORGETFUL = ("ogd", "fobos", "truncated-gradient", "rounding")
@@ -103,7 +104,7 @@ class InMemory:
         self.examples, self.block_sizes, self.name_of = examples, block_sizes, name_of
         self.names_wanted, self.columns, self.cross, self.faults = False, Columns(), (), None
 
-    def jobs(self, n_rooms=None):
+    def jobs(self, n_buffers=None):
         return (Job(lambda batch=batch: batch) for batch in self.batches())
 
     def batches(self):
@@ -134,7 +135,7 @@ def learned(
         store = make_store(store, bits=12 if store == "hashed" else None)
     task, passes = task_of(chosen)
     model = StreamModel(task, store, classes or ("-1", "1"))
-    model.learn(InMemory(examples, blocks, **more), passes=passes)
+    learn_all(model, InMemory(examples, blocks, **more), passes=passes)
     return model
 
 

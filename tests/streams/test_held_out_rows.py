@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from rarefy.cli import main
-from rarefy.files.model_file import Model, load_model
+from rarefy.files.model import Model
+from rarefy.files.model_file import load_model
 from rarefy.readers import read
 from rarefy.streams.holdout import HeldOutShare
 from rarefy.streams.metrics import Metrics

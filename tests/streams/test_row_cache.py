@@ -33,6 +33,7 @@ from rarefy.stores import make_store
 from rarefy.stores.table import TableStore
 from rarefy.streams import row_cache
 from rarefy.streams.stream_model import StreamModel
+from tests.runs import learn_all
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -127,7 +128,7 @@ def train(*paths: str, passes: int = 3, l1: float = 1e-3, **parameters) -> Found
 
 
 def forbid_reading(monkeypatch) -> None:
-    def refuse(self, n_rooms=None):
+    def refuse(self, n_buffers=None):
         raise AssertionError("the source was read again")
 
     monkeypatch.setattr(Reader, "jobs", refuse)
@@ -742,7 +743,7 @@ def test_shared_weights_are_reported_from_the_cache_too(tmp_path):
     for _ in range(2):
         store = make_store("hashed", bits=3)
         model = StreamModel(Task(Ogd(), Constant(0.1), Logistic()), store)
-        model.learn(read(path), cache=tmp_path / "rows.arrow")
+        learn_all(model, read(path), cache=tmp_path / "rows.arrow")
         reports.append(store.report())
     assert reports[0].startswith("8 of 8 weights are shared")
     assert reports[1] == reports[0]

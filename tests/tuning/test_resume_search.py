@@ -21,7 +21,8 @@ import rarefy
 from rarefy import InputError, SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.cli import main
 from rarefy.errors import RarefyError
-from rarefy.files.model_file import MAGIC, load_model, model_of, save_model
+from rarefy.files.model import model_of
+from rarefy.files.model_file import MAGIC, load_model, save_model
 from rarefy.lanes.layout import ALIVE as LIVES
 from rarefy.system.atomic_write import Output
 from rarefy.training.plan import Plan
@@ -29,6 +30,7 @@ from rarefy.tuning import phases
 from tests import data
 from tests.cli.test_resume import assert_stops_leave_no_trace, carried_out, csv_text, plan_of
 from tests.files.test_model_file import parts_of, same_kept, with_header
+from tests.runs import learn_all
 
 RACE, ALONE, CHALLENGE = 30, 100, 200  # examples in the middle of each phase
 N_ROWS = 300
@@ -371,7 +373,7 @@ class TestForged:
             Path("wrong.model").write_bytes(damaged + zlib.crc32(damaged).to_bytes(4, "little"))
             with suppress(RarefyError):
                 model = load_model("wrong.model").learner()
-                model.learn(rarefy.read("binary.svm", classes=("-1", "1")))
+                learn_all(model, rarefy.read("binary.svm", classes=("-1", "1")))
 
     def test_arrays_that_are_missing_or_of_another_length(self, race, challenge):
         for content in (race, challenge):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rarefy.arrays import Floats
 from rarefy.errors import InputError
-from rarefy.files.model_file import Model
+from rarefy.files.model import Model
 from rarefy.stores import Kept
 
 

@@ -6,12 +6,12 @@ import numpy as np
 
 from rarefy.arrays import Floats
 from rarefy.errors import InputError
-from rarefy.files.model_file import Model
+from rarefy.files.model import Model
 from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, probabilities
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
-from rarefy.readers.features.names import texts_by_key
-from rarefy.streams.stream_model import predicted_labels
+from rarefy.readers.feature_names import texts_by_key
+from rarefy.streams.stream_model import StreamModel, predicted_labels
 
 
 class Part(NamedTuple):
@@ -41,9 +41,9 @@ class Explanation(NamedTuple):
 
 def explain(model: Model, reader: Reader, number: int) -> Explanation:
     """Why the row of that number, counted from 1, is predicted as it is."""
-    batch = _read_row(model, reader, number)
-    values = _values_by_key(batch)  # before the store takes the memory of the keys
     scorer = model.scorer()
+    batch = _read_row(scorer, reader, number)
+    values = _values_by_key(batch)  # before the store takes the memory of the keys
     store, learner = scorer.store, scorer.learner
     scores = store.scores(learner, store.prepare(batch))
     mask = store.most_keys - 1
@@ -66,16 +66,14 @@ def explain(model: Model, reader: Reader, number: int) -> Explanation:
     )
 
 
-def _read_row(model: Model, reader: Reader, number: int) -> Batch:
+def _read_row(model: StreamModel, reader: Reader, number: int) -> Batch:
     """One row, read as the model's data was, with the names of its features."""
-    reader.names_wanted = True
-    reader.columns = model.reading.columns._replace(label_needed=False)
-    reader.cross = model.reading.cross
     n_before = 0
-    for batch in reader:
-        if number <= n_before + len(batch.labels):
-            return _single(batch, number - n_before - 1)
-        n_before += len(batch.labels)
+    with model.reading_again(reader, label_needed=False, names_wanted=True) as again:
+        for batch in again:
+            if number <= n_before + len(batch.labels):
+                return _single(batch, number - n_before - 1)
+            n_before += len(batch.labels)
     raise InputError(
         f"{' '.join(reader.files)}: there is no row {number:,}; the rows are {n_before:,}."
     )

@@ -9,7 +9,7 @@ from rarefy.analysis.comparison import names_by_key
 from rarefy.analysis.flip_tally import Feature
 from rarefy.arrays import Floats, Numbers
 from rarefy.checks import number_or_none
-from rarefy.readers.features.names import Names, texts_by_key
+from rarefy.readers.feature_names import Names, texts_by_key
 from rarefy.stores import Kept
 from rarefy.streams.stream_model import StreamModel
 

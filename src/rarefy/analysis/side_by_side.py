@@ -11,7 +11,7 @@ from rarefy.errors import InputError
 from rarefy.model.answers import predicted_classes, true_classes
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
-from rarefy.readers.prefetch import READY_ITEMS, ahead
+from rarefy.readers.prefetch import READY_ITEMS, prefetched
 from rarefy.stores import Prepared
 
 
@@ -98,7 +98,7 @@ def answered(side: Side, reader: Reader) -> Iterator[Part]:
         return model.with_targets(model.store.prepare(batch)), entries
 
     with model.reading_again(reader, label_needed=True, names_wanted=names_wanted) as again:
-        for prepared, entries in ahead(job.then(work) for job in again.jobs(READY_ITEMS)):
+        for prepared, entries in prefetched(job.then(work) for job in again.jobs(READY_ITEMS)):
             batch, y = prepared.batch, prepared.y
             if y is not None and len(y):
                 scores = model.store.scores(model.learner, prepared)

@@ -14,72 +14,22 @@ square of its values over all rows: in units of the loss's curvature, about twic
 would rise without it.
 """
 
-from collections import deque
+import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.arrays import Floats
+from rarefy.arrays import Floats, dot
+from rarefy.engine.lbfgs import minimum
 from rarefy.engine.learner import Learner
-from rarefy.jit import compiled
-from rarefy.model.importance import PlainUpdate
-from rarefy.model.losses import Hinge, SquaredHinge
-from rarefy.model.multiclass import CrammerSinger, OneVsRest, Softmax
+from rarefy.engine.refit_objective import Examples, Objective, Wanted, smooth
 from rarefy.splits import held_out
 
 STRENGTHS = (1e3, 3e2, 1e2, 3e1, 1e1, 3.0, 1.0, 0.3, 0.1, 0.03)  # l2 times the number of examples
 HELD_OUT = 0.25  # of the examples, to choose from them
-PRECISION = 1e-7  # of the gradient, as a share of the one where all weights are zero
-ROUGH = 1e-2  # where strengths are compared, as a share of the one at the last minimum
-MOST_ITERATIONS = 5000  # some hundred are the rule
-STEPS_REMEMBERED = 10  # by L-BFGS
-MOST_HALVINGS = 40  # of a step that led too far
-LEAST_GAIN = 1e-4  # of a step, as a share of what the gradient promised
-
-
-class Examples(NamedTuple):
-    X: Any  # CSR
-    y: Floats
-    importance: Floats
-
-    def only(self, chosen: NDArray[np.bool_]) -> "Examples":
-        return Examples(self.X[chosen], self.y[chosen], self.importance[chosen])
-
-    def scaled(self, factors: Floats) -> "Examples":
-        """The examples with each column multiplied by its factor."""
-        from scipy import sparse
-
-        parts = (self.X.data * factors[self.X.indices], self.X.indices, self.X.indptr)
-        return self._replace(X=sparse.csr_array(parts, shape=self.X.shape))
-
-    @property
-    def sizes(self) -> Floats:
-        """The root mean square of every column in the rows that have it; 1 where none has."""
-        squares = self.X.power(2).T @ self.importance
-        occurrences = self.X.astype(bool).T @ self.importance
-        means = np.divide(squares, occurrences, out=np.ones_like(squares), where=occurrences > 0.0)
-        return np.asarray(np.sqrt(means))
-
-    @property
-    def size(self) -> float:
-        """How many there are; those of little importance hardly count."""
-        return float(self.importance.sum() ** 2 / (self.importance @ self.importance))
-
-    @property
-    def shares(self) -> Floats:
-        return np.asarray(self.importance / self.importance.sum())
-
-
-class Wanted(NamedTuple):
-    """What is to be found: weight k is that of column columns[k] for output outputs[k]."""
-
-    columns: NDArray[np.int64]
-    outputs: NDArray[np.int64]
-    n_outputs: int
-    fit_intercept: bool
-    loss: Any
+ROUGH = 1e-2  # precision where strengths are compared; the start is the minimum of the last one
 
 
 def refitted(
@@ -188,15 +138,6 @@ def without_repetition(X: Any) -> Any:
     return sparse.csr_array((entries, (rows, columns)), shape=shape)
 
 
-def smooth(loss: Any) -> Any:
-    """The loss itself if it has no kinks; else the one without that is minimised in its place."""
-    if isinstance(loss, CrammerSinger):
-        return Softmax()
-    if isinstance(loss, OneVsRest):
-        return OneVsRest(smooth(loss.loss))
-    return SquaredHinge() if isinstance(loss, Hinge) else loss
-
-
 def best_strength(examples: Examples, wanted: Wanted) -> float:
     """The largest strength whose loss on held-out examples is not clearly worse than the least.
 
@@ -213,137 +154,11 @@ def best_strength(examples: Examples, wanted: Wanted) -> float:
         objective = Objective(learned, wanted, strength / learned.size)
         variables = minimum(objective, variables, ROUGH)
         losses, _ = objective.losses_and_slopes(predicted, variables)
-        mean = float(predicted.shares @ losses)
+        mean = dot(predicted.shares, losses)
         if means and mean >= means[-1]:
             break
         means.append(mean)
-        error = float(np.linalg.norm(predicted.shares * (losses - mean)))
+        differences = predicted.shares * (losses - mean)
+        error = math.sqrt(dot(differences, differences))
     good_enough = np.array(means) <= means[-1] + error
     return STRENGTHS[int(good_enough.argmax())]
-
-
-class Objective:
-    """What is minimised: a function of the weights, and then the intercepts, in one array."""
-
-    def __init__(self, examples: Examples, wanted: Wanted, l2: float) -> None:
-        self.examples = examples
-        self.wanted = wanted
-        self.n_weights = len(wanted.columns)
-        self.n_intercepts = wanted.n_outputs if wanted.fit_intercept else 0
-        self.l2 = l2
-        squares = examples.X.power(2).T @ examples.shares
-        curvatures = squares[wanted.columns] + l2
-        curvatures[curvatures == 0.0] = 1.0
-        self.curvatures = np.append(curvatures, np.ones(self.n_intercepts))
-
-    def parts(self, variables: Floats) -> tuple[Floats, Floats]:
-        """The weights, and an intercept for every output."""
-        intercepts = np.zeros(self.wanted.n_outputs)
-        intercepts[: self.n_intercepts] = variables[self.n_weights :]
-        return variables[: self.n_weights], intercepts
-
-    def losses_and_slopes(self, examples: Examples, variables: Floats) -> tuple[Floats, Floats]:
-        """The loss of every example, and how it changes with every score."""
-        columns, outputs, n_outputs, _, loss = self.wanted
-        weights, intercepts = self.parts(variables)
-        dense = np.zeros((examples.X.shape[1], n_outputs))
-        dense[columns, outputs] = weights
-        scores = examples.X @ dense + intercepts
-        losses, slopes = np.empty(len(scores)), np.empty_like(scores)
-        measure = _measure if n_outputs == 1 else _measure_classes
-        measure(loss, PlainUpdate(), scores, examples.y, losses, slopes)
-        return losses, slopes
-
-    def value_and_gradient(self, variables: Floats) -> tuple[float, Floats]:
-        examples, weights = self.examples, variables[: self.n_weights]
-        losses, slopes = self.losses_and_slopes(examples, variables)
-        slopes *= examples.shares[:, np.newaxis]
-        value = examples.shares @ losses + 0.5 * self.l2 * _dot(weights, weights)
-        by_column = examples.X.T @ slopes
-        by_weight = by_column[self.wanted.columns, self.wanted.outputs] + self.l2 * weights
-        return float(value), np.append(by_weight, slopes.sum(axis=0)[: self.n_intercepts])
-
-
-def minimum(
-    objective: Objective, start: Floats | None = None, precision: float = PRECISION
-) -> Floats:
-    """The variables with the least value, by L-BFGS.
-
-    They are scaled for the way there, so that curvatures are about 1, whatever the units. It ends
-    when the gradient has shrunk to `precision` times what it is at the start.
-    """
-    scale = 1.0 / np.sqrt(objective.curvatures)
-
-    def measured(at: Floats) -> tuple[float, Floats]:
-        value, gradient = objective.value_and_gradient(scale * at)
-        return value, scale * gradient
-
-    at = np.zeros(len(scale)) if start is None else start / scale
-    value, gradient = measured(at)
-    enough = precision**2 * _dot(gradient, gradient)
-    past: deque[Step] = deque(maxlen=STEPS_REMEMBERED)
-    for _ in range(MOST_ITERATIONS):
-        if _dot(gradient, gradient) <= enough:
-            break
-        way = _downhill(gradient, past)
-        fall = _dot(gradient, way)
-        for halvings in range(MOST_HALVINGS):
-            there = at + 0.5**halvings * way
-            new_value, new_gradient = measured(there)
-            still_falls = _dot(new_gradient, way) <= 0.0
-            if still_falls or new_value <= value + LEAST_GAIN * 0.5**halvings * fall:
-                break
-        else:
-            break
-        if new_value >= value and _dot(new_gradient, new_gradient) >= _dot(gradient, gradient):
-            break
-        step = Step(there - at, new_gradient - gradient)
-        if step.curvature > 0.0:
-            past.append(step)
-        at, value, gradient = there, new_value, new_gradient
-    return np.asarray(scale * at)
-
-
-class Step(NamedTuple):
-    """How the variables changed, and the gradient with them."""
-
-    moved: Floats
-    change: Floats
-
-    @property
-    def curvature(self) -> float:
-        return _dot(self.moved, self.change)
-
-
-def _downhill(gradient: Floats, past: Sequence[Step]) -> Floats:
-    """Minus the gradient, divided by the curvature that past steps met with."""
-    way = -gradient
-    shares = []
-    for step in reversed(past):
-        share = _dot(step.moved, way) / step.curvature
-        way -= share * step.change
-        shares.append(share)
-    if past:
-        way *= past[-1].curvature / _dot(past[-1].change, past[-1].change)
-    for step, share in zip(past, reversed(shares), strict=True):
-        way += (share - _dot(step.change, way) / step.curvature) * step.moved
-    return way
-
-
-def _dot(a: Floats, b: Floats) -> float:
-    """Without BLAS, whose threads would get in the way of ours and make sums depend on them."""
-    return float(np.einsum("i,i->", a, b))
-
-
-@compiled
-def _measure(loss: Any, update: Any, scores: Any, y: Any, losses: Any, slopes: Any) -> None:
-    for row in range(len(y)):
-        losses[row] = loss.value(scores[row, 0], y[row])
-        slopes[row, 0] = update.slope(loss, scores[row, 0], y[row], 1.0, 0.0)
-
-
-@compiled
-def _measure_classes(loss: Any, update: Any, scores: Any, y: Any, losses: Any, slopes: Any) -> None:
-    for row in range(len(y)):
-        losses[row] = loss.value(scores[row], int(y[row]))
-        loss.slopes(scores[row], int(y[row]), update, 1.0, 0.0, slopes[row])

@@ -22,7 +22,8 @@ from rarefy.estimators.from_streams import FromStreams
 from rarefy.estimators.matrices import as_csr, check_structure, refuse_other_than_numbers
 from rarefy.estimators.persistence import Saving
 from rarefy.estimators.signatures import Parametrised
-from rarefy.files.model_file import Model, name_in_files
+from rarefy.files.model import Model
+from rarefy.files.model_file import name_in_files
 from rarefy.parameters.combinations import check_refit
 from rarefy.parameters.table import RULE_PARAMETERS, WEIGHTING_PARAMETERS, check_values
 from rarefy.readers import Reader

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rarefy.errors import ConfigError, InputError
 from rarefy.readers import Reader
-from rarefy.readers.formats.in_memory import RowsReader, are_rows
+from rarefy.readers.in_memory import RowsReader, are_rows
 from rarefy.stores import make_store
 from rarefy.streams.refit_stream import Refit, check_readable_again
 from rarefy.streams.run import Run

@@ -11,7 +11,7 @@ from rarefy.checks import is_text
 from rarefy.errors import InputError
 from rarefy.files.label_types import label_type
 from rarefy.jit import compiled
-from rarefy.readers.formats.in_memory import is_pandas
+from rarefy.readers.in_memory import is_pandas
 
 # Kinds of NumPy's types, by their letters.
 NO_NUMBERS = {"M": "Moments", "m": "Durations", "c": "Complex data"}

@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from rarefy.engine.task import Task
 from rarefy.errors import InputError
 from rarefy.files.label_types import label_names, label_type, labels_named
-from rarefy.files.model_file import Model, load_model, model_of, save_model
+from rarefy.files.model import Model, model_of
+from rarefy.files.model_file import load_model, save_model
 from rarefy.parameters.describe import is_unknown, name_of_unknown
 from rarefy.readers.features.labels import checked_names
 from rarefy.stores import make_store

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from rarefy.errors import InputError
-from rarefy.files.model_file import Model
+from rarefy.files.model import Model
 from rarefy.files.text_export import link_of
 from rarefy.stores import Kept
 

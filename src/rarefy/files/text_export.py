@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rarefy.checks import number_or_none
-from rarefy.files.model_file import Model
+from rarefy.files.model import Model
 from rarefy.model.answers import LOSSES_WITH_PROBABILITIES
 from rarefy.model.multiclass import Softmax, multiclass_loss
 from rarefy.parameters.describe import described

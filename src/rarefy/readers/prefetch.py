@@ -1,4 +1,4 @@
-"""Work ahead in threads: while one batch is learned, the next ones are read and parsed."""
+"""Prefetching in threads: while one batch is learned, the next ones are read and parsed."""
 
 import threading
 import time
@@ -103,7 +103,7 @@ class _Window:
         self._used.put(None)
 
 
-def ahead(jobs: Iterable[Job[T]]) -> Generator[T]:
+def prefetched(jobs: Iterable[Job[T]]) -> Generator[T]:
     """What the jobs give, in their order, made in other threads.
 
     Jobs are fetched one at a time, and run side by side. An item may be used until the next one is

@@ -10,7 +10,8 @@ from typing import Any
 
 from rarefy.checks import choose
 from rarefy.errors import InputError
-from rarefy.readers.batch import EXPECTED, Batch, Parsed, Problem, RoomPlace, Rooms, filled
+from rarefy.readers.batch import Batch
+from rarefy.readers.buffers import BufferPool, PooledBuffer, written_batch
 from rarefy.readers.features.columns import Columns, checked_columns, checked_names, unknown_column
 from rarefy.readers.features.crosses import checked_crosses, crossings
 from rarefy.readers.features.labels import (
@@ -29,6 +30,7 @@ from rarefy.readers.formats.registry import (
     recognise_binary,
 )
 from rarefy.readers.line_errors import SHOWN, BadLines, fault, line_end, without_invalid_lines
+from rarefy.readers.parsed import EXPECTED, Parsed, Problem
 from rarefy.readers.prefetch import Job
 from rarefy.readers.source import STDIN, Block, blocks, expand, file_sizes, is_pipe
 from rarefy.readers.text.scan import n_lines
@@ -234,29 +236,29 @@ class Reader:
     def __iter__(self) -> Iterator[Batch]:
         return (job.make() for job in self.jobs())
 
-    def jobs(self, n_rooms: int | None = None) -> Iterator[Job[Batch]]:
+    def jobs(self, n_buffers: int | None = None) -> Iterator[Job[Batch]]:
         """What makes the batches, in order; that may be done side by side.
 
-        With `n_rooms`, a batch is overwritten when so many more have come. Fresh memory for every
+        With `n_buffers`, a batch is overwritten when so many more have come. Fresh memory for every
         batch would cost a tenth of the time.
         """
         self.faults = BadLines(skip=self.skip_bad_lines)
         self._numbers = count()  # of the blocks
-        rooms = Rooms(n_rooms, groups=bool(self.cross), names=self.names_wanted)
+        pool = BufferPool(n_buffers, groups=bool(self.cross), names=self.names_wanted)
         sizes, before = file_sizes(self.files), 0
         total = None if sizes is None else sum(sizes)
         for n, file in enumerate(self.files):
             self._check_pipe(file)
             format = self.format or recognise_binary(file)
-            file_jobs = self._text_jobs(file, rooms)
+            file_jobs = self._text_jobs(file, pool)
             if format in BINARY_FORMATS:
-                file_jobs = self._arrow_jobs(file, format, rooms)
+                file_jobs = self._arrow_jobs(file, format, pool)
             for job, position in file_jobs:
                 share = (before + position) / total if total else math.nan
                 yield job.then(partial(_with_share, share))
             before += 0 if sizes is None else sizes[n]
 
-    def _text_jobs(self, file: str, rooms: Rooms) -> Iterator[Placed]:
+    def _text_jobs(self, file: str, pool: BufferPool) -> Iterator[Placed]:
         """Blocks whose lines can be counted beforehand are parsed later, others at once."""
         opened, line = None, 1
 
@@ -273,8 +275,8 @@ class Reader:
                 line += n_lines(block.data, begin, seen)
             if opened is None:
                 continue
-            place = rooms.next(block.end - block.begin)
-            parse = partial(self._parse, opened, file, block, next(self._numbers), line, place)
+            pooled = pool.next(block.end - block.begin)
+            parse = partial(self._parse, opened, file, block, next(self._numbers), line, pooled)
             if opened.rows_are_lines and not self.labels.are_words and not self.cross:
                 line += n_lines(block.data, block.begin, block.end)
                 yield Job(parse).then(itemgetter(0)), block.file_position
@@ -297,7 +299,7 @@ class Reader:
     def _refuse_row(self, message: str) -> None:
         self.faults.add(next(self._numbers), 1, [message])
 
-    def _arrow_jobs(self, file: str, format: str, rooms: Rooms) -> Iterator[Placed]:
+    def _arrow_jobs(self, file: str, format: str, pool: BufferPool) -> Iterator[Placed]:
         try:
             from rarefy.readers.formats.arrow import arrow_batches
         except ImportError as error:
@@ -305,11 +307,11 @@ class Reader:
                 f"{file}: reading Parquet and Arrow files needs `pip install rarefy[arrow]`."
             ) from error
         with too_many_labels_at(file):
-            for batch, position in arrow_batches(file, format, self.arrow_reading(rooms)):
+            for batch, position in arrow_batches(file, format, self.arrow_reading(pool)):
                 for job in self._parts(batch):
                     yield job, position
 
-    def arrow_reading(self, rooms: Rooms) -> Any:
+    def arrow_reading(self, pool: BufferPool) -> Any:
         """How to read a Parquet or Arrow file."""
         from rarefy.readers.formats.arrow import ArrowReading
 
@@ -317,7 +319,7 @@ class Reader:
             self.columns,
             self._settle_columns,
             self.labels,
-            rooms,
+            pool,
             self._refuse_row,
         )
 
@@ -367,26 +369,26 @@ class Reader:
         block: Block,
         number: int,
         first_line: int,
-        place: RoomPlace,
+        pooled: PooledBuffer,
     ) -> tuple[Batch, int]:
         """The rows of a block that begins at a line, and the line at which the next one does."""
         valid, not_utf8 = without_invalid_lines(block)
-        room, parsed = place.room, Parsed(0, 0, valid.begin, first_line, 0)
+        buffer, parsed = pooled.buffer, Parsed(0, 0, valid.begin, first_line, 0)
         messages: list[str] = []
         n_bad = 0
         while True:
-            parsed = opened.parse(valid.data, valid.end, parsed._replace(problem=0), room)
+            parsed = opened.parse(valid.data, valid.end, parsed._replace(problem=0), buffer)
             if parsed.problem == Problem.NONE:
                 break
             if parsed.problem == Problem.OPEN_QUOTE and not block.last:
                 block.rest = block.begin + parsed.position - valid.begin
                 break
-            if parsed.problem == Problem.NO_ROOM:
-                room = place.with_more_names()
+            if parsed.problem == Problem.NAMES_FULL:
+                buffer = pooled.enlarge_names()
                 continue
             if parsed.problem == Problem.NEW_LABEL and not self.labels.classes:
                 with too_many_labels_at(f"{file}:{parsed.line}"):
-                    self.labels.make_room()
+                    self.labels.enlarge()
                 continue
             n_bad += 1
             if n_bad <= SHOWN:
@@ -403,7 +405,7 @@ class Reader:
         if n_bad:
             self.faults.add(number, n_bad, messages)
         label_names = None if opened.label_at is None else self.labels.names
-        return filled(file, room, parsed, label_names), parsed.line
+        return written_batch(file, buffer, parsed, label_names), parsed.line
 
     def _expected(self, opened: Opened, block: Block, parsed: Parsed) -> str:
         """What is wrong where the parser stopped."""

@@ -242,11 +242,11 @@ class _Cutting:
             buffer.extend(bytes(needed - len(buffer)))
         return buffer
 
-    def _read(self, room: memoryview) -> int:
+    def _read(self, free: memoryview) -> int:
         """How many bytes were read: fewer than there is room for at the end only."""
         n_read = 0
         try:
-            while n_read < len(room) and (n_more := self._stream.readinto(room[n_read:])):
+            while n_read < len(free) and (n_more := self._stream.readinto(free[n_read:])):
                 n_read += n_more
         except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
             what = "the compressed data is damaged or cut off: "

@@ -11,16 +11,15 @@ from rarefy.engine.online_learner import RowLearner
 from rarefy.engine.snapshots import Arrays
 from rarefy.errors import InputError
 from rarefy.readers.batch import Batch
-from rarefy.stores.base import Kept, Prepared, merged, restore_slots, slots_snapshot
+from rarefy.stores.base import Kept, Prepared, SlotStore, merged
 
 MOST_FEATURES = 1 << 30
 EVERY_BIT = (1 << 64) - 1
 
 
-class ArrayStore:
+class ArrayStore(SlotStore):
     kind = "array"
     most_keys = MOST_FEATURES
-    names_wanted = False
     n_slots = 0
 
     def prepare(self, batch: Batch) -> Prepared:
@@ -44,12 +43,6 @@ class ArrayStore:
         rows = prepared.rows()
         return learner.scores(without(rows, rows.indices >= learner.n_features))
 
-    def kept(self, learner: Learner) -> Kept:
-        places, weights = learner.nonzero()
-        slots, outputs = np.divmod(places, learner.n_outputs)
-        r = learner.field("r", places)
-        return Kept(slots.astype(np.uint64), outputs, weights, None, None, r)
-
     def slots_for(self, learner: Learner, kept: Kept) -> NDArray[Any]:
         learner.grow(int(kept.keys.max(initial=0)) + 1)
         return kept.keys.astype(np.int64)
@@ -57,13 +50,10 @@ class ArrayStore:
     def n_seen(self, learner: Learner) -> int:
         return learner.n_features
 
-    def snapshot(self, learner: Learner) -> Arrays:
-        return slots_snapshot(learner)
-
     def restore(self, learner: Learner, arrays: Arrays) -> None:
         if not 0 <= arrays["size"][0] <= MOST_FEATURES:
             raise ValueError("no array is that large")
-        restore_slots(learner, arrays)
+        super().restore(learner, arrays)
 
     def findings(self) -> dict[str, int]:
         return {}

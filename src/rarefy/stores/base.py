@@ -141,17 +141,26 @@ class Store(Protocol):
         """The arguments of make_store that give such a store."""
 
 
-def slots_snapshot(learner: Learner) -> Arrays:
-    """A snapshot of features that have slots for ever."""
-    slots, n_features = learner.used(), np.array([learner.n_features])
-    return {"size": n_features, "slots": slots, "state": learner.state_of(slots)}
+class SlotStore:
+    """What stores have in common whose keys are slots, each for ever."""
 
+    names_wanted = False
 
-def restore_slots(learner: Learner, arrays: Arrays) -> None:
-    slots, n_features = arrays["slots"], int(arrays["size"][0])
-    check_slots(slots, n_features)
-    learner.grow(n_features)
-    learner.set_state_of(slots, arrays["state"])
+    def kept(self, learner: Learner) -> Kept:
+        places, weights = learner.nonzero()
+        slots, outputs = np.divmod(places, learner.n_outputs)
+        r = learner.field("r", places)
+        return Kept(slots.astype(np.uint64), outputs, weights, None, None, r)
+
+    def snapshot(self, learner: Learner) -> Arrays:
+        slots, n_features = learner.used(), np.array([learner.n_features])
+        return {"size": n_features, "slots": slots, "state": learner.state_of(slots)}
+
+    def restore(self, learner: Learner, arrays: Arrays) -> None:
+        slots, n_features = arrays["slots"], int(arrays["size"][0])
+        check_slots(slots, n_features)
+        learner.grow(n_features)
+        learner.set_state_of(slots, arrays["state"])
 
 
 def check_slots(slots: NDArray[np.int64], n_slots: int) -> None:

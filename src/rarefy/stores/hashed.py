@@ -19,8 +19,9 @@ from rarefy.engine.online_learner import RowLearner
 from rarefy.engine.snapshots import Arrays
 from rarefy.jit import compiled
 from rarefy.jit.intrinsics import prefetch_byte
+from rarefy.probing import SPREAD
 from rarefy.readers.batch import Batch
-from rarefy.stores.base import Kept, Prepared, merged, restore_slots, slots_snapshot
+from rarefy.stores.base import Kept, Prepared, SlotStore, merged
 
 MOST_BITS = 31
 SHARED = 0x80
@@ -28,9 +29,8 @@ SHARED = 0x80
 _noting_owners = threading.Lock()  # not part of a store, which can be pickled
 
 
-class HashedStore:
+class HashedStore(SlotStore):
     kind = "hashed"
-    names_wanted = False
 
     def __init__(self, bits: int) -> None:
         self.bits = bits
@@ -51,25 +51,16 @@ class HashedStore:
     def scores(self, learner: RowLearner, prepared: Prepared) -> Floats:
         return learner.scores(prepared.rows())
 
-    def kept(self, learner: Learner) -> Kept:
-        places, weights = learner.nonzero()
-        slots, outputs = np.divmod(places, learner.n_outputs)
-        r = learner.field("r", places)
-        return Kept(slots.astype(np.uint64), outputs, weights, None, None, r)
-
     def slots_for(self, learner: Learner, kept: Kept) -> NDArray[Any]:
         return kept.keys.astype(np.int64)
 
     def n_seen(self, learner: Learner) -> int:
         return learner.n_used()
 
-    def snapshot(self, learner: Learner) -> Arrays:
-        return slots_snapshot(learner)
-
     def restore(self, learner: Learner, arrays: Arrays) -> None:
         if arrays["size"][0] != self.n_slots:
             raise ValueError("no store is like that")
-        restore_slots(learner, arrays)
+        super().restore(learner, arrays)
 
     def findings(self) -> dict[str, int]:
         if not self._recalled:
@@ -101,7 +92,7 @@ def _note_owners(keys: Any, owners: Any) -> None:
     for j in range(n_keys):
         prefetch_byte(owners, keys[min(j + FETCHED_AHEAD, n_keys - np.uint64(1))] & mask)
         slot = keys[j] & mask
-        mark = max(np.uint8(keys[j] * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(57)), np.uint8(1))
+        mark = max(np.uint8(keys[j] * SPREAD >> np.uint64(57)), np.uint8(1))
         owner = owners[slot] & np.uint8(SHARED - 1)
         if owner == 0:
             owners[slot] = mark

@@ -8,7 +8,7 @@ that occurred in the fewest examples first, and then the smallest weights. This 
 rows, wherever the batches end, so that the same rows give the same model.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +18,15 @@ from rarefy.engine.learner import Learner
 from rarefy.engine.online_learner import RowLearner
 from rarefy.engine.snapshots import Arrays
 from rarefy.errors import InputError
-from rarefy.jit import compiled, helper
+from rarefy.jit import compile_methods, compiled, helper
 from rarefy.jit.intrinsics import prefetch_row
+from rarefy.probing import first_place, probe
 from rarefy.readers.batch import Batch
-from rarefy.readers.features.names import ABSENT, Names, begin_of, find_name
+from rarefy.readers.feature_names import ABSENT, Names, begin_of, find_name
 from rarefy.stores.base import Kept, Prepared, check_slots, merged
+from rarefy.stores.name_texts import NameTexts, append_name, check_names
 
 FEWEST_PLACES = 1 << 12
-LENGTH_BYTES = 4  # of a name, before its text
-NO_NAME = 0  # no name is at the first byte of the text
 EVERY_BIT = (1 << 64) - 1
 AHEAD = 12  # a place is asked for so many keys before it is needed
 MOST_FEATURES = 3 << 29  # that 2^31 places, the most that slots can count, hold
@@ -45,12 +45,10 @@ class TableStore:
         self.n_dropped_weights = 0  # of these, with a weight that was not zero
         n_places = FEWEST_PLACES if capacity is None else _places_for(capacity, 0.75)
         self._new_table(n_places)
-        self._name_text = np.empty(1 << 12, np.uint8)
-        self._name_bytes = NO_NAME + 1
 
     def _new_table(self, n_places: int) -> None:
         self._entries = np.zeros((n_places, 2), np.uint64)  # key, and how often it occurred
-        self._name_at = np.zeros(n_places if self.names_wanted else 0, np.int64)
+        self._names = NameTexts(n_places if self.names_wanted else 0)
 
     @property
     def n_slots(self) -> int:
@@ -59,7 +57,7 @@ class TableStore:
     @property
     def n_bytes(self) -> int:
         """Memory of the table and the names; the learner's state comes on top."""
-        return self._entries.nbytes + self._name_at.nbytes + self._name_text.nbytes
+        return self._entries.nbytes + self._names.memory
 
     def prepare(self, batch: Batch) -> Prepared:
         return merged(batch, batch.keys, EVERY_BIT)
@@ -69,10 +67,11 @@ class TableStore:
         batch = prepared.batch
         self._check_lengths(batch)
         slots = np.empty(len(prepared.places), np.int32)
-        self._reserve_text(batch.names)
+        if self.names_wanted:
+            self._names.reserve(batch.names)
         begin, n_rows = 0, len(batch.labels)
         while begin < n_rows:
-            end, self.n_features, self._name_bytes = _locate_or_insert(
+            end, self.n_features, self._names.n_bytes = _locate_or_insert(
                 read_only(batch.indptr),
                 read_only(prepared.places),
                 begin,
@@ -80,9 +79,9 @@ class TableStore:
                 self.n_features,
                 self._most_features(),
                 batch.names,
-                self._name_at,
-                self._name_text,
-                self._name_bytes,
+                self._names.at,
+                self._names.text,
+                self._names.n_bytes,
                 slots,
             )
             if end > begin:
@@ -114,7 +113,7 @@ class TableStore:
         if self.names_wanted and kept.names is not None:
             names = [kept.names[n].encode() for n in first.tolist()]
             lengths = np.array([len(name) for name in names], np.int64)
-            self._put_names(lengths, np.frombuffer(b"".join(names), np.uint8), places)
+            self._names.put(lengths, np.frombuffer(b"".join(names), np.uint8), places)
         return places[which].astype(np.int64)
 
     def kept(self, learner: Learner) -> Kept:
@@ -142,9 +141,8 @@ class TableStore:
             "tally": np.array([self.n_erased, self.n_dropped, self.n_dropped_weights]),
         }
         if self.names_wanted:
-            lengths, text = np.empty(len(slots), np.int64), np.empty(self._name_bytes, np.uint8)
-            n_bytes = _names_apart(self._name_at[slots], self._name_text, lengths, text)
-            arrays |= {"state_name_lengths": lengths, "state_name_text": text[:n_bytes]}
+            lengths, text = self._names.lengths_and_text(slots)
+            arrays |= {"state_name_lengths": lengths, "state_name_text": text}
         return arrays
 
     def restore(self, learner: Learner, arrays: Arrays) -> None:
@@ -172,8 +170,8 @@ class TableStore:
             lengths, text = arrays["state_name_lengths"], arrays["state_name_text"]
             if len(lengths) != len(slots):
                 raise ValueError("the names are not those of the features")
-            _check_names(lengths, text)
-            self._put_names(lengths, text, slots)
+            check_names(lengths, text)
+            self._names.put(lengths, text, slots)
 
     def _can_have(self, n_places: int, n_features: int) -> bool:
         """Whether the table can have so many places, and so many of them taken, between rows."""
@@ -237,60 +235,19 @@ class TableStore:
 
     def _rebuild(self, learner: RowLearner, staying: NDArray[np.int64], n_places: int) -> None:
         """A new table of that size with the features in these places."""
-        entries, name_at, name_text = self._entries, self._name_at, self._name_text
+        entries, names = self._entries, self._names
         self._new_table(n_places)
         self.n_features = len(staying)
         new = np.empty(len(staying), np.int32)
         _insert_all(entries[staying, 0], entries[staying, 1], self._entries, new)
         learner.move(staying, new, n_places)
         if self.names_wanted:
-            self._name_text = np.empty_like(name_text)
-            self._name_bytes = _copy_names(
-                name_at[staying], name_text, new, self._name_at, self._name_text
-            )
-
-    def _reserve_text(self, names: Names) -> None:
-        """Make room for the text of all names of a batch."""
-        if not self.names_wanted or names.used[0] == 0:
-            return
-        n_names = int(names.used[0])
-        needed = self._name_bytes + int(names.ends[n_names - 1]) + LENGTH_BYTES * n_names
-        if needed > len(self._name_text):
-            larger = np.empty(max(needed, 2 * len(self._name_text)), np.uint8)
-            larger[: self._name_bytes] = self._name_text[: self._name_bytes]
-            self._name_text = larger
-
-    def _put_names(
-        self, lengths: NDArray[np.int64], text: NDArray[np.uint8], slots: NDArray[Any]
-    ) -> None:
-        """Take over the names of features in these slots; there were none."""
-        self._name_text = np.empty(1 + len(text) + LENGTH_BYTES * len(slots), np.uint8)
-        self._name_bytes = _names_together(
-            lengths, read_only(text), slots.astype(np.int64), self._name_at, self._name_text
-        )
+            self._names = names.moved(staying, new, n_places)
 
     def _name(self, slot: int) -> str:
         """The name of a feature; one without a name is called by its index."""
-        at = int(self._name_at[slot])
-        if at == NO_NAME:
-            return str(self._entries[slot, 0])
-        begin = at + LENGTH_BYTES
-        length = int.from_bytes(self._name_text[at:begin].tobytes(), "little")
-        return self._name_text[begin : begin + length].tobytes().decode()
-
-
-def _check_names(lengths: NDArray[np.int64], text: NDArray[np.uint8]) -> None:
-    """Refuse names that do not fill their text, or are not UTF-8."""
-    lengths = lengths[lengths != ABSENT]
-    if lengths.min(initial=0) < 0 or lengths.max(initial=0) > len(text):
-        raise ValueError("a name has no such length")
-    ends = np.cumsum(lengths)
-    if ends.max(initial=0) != len(text):
-        raise ValueError("the names do not fill their text")
-    text.tobytes().decode()
-    begins = (ends - lengths)[lengths > 0]
-    if ((text[begins] & 0xC0) == 0x80).any():
-        raise ValueError("a name begins in the middle of a character")
+        name = self._names.name(slot)
+        return str(self._entries[slot, 0]) if name is None else name
 
 
 def _places_for(n_features: int, load: float) -> int:
@@ -307,23 +264,24 @@ def _least(numbers: Floats, n: int) -> NDArray[np.bool_]:
     return least
 
 
-@helper
-def _first_place(entries: Any, key: Any) -> Any:
-    """Where to begin to look for a key.
+@compile_methods
+class _Entries(NamedTuple):
+    """Keys and counts; a place with the count 0 is free."""
 
-    Keys may be small numbers; multiplying spreads them, and the upper bits of the product are used.
-    """
-    return (key * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)) & np.uint64(len(entries) - 1)
+    entries: NDArray[np.uint64]
+
+    def n_places(self) -> int:
+        return len(self.entries)
+
+    def is_place_of(self, key: Any, at: Any) -> Any:
+        """Whether a key is at a place, or would be put there."""
+        return self.entries[at, 1] == 0 or self.entries[at, 0] == key
 
 
 @helper
 def _place(entries: Any, key: Any) -> Any:
     """Where the key is in the table, or where it would be put."""
-    mask = np.uint64(len(entries) - 1)
-    at = _first_place(entries, key)
-    while entries[at, 1] != 0 and entries[at, 0] != key:
-        at = (at + np.uint64(1)) & mask
-    return at
+    return probe(_Entries(entries), key, first_place(key, len(entries)))
 
 
 @compiled
@@ -331,7 +289,7 @@ def _locate(keys: Any, entries: Any, slots: Any) -> None:
     """Write the slot of each key, or ABSENT."""
     for j in range(len(keys)):
         if j + AHEAD < len(keys):
-            prefetch_row(entries, np.intp(_first_place(entries, keys[j + AHEAD])))
+            prefetch_row(entries, np.intp(first_place(keys[j + AHEAD], len(entries))))
         at = _place(entries, keys[j])
         slots[j] = np.int32(at) if entries[at, 1] != 0 else ABSENT
 
@@ -364,7 +322,7 @@ def _locate_or_insert(
                 break
         for j in range(begin, end):
             if j + AHEAD < len(keys):
-                prefetch_row(entries, np.intp(_first_place(entries, keys[j + AHEAD])))
+                prefetch_row(entries, np.intp(first_place(keys[j + AHEAD], len(entries))))
             at = _place(entries, keys[j])
             if entries[at, 1] == 0:
                 entries[at, 0] = keys[j]
@@ -373,7 +331,7 @@ def _locate_or_insert(
                     name = find_name(names, keys[j])
                     if name != ABSENT:
                         name_at[at] = name_bytes
-                        name_bytes = _append_text(
+                        name_bytes = append_name(
                             name_text,
                             name_bytes,
                             names.text,
@@ -386,19 +344,6 @@ def _locate_or_insert(
     return row, n_features, name_bytes
 
 
-@helper
-def _append_text(to_text: Any, to: int, text: Any, begin: int, end: int) -> int:
-    """Write the length of a text, and the text; the position behind it."""
-    length = end - begin
-    for k in range(LENGTH_BYTES):
-        to_text[to + k] = (length >> (8 * k)) & 0xFF
-    to += LENGTH_BYTES
-    for i in range(begin, end):
-        to_text[to] = text[i]
-        to += 1
-    return to
-
-
 @compiled
 def _insert_all(keys: Any, counts: Any, entries: Any, places: Any) -> None:
     """Put keys, all different, into a table without them, and write their places."""
@@ -406,52 +351,3 @@ def _insert_all(keys: Any, counts: Any, entries: Any, places: Any) -> None:
         at = _place(entries, keys[j])
         entries[at, 0], entries[at, 1] = keys[j], counts[j]
         places[j] = np.int32(at)
-
-
-@compiled
-def _copy_names(name_at: Any, text: Any, places: Any, new_name_at: Any, new_text: Any) -> int:
-    """Copy the names at these positions of the text for features in these new places."""
-    to = NO_NAME + 1
-    for j in range(len(places)):
-        at = name_at[j]
-        if at == NO_NAME:
-            continue
-        begin = at + LENGTH_BYTES
-        new_name_at[places[j]] = to
-        to = _append_text(new_text, to, text, begin, begin + _length(text, at))
-    return to
-
-
-@compiled
-def _names_apart(name_at: Any, text: Any, lengths: Any, to_text: Any) -> int:
-    """Write the lengths of the names at these positions of the text, and their text alone."""
-    to = 0
-    for j in range(len(name_at)):
-        at = name_at[j]
-        lengths[j] = ABSENT
-        if at != NO_NAME:
-            lengths[j] = _length(text, at)
-            for i in range(at + LENGTH_BYTES, at + LENGTH_BYTES + lengths[j]):
-                to_text[to] = text[i]
-                to += 1
-    return to
-
-
-@compiled
-def _names_together(lengths: Any, text: Any, places: Any, name_at: Any, to_text: Any) -> int:
-    """Put names, given as lengths and text alone, into the text, for features in these places."""
-    to, begin = NO_NAME + 1, 0
-    for j in range(len(places)):
-        if lengths[j] != ABSENT:
-            name_at[places[j]] = to
-            to = _append_text(to_text, to, text, begin, begin + lengths[j])
-            begin += lengths[j]
-    return to
-
-
-@helper
-def _length(text: Any, at: int) -> Any:
-    length = np.int64(0)
-    for k in range(LENGTH_BYTES):
-        length |= np.int64(text[at + k]) << (8 * k)
-    return length

@@ -1,14 +1,33 @@
 """Making the places of a row unique, compiled."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.jit import compiled, inlined
+from rarefy.jit import compile_methods, compiled, inlined
 from rarefy.jit.intrinsics import trailing_zeros
+from rarefy.probing import SPREAD, probe
 
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
+@compile_methods
+class _Seen(NamedTuple):
+    """The numbers of a row's entries, by place; numbers of earlier rows are free places."""
+
+    numbers: NDArray[np.int64]
+    places: NDArray[Any]  # of the entries that were not left out
+    first_number: int  # of the row
+    left_out: int
+
+    def n_places(self) -> int:
+        return len(self.numbers)
+
+    def is_place_of(self, key: Any, at: Any) -> Any:
+        """Whether a key is at a place, or would be put there."""
+        number = self.numbers[at]
+        if number < self.first_number:
+            return True
+        return np.uint64(self.places[number - self.left_out]) == key
 
 
 def new_seen(longest_row: int) -> NDArray[np.int64]:
@@ -38,7 +57,7 @@ def unique_in_rows(
     those that were left out too; numbers of earlier rows count as free, so it is never cleared.
     """
     n_bits = trailing_zeros(np.uint64(len(seen)))
-    to_slot, last_slot = np.uint64(64) - n_bits, np.uint64(len(seen) - 1)
+    to_slot = np.uint64(64) - n_bits
     written, begin, left_out = 0, 0, 0
     for row in range(len(indptr) - 1):
         end, first = indptr[row + 1], written
@@ -52,11 +71,9 @@ def unique_in_rows(
                 value = values[j]
                 if value == 0.0:
                     continue
-                slot = place * _SPREAD >> to_slot
+                known_places = _Seen(seen, places, first_number, left_out)
+                slot = probe(known_places, place, place * SPREAD >> to_slot)
                 number = seen[slot]
-                while number >= first_number and np.uint64(places[number - left_out]) != place:
-                    slot = (slot + np.uint64(1)) & last_slot
-                    number = seen[slot]
                 if number >= first_number:
                     known = number - left_out
                     values[known] += value

@@ -13,7 +13,7 @@ from rarefy.errors import InputError
 from rarefy.readers import Reader
 from rarefy.stores import Prepared, make_store
 from rarefy.streams.classes import classes_of, targets_of
-from rarefy.streams.pipeline import prepared_ahead
+from rarefy.streams.pipeline import prepared_batches
 
 # At the most, while the batches are put together.
 BYTES_PER_ENTRY = 20
@@ -97,7 +97,7 @@ def to_matrix(
     store = make_store("table", names=False)
     reader.names_wanted = store.names_wanted
     parts, n_bytes = [], 0
-    with closing(prepared_ahead(reader, store, lambda prepared: prepared)) as batches:
+    with closing(prepared_batches(reader, store, lambda prepared: prepared)) as batches:
         for prepared in batches:
             batch = prepared.batch
             if len(batch.labels) == 0:

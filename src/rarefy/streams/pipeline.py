@@ -1,14 +1,14 @@
-"""Batches read, parsed and prepared in threads, ahead of the one that learns."""
+"""Batches that are read, parsed and prepared in threads while earlier ones are learned."""
 
 from collections.abc import Callable, Generator
 
 from rarefy.readers.batch import Batch
-from rarefy.readers.prefetch import READY_ITEMS, ahead
+from rarefy.readers.prefetch import READY_ITEMS, prefetched
 from rarefy.readers.reader import Reader
 from rarefy.stores import Prepared, Store
 
 
-def prepared_ahead(
+def prepared_batches(
     reader: Reader, store: Store, finish: Callable[[Prepared], Prepared]
 ) -> Generator[Prepared]:
     """All batches of a reader, prepared for a store and finished, in threads of their own."""
@@ -16,4 +16,4 @@ def prepared_ahead(
     def work(batch: Batch) -> Prepared:
         return finish(store.prepare(batch))
 
-    return ahead(job.then(work) for job in reader.jobs(READY_ITEMS))
+    return prefetched(job.then(work) for job in reader.jobs(READY_ITEMS))

@@ -30,12 +30,12 @@ from rarefy.errors import InputError
 from rarefy.hashing import hash_array
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
-from rarefy.readers.features.names import names_of, new_names, texts_of
+from rarefy.readers.feature_names import names_of, new_names, texts_of
 from rarefy.readers.line_errors import BadLines
-from rarefy.readers.prefetch import Job, ahead
+from rarefy.readers.prefetch import Job, prefetched
 from rarefy.readers.source import STDIN
 from rarefy.stores import Prepared, Store
-from rarefy.streams.pipeline import prepared_ahead
+from rarefy.streams.pipeline import prepared_batches
 from rarefy.streams.row_cache_checks import check_batch, checked_end, checked_texts
 from rarefy.system.atomic_write import Output
 
@@ -60,7 +60,7 @@ class RowCache:
         """
         file = self._right_file()
         if file is None:
-            yield from self._recorded(prepared_ahead(self._reader, self._store, finish))
+            yield from self._recorded(prepared_batches(self._reader, self._store, finish))
             return
         with self._clear_errors():
             n_batches = file.num_record_batches - 1
@@ -78,7 +78,7 @@ class RowCache:
             batch = prepared.batch._replace(share=(number + 1) / n_batches)
             return finish(prepared._replace(batch=batch))
 
-        yield from ahead(Job(partial(job, number)) for number in range(n_batches))
+        yield from prefetched(Job(partial(job, number)) for number in range(n_batches))
 
     @contextmanager
     def _clear_errors(self) -> Iterator[None]:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,10 @@ from rarefy.hashing import PRIME1, PRIME2, PRIME3
 from rarefy.jit import compiled
 from rarefy.readers import Reader
 from rarefy.stores import Prepared
-from rarefy.streams.pipeline import prepared_ahead
+from rarefy.streams.holdout import HeldOutShare
+from rarefy.streams.pipeline import prepared_batches
 from rarefy.streams.row_cache import RowCache
-
-if TYPE_CHECKING:
-    from rarefy.streams.holdout import HeldOutShare
-    from rarefy.streams.stream_model import StreamModel
+from rarefy.streams.stream_model import StreamModel
 
 NEVER = 1 << 62
 
@@ -62,13 +60,13 @@ class Run:
 
     def __init__(
         self,
-        model: "StreamModel",
+        model: StreamModel,
         reader: Reader,
         *,
         passes: int = 1,
         cache: str | Path | None = None,
         position: Position = BEGINNING,
-        held_out: "HeldOutShare | None" = None,
+        held_out: HeldOutShare | None = None,
     ) -> None:
         self.model = model
         self.reader = reader
@@ -120,7 +118,7 @@ class Run:
         finish = self.model.with_targets
         if self._cache is not None:
             return self._cache.batches(finish)
-        return prepared_ahead(self.reader, self.model.store, finish)
+        return prepared_batches(self.reader, self.model.store, finish)
 
     def _next(self, batches: Iterator[Prepared]) -> Prepared | None:
         self.is_waiting = True

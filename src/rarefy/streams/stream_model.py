@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -20,8 +19,7 @@ from rarefy.readers.batch import Batch
 from rarefy.readers.features.columns import Columns
 from rarefy.stores import Kept, Prepared, Store
 from rarefy.streams.classes import classes_of, targets_of
-from rarefy.streams.pipeline import prepared_ahead
-from rarefy.streams.run import Run
+from rarefy.streams.pipeline import prepared_batches
 
 
 class Reading(NamedTuple):
@@ -133,11 +131,6 @@ class StreamModel(StreamLearner[OnlineLearner]):
         model.task = self.task.settled(learner)
         return model
 
-    def learn(self, reader: Reader, *, passes: int = 1, cache: str | Path | None = None) -> None:
-        """Learn all that the reader gives, `passes` times; with `cache`, parse it only once."""
-        for _ in Run(self, reader, passes=passes, cache=cache).steps():
-            pass
-
     def scores(self, reader: Reader) -> Iterator[Floats]:
         """The scores of every row, a batch at a time: one a row, or one a class.
 
@@ -157,7 +150,7 @@ class StreamModel(StreamLearner[OnlineLearner]):
     ) -> Iterator[Prepared]:
         """The batches of a reader that reads as the one did from which the model has learned."""
         with self.reading_again(reader, label_needed=label_needed) as again:
-            yield from prepared_ahead(again, self.store, finish)
+            yield from prepared_batches(again, self.store, finish)
 
     @contextmanager
     def reading_again(

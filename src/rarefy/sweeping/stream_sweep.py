@@ -17,7 +17,7 @@ from rarefy.readers import Reader
 from rarefy.splits import stream_folds
 from rarefy.stores import Prepared
 from rarefy.stores.table import TableStore
-from rarefy.streams.pipeline import prepared_ahead
+from rarefy.streams.pipeline import prepared_batches
 from rarefy.streams.stream_model import StreamLearner
 from rarefy.sweeping.cross_validation import MemoryTooSmallError, lanes_of, measures_of
 from rarefy.sweeping.result import Extent
@@ -194,7 +194,7 @@ def sweep_stream(
 
 def _batches(model: StreamLearner[GridLearner], reader: Reader) -> Iterator[Prepared]:
     """All that a reader gives, with targets; from the first batch on the classes are known."""
-    with closing(prepared_ahead(reader, model.store, model.with_targets)) as batches:
+    with closing(prepared_batches(reader, model.store, model.with_targets)) as batches:
         for prepared in batches:
             if len(prepared.batch.labels):
                 model.begin(prepared.batch, reader)

@@ -44,17 +44,13 @@ class Output:
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
         self._target = Path(os.path.realpath(path))
+        self.can_be_written_again = not is_written_once(self.path)
         try:
             self._stream = self._opened_stream()
             if self._stream is None:
                 self._check_file()
         except OSError as error:
             raise InputError(f"{path} cannot be written: {error.strerror}.") from error
-
-    @property
-    def can_be_written_again(self) -> bool:
-        """What went into a pipe cannot be replaced."""
-        return self._stream is None or stat.S_ISCHR(os.fstat(self._stream).st_mode)
 
     @contextmanager
     def writing(self, mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
@@ -171,25 +167,23 @@ class Output:
         )
 
 
-def is_written_once(path: str | Path) -> bool:
-    """Whether it is a pipe or its like: not to be written again, and opened only with a reader."""
+def is_descriptor(path: str) -> bool:
+    """Whether a path stands for what is open already, such as standard output."""
+    return DESCRIPTOR.fullmatch(path) is not None
+
+
+def is_written_once(path: str) -> bool:
+    """Whether what was written there cannot be replaced, as in a pipe or standard output.
+
+    It is told without opening it, as a pipe cannot be opened before somebody reads it. A device,
+    such as a terminal, takes as much as one likes.
+    """
     try:
         mode = os.stat(path).st_mode
     except OSError:
         return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISCHR(mode))
-
-
-@contextmanager
-def replacing(path: str | Path, mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
-    """A file to write that takes its place when it is complete, and else leaves what was there."""
-    with Output(path).writing(mode, **options) as file:
-        yield file
-
-
-def is_descriptor(path: str) -> bool:
-    """Whether a path stands for what is open already, such as standard output."""
-    return DESCRIPTOR.fullmatch(path) is not None
+    is_file = stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+    return not stat.S_ISCHR(mode) and (not is_file or is_descriptor(path))
 
 
 def leave_nothing_unfinished() -> None:

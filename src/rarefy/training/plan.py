@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 from rarefy.checks import check_whole, number_or_none
 from rarefy.engine.task import Task
 from rarefy.errors import ConfigError, InputError
-from rarefy.files.model_file import Model, load_model, model_of, save_model, texts
+from rarefy.files.model import Model, model_of
+from rarefy.files.model_checks import texts
+from rarefy.files.model_file import load_model, save_model
 from rarefy.model.losses import LOSSES
 from rarefy.model.multiclass import check_multiclass
 from rarefy.parameters.build import make_loss

@@ -6,7 +6,8 @@ import click
 
 from rarefy.cli.outputs import Destination
 from rarefy.errors import InputError
-from rarefy.files.model_file import Model, load_model
+from rarefy.files.model import Model
+from rarefy.files.model_file import load_model
 from rarefy.files.text_export import TEXT_EXPORTS
 from rarefy.system.output_checks import STREAM
 

@@ -9,7 +9,8 @@ from rarefy.analysis.flip_causes import Side
 from rarefy.analysis.side_by_side import stream_flips
 from rarefy.cli.options import FILE, data_options, report_bad_lines
 from rarefy.cli.views.flips_view import flips_as_json, show_flips
-from rarefy.files.model_file import Model, load_model
+from rarefy.files.model import Model
+from rarefy.files.model_file import load_model
 from rarefy.readers import read
 from rarefy.readers.source import expand
 from rarefy.system.output_checks import STREAM, check_outputs

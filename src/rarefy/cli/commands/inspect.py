@@ -11,7 +11,8 @@ from rarefy.cli.views.explanation_view import explanation_as_json, show_explanat
 from rarefy.cli.views.feature_view import SORT_KEYS, feature_as_json, order_of
 from rarefy.cli.views.formatting import visible
 from rarefy.cli.views.model_view import description, show_model
-from rarefy.files.model_file import Model, load_model
+from rarefy.files.model import Model
+from rarefy.files.model_file import load_model
 from rarefy.readers import read
 from rarefy.readers.source import expand
 from rarefy.system.output_checks import STREAM, check_outputs

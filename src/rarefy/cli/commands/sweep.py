@@ -34,7 +34,7 @@ from rarefy.cli.views.sweep_view import (
     show_sweep,
 )
 from rarefy.errors import InputError
-from rarefy.files.model_file import model_of
+from rarefy.files.model import model_of
 from rarefy.parameters.table import CHOICE, LARGEST_SEED, LOSS, MOST_PASSES, RULE, default_rule
 from rarefy.readers import Reader
 from rarefy.readers.source import expand

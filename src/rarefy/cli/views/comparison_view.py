@@ -10,7 +10,7 @@ from rarefy.cli.views.feature_view import feature_title
 from rarefy.cli.views.formatting import visible
 from rarefy.cli.views.model_view import description, in_words
 from rarefy.cli.views.tables import Column, Page, bars, signed
-from rarefy.files.model_file import Model
+from rarefy.files.model import Model
 
 ALWAYS_SHOWN = ("examples", "progressive loss", "weights", "intercept")
 

@@ -9,7 +9,7 @@ from rarefy.analysis.explanation import Explanation
 from rarefy.arrays import Floats
 from rarefy.cli.views.formatting import visible
 from rarefy.cli.views.tables import Column, Page, bars, signed
-from rarefy.files.model_file import Model
+from rarefy.files.model import Model
 
 Rivals = tuple[int, int] | None  # a class and the best of the others, where there are several
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rarefy.cli.views.formatting import visible, written
 from rarefy.cli.views.tables import Column, Page, bars, signed
-from rarefy.files.model_file import Model
+from rarefy.files.model import Model
 from rarefy.stores import Kept
 
 SORT_KEYS: dict[str, Callable[[Kept], Any]] = {

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rarefy.cli.views.feature_view import feature_columns
 from rarefy.cli.views.formatting import visible
 from rarefy.cli.views.tables import Column, Page, signed
-from rarefy.files.model_file import Model
+from rarefy.files.model import Model
 from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.describe import described, is_unknown, name_of_unknown
 from rarefy.parameters.meaning import resolve

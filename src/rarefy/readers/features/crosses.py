@@ -15,15 +15,15 @@ from rarefy.errors import ConfigError
 from rarefy.hashing import hash_pair, hash_text
 from rarefy.jit import compiled, helper
 from rarefy.readers.batch import Batch
-from rarefy.readers.features.names import (
+from rarefy.readers.feature_names import (
     ABSENT,
     Names,
     begin_of,
+    enlarged,
     find_name,
     new_names,
     note_name,
     wants_name,
-    with_more_room,
 )
 
 STAR = 42
@@ -52,7 +52,7 @@ class Crossing(NamedTuple):
 
     @property
     def size(self) -> int:
-        """For `ahead`."""
+        """How much work it is, where an ordinary batch is 1."""
         return max(int(self.lengths.sum()) // MOST_ENTRIES, 1)
 
     def batch_with_crosses(self) -> Batch:
@@ -73,7 +73,7 @@ class Crossing(NamedTuple):
             values,
             names,
         ):
-            names = with_more_room(names)
+            names = enlarged(names)
         return batch._replace(indptr=indptr, keys=keys, values=values, names=names)
 
 

@@ -12,21 +12,21 @@ from rarefy.checks import check_whole, is_text, number_or_none
 from rarefy.errors import ConfigError, InputError
 from rarefy.hashing import xxh64
 from rarefy.jit import compiled, helper
-from rarefy.readers.features.names import (
+from rarefy.readers.feature_names import (
     ABSENT,
     EQUALS,
     Names,
+    enlarged,
     find_name,
     new_names,
     note_name,
     texts_of,
-    with_more_room,
 )
 
 MOST_CLASSES = 1000  # more different labels are taken for something else, unless that is allowed
 MOST_CLASSES_EVER = 1 << 30
 SHOWN_CLASSES = 20
-FIRST_ROOM = 1 << 10
+FIRST_SIZE = 1 << 10
 LARGEST_LABEL = 2.0**53  # from here on, different whole numbers are the same float
 
 
@@ -115,17 +115,17 @@ class Labels:
 
     def _begin(self) -> None:
         self._names: tuple[str, ...] = ()
-        self._give_room(new_names(FIRST_ROOM if self.are_words else 0))
+        self._set_words(new_names(FIRST_SIZE if self.are_words else 0))
         if self.are_words:
             self.add(self.classes)
 
-    def _give_room(self, room: Names) -> None:
+    def _set_words(self, words: Names) -> None:
         """`words` is what the parsers look words up in, and write new ones to."""
-        self._room = room
-        keys, ends = room.keys[: self._limit], room.ends[: self._limit]
-        self.words = room._replace(keys=keys, ends=ends)
+        self._all_words = words
+        keys, ends = words.keys[: self._limit], words.ends[: self._limit]
+        self.words = words._replace(keys=keys, ends=ends)
 
-    def make_room(self) -> None:
+    def enlarge(self) -> None:
         """More room for new words, if there may be more."""
         if self.words.used[0] == self._limit:
             raise TooManyLabelsError(
@@ -133,7 +133,7 @@ class Labels:
                 f"texts. If the labels are in another column, name it with label=... (--label); if "
                 f"these are the classes, allow more of them with max_classes=... (--max-classes)."
             )
-        self._give_room(with_more_room(self._room))
+        self._set_words(enlarged(self._all_words))
 
     def add(self, names: Iterable[str]) -> None:
         """Words, which may be known already."""
@@ -142,7 +142,7 @@ class Labels:
         ends = np.cumsum([0, *map(len, encoded)])
         n_added = 0
         while (n_added := _add(self.words, text, ends, n_added)) < len(encoded):
-            self.make_room()
+            self.enlarge()
 
     @property
     def names(self) -> tuple[str, ...] | None:

@@ -20,21 +20,22 @@ from pyarrow import types
 
 from rarefy.errors import InputError
 from rarefy.readers import source
-from rarefy.readers.batch import Batch, Parsed, Problem, RoomPlace, Rooms, filled
+from rarefy.readers.batch import Batch
+from rarefy.readers.buffers import BufferPool, PooledBuffer, written_batch
 from rarefy.readers.features.columns import Columns
 from rarefy.readers.features.labels import Labels
-from rarefy.readers.formats.arrow_schema import Layout, found_columns, is_text, layout
-from rarefy.readers.formats.arrow_values import (
+from rarefy.readers.formats.arrow_columns import (
     COLUMNS,
     Column,
     Entries,
     NumberLabels,
     WeightColumn,
     WordLabels,
-    leaf_array,
     place_entries,
-    without_views,
 )
+from rarefy.readers.formats.arrow_schema import Layout, found_columns, is_text, layout
+from rarefy.readers.formats.arrow_values import leaf_array, without_views
+from rarefy.readers.parsed import Parsed, Problem
 from rarefy.readers.source import COMPRESSIONS, Unchanged, is_pipe
 
 MOST_ROWS = 1 << 16  # of a piece
@@ -65,7 +66,7 @@ class ArrowReading(NamedTuple):
     columns: Columns
     settle: Callable[[Columns], None]  # what each column was found to be
     labels: Labels
-    rooms: Rooms
+    pool: BufferPool
     refuse: Callable[[str], None]  # what is wrong with a bad row
 
 
@@ -241,21 +242,21 @@ def _batch(
     is_good = _good_rows(file, lines, checked, reading.refuse)
 
     n_rows = int(is_good.sum())
-    place = reading.rooms.next(max(n_rows, sum(column.most_entries for column in features)))
-    room = place.room
-    room.labels[:n_rows] = math.nan if label is None else label.numbers(is_good)
-    room.importance[:n_rows] = 1.0 if weight is None else weight.numbers[is_good]
-    room.lines[:n_rows] = lines[is_good]
-    found = [_entries(column, place) for column in features]
-    room = place.room
+    pooled = reading.pool.next(max(n_rows, sum(column.most_entries for column in features)))
+    buffer = pooled.buffer
+    buffer.labels[:n_rows] = math.nan if label is None else label.numbers(is_good)
+    buffer.importance[:n_rows] = 1.0 if weight is None else weight.numbers[is_good]
+    buffer.lines[:n_rows] = lines[is_good]
+    found = [_entries(column, pooled) for column in features]
+    buffer = pooled.buffer
     counts = sum((entries.counts[is_good] for entries in found), np.zeros(n_rows, np.int64))
-    room.indptr[0] = 0
-    np.cumsum(counts, out=room.indptr[1 : n_rows + 1])
-    at = room.indptr[:n_rows].copy()
+    buffer.indptr[0] = 0
+    np.cumsum(counts, out=buffer.indptr[1 : n_rows + 1])
+    at = buffer.indptr[:n_rows].copy()
     for column, entries in zip(features, found, strict=True):
-        place_entries(entries, column.seed, is_good, at, room)
-    parsed = Parsed(n_rows, int(room.indptr[n_rows]), 0, 0, Problem.NONE)
-    return filled(file, room, parsed, labels.names)
+        place_entries(entries, column.seed, is_good, at, buffer)
+    parsed = Parsed(n_rows, int(buffer.indptr[n_rows]), 0, 0, Problem.NONE)
+    return written_batch(file, buffer, parsed, labels.names)
 
 
 def _good_rows(
@@ -280,8 +281,8 @@ def _good_rows(
     return is_good
 
 
-def _entries(column: Column, place: RoomPlace) -> Entries:
+def _entries(column: Column, pooled: PooledBuffer) -> Entries:
     """The features of a column, with as much room for names as they need."""
-    while (entries := column.entries(place.room.names)) is None:
-        place.with_more_names()
+    while (entries := column.entries(pooled.buffer.names)) is None:
+        pooled.enlarge_names()
     return entries

@@ -1,9 +1,8 @@
-"""Columns of a Parquet or Arrow file: from Arrow's arrays to keys and values, column by column.
+"""Values of a Parquet or Arrow file, as numbers and as texts, from Arrow's arrays.
 
-Values of a categorical column that are not text are taken by their text: value_texts.py says which.
+Those of a categorical column that are not text are taken by their text: value_texts.py says which.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,11 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import types
 
-from rarefy.hashing import hash_text, xxh64
 from rarefy.jit import compiled
-from rarefy.readers.batch import Room, room_for
-from rarefy.readers.features.labels import Labels, listed
-from rarefy.readers.features.names import EQUALS, Names, note_name
 from rarefy.readers.features.value_texts import (
     DATE_FORM,
     FLOATS,
@@ -29,9 +24,6 @@ from rarefy.readers.features.value_texts import (
 )
 from rarefy.readers.formats.arrow_schema import LISTS, Leaf, is_text
 from rarefy.readers.text.numbers import NEWLINE, parse_number
-from rarefy.readers.text.words import NAMES_FULL, WordTables, add_words, new_scratch, word_tables
-
-MISSING = -1
 
 
 class Texts(NamedTuple):
@@ -40,14 +32,6 @@ class Texts(NamedTuple):
     data: NDArray[np.uint8]
     begins: NDArray[np.int64]
     ends: NDArray[np.int64]
-
-
-class Entries(NamedTuple):
-    """The features of one column: so many in each row, one row after the other."""
-
-    counts: NDArray[np.int64]
-    keys: NDArray[np.uint64]
-    values: NDArray[np.float64]
 
 
 def leaf_array(batch: Any, leaf: Leaf) -> Any:
@@ -106,21 +90,21 @@ def as_numbers(array: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
 
 def as_texts(array: Any, form: str | None = None) -> tuple[Texts, NDArray[np.bool_]]:
     """The values as text, and which of them are not in UTF-8; those have none."""
-    array = _text_form(plain(array), form)
+    array = text_form(plain(array), form)
     try:
         array.cast(pa.large_string())
         not_utf8 = np.zeros(len(array), np.bool_)
     except pa.ArrowInvalid:
-        not_utf8 = np.array([_is_not_utf8(text) for text in array.to_pylist()], np.bool_)
+        not_utf8 = np.array([is_not_utf8(text) for text in array.to_pylist()], np.bool_)
     _, offsets, data = array.buffers()
     bounds = _items(offsets, np.int64, array.offset, len(array) + 1 if len(array) else 0)
     ends = bounds[1:]
     if array.null_count or not_utf8.any():
         ends = np.where(_mask(array.is_valid()) & ~not_utf8, ends, bounds[:-1])
-    return Texts(_bytes(data), _read_only(bounds[:-1]), _read_only(ends)), not_utf8
+    return Texts(as_bytes(data), _read_only(bounds[:-1]), _read_only(ends)), not_utf8
 
 
-def _text_form(array: Any, form: str | None = None) -> Any:
+def text_form(array: Any, form: str | None = None) -> Any:
     """The text of all values, as large_binary."""
     is_number = types.is_floating(array.type) or types.is_integer(array.type)
     if form in TRUTHS and types.is_boolean(array.type):
@@ -176,7 +160,7 @@ def _moment_form(array: Any, moment: str, zone: str) -> Any:
     return pc.if_else(is_same, texts, array.cast(pa.string()))
 
 
-def _is_not_utf8(text: bytes | None) -> bool:
+def is_not_utf8(text: bytes | None) -> bool:
     try:
         (text or b"").decode("utf-8")
     except UnicodeDecodeError:
@@ -188,7 +172,7 @@ def _mask(array: Any) -> NDArray[np.bool_]:
     return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
 
-def _bytes(buffer: Any) -> NDArray[np.uint8]:
+def as_bytes(buffer: Any) -> NDArray[np.uint8]:
     return _read_only(np.frombuffer(b"" if buffer is None else buffer, np.uint8))
 
 
@@ -224,270 +208,3 @@ def _parse_numbers(texts: Texts, scratch: NDArray[np.uint8], numbers: NDArray[np
         number, end = parse_number(scratch, 0)
         if end == length:
             numbers[i] = number
-
-
-# --- features ------------------------------------------------------------------------------
-
-
-class Column:
-    """The features of one column of a batch."""
-
-    expected: str  # of a value that is bad
-
-    def __init__(self, leaf: Leaf, array: Any) -> None:
-        self.leaf = leaf
-        self.array, self.lengths = flat(array)
-        self.seed = np.uint64(hash_text(leaf.name))
-        self.prefix = _bytes(leaf.name.encode())
-        self.bad: NDArray[np.bool_]  # which values cannot be taken
-
-    @property
-    def most_entries(self) -> int:
-        return len(self.array)
-
-    def entries(self, names: Names) -> Entries | None:
-        """The features; None if there is no room for all of their names."""
-        raise NotImplementedError
-
-    def rows(self, values: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The rows in which values stand."""
-        if self.lengths is None:
-            return values
-        return np.repeat(np.arange(len(self.lengths)), self.lengths)[values]
-
-    def shown(self, value: int) -> str:
-        """A value that is bad, for a message."""
-        found = self.array[value].as_py()
-        return repr(found.item() if isinstance(found, np.generic) else found)
-
-    def _entries(
-        self, used: NDArray[np.bool_], keys: NDArray[np.uint64], values: NDArray[np.float64]
-    ) -> Entries:
-        """From a key and a number for each value; only those that are used are features."""
-        counts = used.astype(np.int64)
-        if self.lengths is not None:
-            before = np.concatenate([[0], np.cumsum(counts)])
-            ends = np.cumsum(self.lengths)
-            counts = before[ends] - before[ends - self.lengths]
-        if not used.all():
-            keys, values = keys[used], values[used]
-        return Entries(counts, keys, values)
-
-
-class NumericColumn(Column):
-    """A number is the value of the feature; in a list, there is a feature for each position."""
-
-    expected = "a finite number (or nothing)"
-
-    def __init__(self, leaf: Leaf, array: Any) -> None:
-        super().__init__(leaf, array)
-        self.numbers, self.used = as_numbers(self.array)
-        self.bad = self.used & ~np.isfinite(self.numbers)
-
-    def entries(self, names: Names) -> Entries | None:
-        if self.lengths is None:
-            positions, at = _texts([""]), np.zeros(len(self.numbers), np.int64)
-        else:
-            longest = int(self.lengths.max(initial=0))
-            positions = _texts([str(position) for position in range(longest)])
-            begins = np.cumsum(self.lengths) - self.lengths
-            at = np.arange(len(self.numbers)) - np.repeat(begins, self.lengths)
-        keys = np.empty(len(positions.ends), np.uint64)
-        if not _hash_texts(positions, self.seed, self.prefix, True, keys, names):
-            return None
-        return self._entries(self.used, keys[at], self.numbers)
-
-
-class CategoricalColumn(Column):
-    """Each value is a feature; a list is a bag of values."""
-
-    expected = "text in UTF-8"
-
-    def __init__(self, leaf: Leaf, array: Any) -> None:
-        super().__init__(leaf, array)
-        array = self.array
-        self.codes: NDArray[np.int64] | None = None  # which of the texts each value is
-        if types.is_dictionary(array.type) and len(array.dictionary) <= len(array):
-            self.codes = array.indices.cast(pa.int64()).fill_null(len(array.dictionary)).to_numpy()
-            values = plain(array.dictionary)
-            array = pa.concat_arrays([values, pa.nulls(1, values.type)])
-        self.texts, bad = as_texts(array, leaf.form)
-        self.bad = bad if self.codes is None else bad[self.codes]
-
-    def entries(self, names: Names) -> Entries | None:
-        keys = np.empty(len(self.texts.ends), np.uint64)
-        if not _hash_texts(self.texts, self.seed, self.prefix, False, keys, names):
-            return None
-        used = self.texts.ends > self.texts.begins
-        if self.codes is not None:
-            used, keys = used[self.codes], keys[self.codes]
-        return self._entries(used, keys, np.ones(len(keys)))
-
-    def shown(self, value: int) -> str:
-        return repr(plain(self.array[value : value + 1])[0].as_buffer().to_pybytes())
-
-
-class TextColumn(Column):
-    """Each word, and each pair of neighbouring words, is a feature."""
-
-    expected = "text in UTF-8"
-
-    def __init__(self, leaf: Leaf, array: Any) -> None:
-        super().__init__(leaf, array)
-        self.texts, self.bad = as_texts(self.array)
-        self.lengths_of_texts = self.texts.ends - self.texts.begins
-
-    @property
-    def most_entries(self) -> int:
-        return int(self.lengths_of_texts.sum())
-
-    def entries(self, names: Names) -> Entries | None:
-        lengths = self.lengths
-        if lengths is None:
-            lengths = np.ones(len(self.array), np.int64)
-        room = room_for(max(self.most_entries, len(lengths)))._replace(names=names)
-        scratch = new_scratch(int(self.lengths_of_texts.max(initial=0)))
-        n = _cut_texts(self.texts, lengths, self.seed, self.prefix, word_tables(), scratch, room)
-        if n == NAMES_FULL:
-            return None
-        return Entries(np.diff(room.indptr[: len(lengths) + 1]), room.keys[:n], room.values[:n])
-
-    shown = CategoricalColumn.shown
-
-
-COLUMNS: dict[str, type[Column]] = {
-    "numeric": NumericColumn,
-    "categorical": CategoricalColumn,
-    "text": TextColumn,
-}
-
-
-def _texts(texts: list[str]) -> Texts:
-    return as_texts(pa.array(texts, pa.large_string()))[0]
-
-
-@compiled
-def _hash_texts(
-    texts: Texts, seed: Any, prefix: Any, with_empty: bool, keys: Any, names: Names
-) -> bool:
-    """Write the keys of all texts; False if there is no room for all names."""
-    data, begins, ends = texts.data, texts.begins, texts.ends
-    names_wanted = len(names.table) > 0
-    for i in range(len(ends)):
-        begin, end = begins[i], ends[i]
-        if end > begin or with_empty:
-            keys[i] = key = xxh64(data, begin, end, seed)
-            if names_wanted and not note_name(
-                names, key, prefix, 0, len(prefix), EQUALS, data, begin, end
-            ):
-                return False
-    return True
-
-
-@compiled
-def _cut_texts(
-    texts: Texts,
-    lengths: Any,
-    seed: Any,
-    prefix: Any,
-    tables: WordTables,
-    scratch: Any,
-    room: Room,
-) -> int:
-    """Write the words of all rows; how many there are, or NAMES_FULL."""
-    entry, i = 0, 0
-    for row in range(len(lengths)):
-        for _ in range(lengths[row]):
-            begin, end = texts.begins[i], texts.ends[i]
-            i += 1
-            entry = add_words(
-                room, entry, tables, scratch, texts.data, begin, end, seed, prefix, 0, len(prefix)
-            )
-            if entry == NAMES_FULL:
-                return entry
-        room.indptr[row + 1] = entry
-    return entry
-
-
-@compiled
-def place_entries(entries: Entries, seed: Any, is_good: Any, at: Any, room: Room) -> None:
-    """Put a column's features where those of each good row go on, and move on."""
-    entry, good_row = 0, 0
-    for row in range(len(is_good)):
-        end = entry + entries.counts[row]
-        if is_good[row]:
-            to = at[good_row]
-            for j in range(entry, end):
-                room.keys[to] = entries.keys[j]
-                room.values[to] = entries.values[j]
-                if len(room.groups) > 0:
-                    room.groups[to] = seed
-                to += 1
-            at[good_row] = to
-            good_row += 1
-        entry = end
-
-
-# --- labels and weights --------------------------------------------------------------------
-
-
-class WeightColumn(Column):
-    expected = "a number >= 0 as the importance"
-
-    def __init__(self, leaf: Leaf, array: Any) -> None:
-        super().__init__(leaf, array)
-        self.numbers, _ = as_numbers(self.array)
-        self.bad = ~(np.isfinite(self.numbers) & (self.numbers >= 0.0))
-
-
-class NumberLabels(Column):
-    expected = "a number as the label"
-
-    def __init__(self, leaf: Leaf, array: Any, *, needed: bool) -> None:
-        super().__init__(leaf, array)
-        numbers, _ = as_numbers(self.array)
-        self._numbers = np.where(np.isfinite(numbers), numbers, np.nan)
-        self.bad = np.isnan(self._numbers) & needed
-
-    def numbers(self, is_good: NDArray[np.bool_]) -> NDArray[np.float64]:
-        return self._numbers[is_good]
-
-
-class WordLabels(Column):
-    """Labels that are words; new ones get the next numbers, unless all classes are known."""
-
-    def __init__(self, leaf: Leaf, array: Any, labels: Labels, *, needed: bool) -> None:
-        super().__init__(leaf, array)
-        self.labels = labels
-        self._classes = frozenset(labels.classes)
-        encoded = _text_form(plain(self.array)).dictionary_encode()
-        self.codes = encoded.indices.fill_null(MISSING).to_numpy()
-        words = [_word(text) for text in encoded.dictionary.to_pylist()]
-        self.words = [*words, None]  # the last is what MISSING leads to
-        unknown = np.array([not self._is_possible(word) for word in self.words])
-        self.bad = unknown[self.codes] & needed
-        self.expected = "a label"
-        if labels.classes:
-            self.expected = f"one of {listed(labels.classes)} as the label"
-
-    def _is_possible(self, word: str | None) -> bool:
-        return word is not None and (not self._classes or word in self._classes)
-
-    def numbers(self, is_good: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """The number of each good row's label; words get theirs in the order of the rows."""
-        codes = self.codes[is_good]
-        first_seen, at = np.unique(codes, return_index=True)
-        in_order = {code: self.words[code] for code in first_seen[np.argsort(at)].tolist()}
-        used = {code: word for code, word in in_order.items() if self._is_possible(word)}
-        self.labels.add(word for word in used.values() if word is not None)
-        known = {name: number for number, name in enumerate(self.labels.names or ())}
-        numbers: NDArray[np.float64] = np.full(len(self.words), math.nan)
-        for code, word in used.items():
-            numbers[code] = known[word]
-        found: NDArray[np.float64] = numbers[codes]
-        return found
-
-
-def _word(text: bytes) -> str | None:
-    """A label; None for one that is empty or not in UTF-8."""
-    return None if _is_not_utf8(text) else text.decode() or None

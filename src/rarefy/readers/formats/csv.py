@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from rarefy.hashing import xxh64
 from rarefy.jit import compiled, helper
 from rarefy.jit.intrinsics import load_word, trailing_zeros
-from rarefy.readers.batch import Parsed, Problem, Room
+from rarefy.readers.buffers import BatchBuffer, end_row
+from rarefy.readers.feature_names import ABSENT, EQUALS, Names, note_name, wants_name
 from rarefy.readers.features.labels import number_of_label
-from rarefy.readers.features.names import ABSENT, EQUALS, Names, note_name, wants_name
+from rarefy.readers.features.words import NAMES_FULL, WordTables, add_words
 from rarefy.readers.line_errors import INVALID
+from rarefy.readers.parsed import Parsed, Problem
 from rarefy.readers.text.numbers import NEWLINE, RETURN, SPACE, TAB, parse_number
-from rarefy.readers.text.words import NAMES_FULL, WordTables, add_words
 
 DOUBLE_QUOTE = 34
 IGNORED, CATEGORICAL, TEXT, LABEL_WORD, NUMERIC, WEIGHT, LABEL_NUMBER = range(7)
@@ -177,7 +178,7 @@ def parse_csv(
     data: Any,
     end: int,
     start: Parsed,
-    room: Room,
+    buffer: BatchBuffer,
     dialect: Dialect,
     table: Table,
     label_words: Names,
@@ -187,14 +188,14 @@ def parse_csv(
     undoubled: NDArray[np.uint8],
     undoubled_to_read: NDArray[np.uint8],
 ) -> Parsed:
-    """Parse whole lines up to `end`, from where `start` has come to, into the room.
+    """Parse whole lines up to `end`, from where `start` has come to, into the buffer.
 
     Stops at the first fault; the row with the fault leaves no trace. `scratch` is for words, and
     `undoubled` for fields with doubled quotes; it comes once to be written to, and once of the same
     type as the data, so that what comes after is compiled once.
     """
     row, entry, i, line = start.n_rows, start.n_entries, start.position, start.line
-    keys, values, groups, names = room.keys, room.values, room.groups, room.names
+    keys, values, groups, names = buffer.keys, buffer.values, buffer.groups, buffer.names
     roles, seeds, name_ends = table.roles, table.seeds, table.name_ends
     n_columns, has_groups = len(roles), len(groups) > 0
     starts, begins, ends = bounds.starts, bounds.begins, bounds.ends
@@ -204,7 +205,7 @@ def parse_csv(
             line += 1
             continue
         if data[i] == INVALID:
-            return Parsed(row, room.indptr[row], i, line, Problem.NOT_UTF8)
+            return Parsed(row, buffer.indptr[row], i, line, Problem.NOT_UTF8)
         split = split_row(data, i, end, dialect, bounds)
         problem, fault, text = split.problem, split.fault, data
         if problem == Problem.NONE:
@@ -250,11 +251,11 @@ def parse_csv(
                 continue
             elif role == TEXT:
                 entry = add_words(
-                    room, entry, words, scratch, text, begin, field_end,
+                    buffer, entry, words, scratch, text, begin, field_end,
                     seed, table.names, name_ends[column - 1], name_ends[column],
                 )  # fmt: skip
                 if entry == NAMES_FULL:
-                    problem = Problem.NO_ROOM
+                    problem = Problem.NAMES_FULL
             elif math.isnan(value):
                 problem = Problem.NUMBER
             else:
@@ -268,7 +269,7 @@ def parse_csv(
                     names, key, table.names, name_ends[column - 1], name_ends[column],
                     EQUALS, text, begin, field_end,
                 ):  # fmt: skip
-                    problem = Problem.NO_ROOM
+                    problem = Problem.NAMES_FULL
                 entry += 1
 
         if problem == Problem.NONE and label_end > label_begin:
@@ -277,16 +278,12 @@ def parse_csv(
                 label = float(number)
             elif table.label_needed:
                 problem = Problem.NEW_LABEL
-        if problem in (Problem.OPEN_QUOTE, Problem.NEW_LABEL, Problem.NO_ROOM):
-            return Parsed(row, room.indptr[row], i, line, problem)
+        if problem in (Problem.OPEN_QUOTE, Problem.NEW_LABEL, Problem.NAMES_FULL):
+            return Parsed(row, buffer.indptr[row], i, line, problem)
         if problem != Problem.NONE:
             fault_line = line_of(data, i, line, fault)
-            return Parsed(row, room.indptr[row], fault, fault_line, problem)
-        room.labels[row] = label
-        room.importance[row] = importance
-        room.lines[row] = line
-        row += 1
-        room.indptr[row] = entry
+            return Parsed(row, buffer.indptr[row], fault, fault_line, problem)
+        row = end_row(buffer, row, entry, label, importance, line)
         i = split.row_end + 1
         line += split.n_lines
     return Parsed(row, entry, i, line, Problem.NONE)

@@ -11,10 +11,11 @@ import numpy as np
 
 from rarefy.errors import InputError
 from rarefy.hashing import hash_text
-from rarefy.readers.batch import EXPECTED, Parsed, Problem, Room
+from rarefy.readers.buffers import BatchBuffer
 from rarefy.readers.features.columns import Columns, complete_columns, roles_in
 from rarefy.readers.features.labels import Labels
 from rarefy.readers.features.value_texts import form_of
+from rarefy.readers.features.words import new_scratch, word_tables
 from rarefy.readers.formats.csv import (
     CATEGORICAL,
     IGNORED,
@@ -32,9 +33,9 @@ from rarefy.readers.formats.csv import (
     split_one_row,
 )
 from rarefy.readers.line_errors import fault, first_invalid, line_end
+from rarefy.readers.parsed import EXPECTED, Parsed, Problem
 from rarefy.readers.source import BLOCK_BYTES, STDIN, Block
 from rarefy.readers.text.scan import skip_empty_lines
-from rarefy.readers.text.words import new_scratch, word_tables
 
 DELIMITERS = ",;\t|"
 TAB_ENDINGS = (".tsv", ".tab")
@@ -60,7 +61,7 @@ class CsvFile(NamedTuple):
     columns: Columns  # with every column of the file in it
     labels: Labels
 
-    def parse(self, data: Any, end: int, start: Parsed, room: Room) -> Parsed:
+    def parse(self, data: Any, end: int, start: Parsed, buffer: BatchBuffer) -> Parsed:
         n_bytes = end - start.position
         undoubled = np.empty(n_bytes + 16, np.uint8)
         to_read = undoubled.view()
@@ -70,7 +71,7 @@ class CsvFile(NamedTuple):
             data,
             end,
             start,
-            room,
+            buffer,
             self.dialect,
             self.table,
             self.labels.words,

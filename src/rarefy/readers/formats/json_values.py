@@ -6,10 +6,10 @@ import numpy as np
 
 from rarefy.jit import helper
 from rarefy.jit.intrinsics import load_word, store_word, trailing_zeros
-from rarefy.readers.batch import Problem
+from rarefy.readers.features.words import encode
+from rarefy.readers.parsed import Problem
 from rarefy.readers.text.decimals import POINT, ZERO
 from rarefy.readers.text.numbers import MINUS, PLUS
-from rarefy.readers.text.words import encode
 
 DOUBLE_QUOTE, BACKSLASH, SLASH = 34, 92, 47
 LOWER_B, LOWER_E, LOWER_F, LOWER_N, LOWER_R, LOWER_T, LOWER_U = 98, 101, 102, 110, 114, 116, 117

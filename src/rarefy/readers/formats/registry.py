@@ -8,20 +8,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rarefy.errors import InputError
-from rarefy.readers.batch import Parsed, Room
+from rarefy.readers.buffers import BatchBuffer
 from rarefy.readers.features.columns import Columns
 from rarefy.readers.features.labels import Labels
-from rarefy.readers.formats.svmlight import parse_svmlight
-from rarefy.readers.formats.vw import parse_vw
+from rarefy.readers.formats.line_parser import parse_lines
+from rarefy.readers.formats.svmlight import Svmlight
+from rarefy.readers.formats.vw import VowpalWabbit
+from rarefy.readers.parsed import Parsed
 from rarefy.readers.source import STDIN, Block, opened
 
-Parse = Callable[[Any, int, Parsed, Room], Parsed]
+Parse = Callable[[Any, int, Parsed, BatchBuffer], Parsed]
 
 
 class Opened(NamedTuple):
     """How to parse the blocks of one file."""
 
-    parse: Parse  # (data, end, where to start, room) -> how far it came
+    parse: Parse  # (data, end, where to start, buffer) -> how far it came
     rows_are_lines: bool = False  # then blocks can be parsed in any order
     label_at: Callable[[Block, int], str] | None = None  # the label of the row at a position
     # where, and at which line, to go on after a fault at a position and line; None: the next line
@@ -31,12 +33,12 @@ class Opened(NamedTuple):
 
 def open_svmlight(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
     labels.settle(words=False)
-    return Opened(parse_svmlight, rows_are_lines=True)
+    return Opened(partial(parse_lines, Svmlight()), rows_are_lines=True)
 
 
 def open_vw(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
     labels.settle(words=False)
-    return Opened(parse_vw, rows_are_lines=True)
+    return Opened(partial(parse_lines, VowpalWabbit()), rows_are_lines=True)
 
 
 def open_json(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:

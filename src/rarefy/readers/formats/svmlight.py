@@ -4,12 +4,11 @@ The key of a feature is its index. Empty lines and lines with a comment alone ar
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from rarefy.jit import compiled, helper
-from rarefy.readers.batch import Parsed, Problem, Room
+from rarefy.jit import compile_methods
+from rarefy.readers.buffers import BatchBuffer, end_row
+from rarefy.readers.parsed import Parsed, Problem
 from rarefy.readers.text.numbers import (
     COLON,
     HASH,
@@ -21,89 +20,82 @@ from rarefy.readers.text.numbers import (
     skip_blanks,
 )
 from rarefy.readers.text.scan import Scan
-from rarefy.readers.text.short_numbers import ENOUGH, copy_pairs, numbers_from_words
+from rarefy.readers.text.short_numbers import ENOUGH, copy_pairs
 
 
-@compiled
-def parse_svmlight(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
-    """Parse whole lines up to `end`, from where `start` has come to, into the room.
+@compile_methods
+class Svmlight(NamedTuple):
+    """The format, for `parse_lines`."""
 
-    Stops at the first fault; the row with the fault leaves no trace.
-    """
-    unscanned = Scan(np.uint64(0), np.uint64(0), np.uint64(0))
-    scan = unscanned
-    parsed = Parsed(start.n_rows, start.n_entries, start.position, start.line, Problem.NONE)
-    while parsed.position < end and parsed.problem == Problem.NONE:
-        first = parsed
-        parsed, scan = _parse_some(data, end, first, room, scan, True)
-        n_words = parsed.n_entries - first.n_entries
-        if not numbers_from_words(room.words, n_words, room.keys, room.values, first.n_entries):
-            parsed, scan = _parse_some(data, end, first, room, unscanned, False)
-    n_entries = room.indptr[parsed.n_rows]
-    return Parsed(parsed.n_rows, n_entries, parsed.position, parsed.line, parsed.problem)
+    def parse_some(
+        self,
+        data: Any,
+        end: int,
+        start: Parsed,
+        buffer: BatchBuffer,
+        scan: Scan,
+        short_as_words: bool,
+    ) -> tuple[Parsed, Scan]:
+        """Parse some rows; short numbers may be left as words, to be worked out later.
 
-
-@helper
-def _parse_some(
-    data: Any, end: int, start: Parsed, room: Room, scan: Scan, short_as_words: bool
-) -> tuple[Parsed, Scan]:
-    """Parse some rows; short numbers may be left as words, to be worked out later.
-
-    The entries of a row with a fault are counted, because there may be another fault among them.
-    """
-    row, entry, i, line = start.n_rows, start.n_entries, start.position, start.line
-    first, was_worth_it = entry, False
-    while i < end and entry - first < ENOUGH:
-        i = skip_blanks(data, i)
-        if data[i] == HASH:
-            i = line_end(data, i)
-        if data[i] == NEWLINE:
-            i += 1
-            line += 1
-            continue
-        label, i = parse_number(data, i)
-        if math.isnan(label) or not (is_blank(data[i]) or data[i] == NEWLINE or data[i] == HASH):
-            return Parsed(row, entry, i, line, Problem.LABEL), scan
-        i = skip_blanks(data, i)
-        if data[i] == 113 and data[i + 1] == 105 and data[i + 2] == 100 and data[i + 3] == COLON:
-            begin = i + 4
-            _, i = parse_index(data, begin)
-            if i == begin or not (is_blank(data[i]) or data[i] == NEWLINE or data[i] == HASH):
-                return Parsed(row, entry, i, line, Problem.INDEX), scan
+        The entries of a row with a fault are counted: there may be another fault among them.
+        """
+        row, entry, i, line = start.n_rows, start.n_entries, start.position, start.line
+        first, was_worth_it = entry, False
+        while i < end and entry - first < ENOUGH:
             i = skip_blanks(data, i)
-        tries_words = short_as_words
-        while data[i] != NEWLINE and data[i] != HASH:
-            if tries_words:
-                before = entry
-                i, scan, entry = copy_pairs(
-                    data, i, end, scan, room.words, room.values, first, entry
-                )
-                tries_words, was_worth_it = False, entry > before
-                i = skip_blanks(data, i)
+            if data[i] == HASH:
+                i = line_end(data, i)
+            if data[i] == NEWLINE:
+                i += 1
+                line += 1
                 continue
-            begin = i
-            key, i = parse_index(data, i)
-            if i == begin:
-                return Parsed(row, entry, i, line, Problem.INDEX), scan
-            if data[i] != COLON:
-                return Parsed(row, entry, i, line, Problem.COLON), scan
-            value, i = parse_number(data, i + 1)
-            if math.isnan(value):
-                return Parsed(row, entry, i, line, Problem.VALUE), scan
-            if not (is_blank(data[i]) or data[i] == NEWLINE or data[i] == HASH):
-                return Parsed(row, entry, i, line, Problem.AFTER_FEATURE), scan
+            label, i = parse_number(data, i)
+            if math.isnan(label) or not (
+                is_blank(data[i]) or data[i] == NEWLINE or data[i] == HASH
+            ):
+                return Parsed(row, entry, i, line, Problem.LABEL), scan
             i = skip_blanks(data, i)
-            room.keys[entry] = key
-            room.values[entry] = value
-            room.words.keys[entry - first] = 0
-            room.words.values[entry - first] = 0
-            entry += 1
-            tries_words, was_worth_it = was_worth_it, False
-        room.labels[row] = label
-        room.importance[row] = 1.0
-        room.lines[row] = line
-        row += 1
-        room.indptr[row] = entry
-        i = line_end(data, i) + 1
-        line += 1
-    return Parsed(row, entry, i, line, Problem.NONE), scan
+            if (
+                data[i] == 113
+                and data[i + 1] == 105
+                and data[i + 2] == 100
+                and data[i + 3] == COLON
+            ):
+                begin = i + 4
+                _, i = parse_index(data, begin)
+                if i == begin or not (is_blank(data[i]) or data[i] == NEWLINE or data[i] == HASH):
+                    return Parsed(row, entry, i, line, Problem.INDEX), scan
+                i = skip_blanks(data, i)
+            tries_words = short_as_words
+            while data[i] != NEWLINE and data[i] != HASH:
+                if tries_words:
+                    before = entry
+                    i, scan, entry = copy_pairs(
+                        data, i, end, scan, buffer.words, buffer.values, first, entry
+                    )
+                    tries_words, was_worth_it = False, entry > before
+                    i = skip_blanks(data, i)
+                    continue
+                begin = i
+                key, i = parse_index(data, i)
+                if i == begin:
+                    return Parsed(row, entry, i, line, Problem.INDEX), scan
+                if data[i] != COLON:
+                    return Parsed(row, entry, i, line, Problem.COLON), scan
+                value, i = parse_number(data, i + 1)
+                if math.isnan(value):
+                    return Parsed(row, entry, i, line, Problem.VALUE), scan
+                if not (is_blank(data[i]) or data[i] == NEWLINE or data[i] == HASH):
+                    return Parsed(row, entry, i, line, Problem.AFTER_FEATURE), scan
+                i = skip_blanks(data, i)
+                buffer.keys[entry] = key
+                buffer.values[entry] = value
+                buffer.words.keys[entry - first] = 0
+                buffer.words.values[entry - first] = 0
+                entry += 1
+                tries_words, was_worth_it = was_worth_it, False
+            row = end_row(buffer, row, entry, label, 1.0, line)
+            i = line_end(data, i) + 1
+            line += 1
+        return Parsed(row, entry, i, line, Problem.NONE), scan

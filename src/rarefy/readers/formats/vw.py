@@ -7,15 +7,16 @@ without a label is a row to predict: its label is NaN. A tag begins with ' or to
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rarefy.hashing import xxh64, xxh64_short
-from rarefy.jit import compiled, helper, inlined
+from rarefy.jit import compile_methods, helper, inlined
 from rarefy.jit.intrinsics import WINDOW, bytes_between, load_word, trailing_zeros
-from rarefy.readers.batch import Parsed, Problem, Room
-from rarefy.readers.features.names import EQUALS, note_name, wants_name
+from rarefy.readers.buffers import BatchBuffer, end_row
+from rarefy.readers.feature_names import EQUALS, note_name, wants_name
+from rarefy.readers.parsed import Parsed, Problem
 from rarefy.readers.text.numbers import (
     BAR,
     COLON,
@@ -31,7 +32,7 @@ from rarefy.readers.text.numbers import (
 )
 from rarefy.readers.text.scan import Scan
 from rarefy.readers.text.short_names import find_short_names, hash_short_names
-from rarefy.readers.text.short_numbers import ENOUGH, copy_pairs, numbers_from_words, value_word
+from rarefy.readers.text.short_numbers import ENOUGH, copy_pairs, value_word
 
 
 @helper
@@ -77,164 +78,154 @@ def parse_name(data: Any, i: int, seed: Any, has_namespace: bool) -> tuple[Any, 
 
 @helper
 def _note_names(
-    data: Any, space_begin: int, space_end: int, i: Any, room: Room, first: int, after: int
+    data: Any, space_begin: int, space_end: int, i: Any, buffer: BatchBuffer, first: int, after: int
 ) -> bool:
     """Remember the short names from i on, whose keys are at `first`; False if there is no room."""
-    if len(room.names.table) == 0:
+    if len(buffer.names.table) == 0:
         return True
     begin = i
     for entry in range(first, after):
-        key, end = room.keys[entry], i + np.int64(room.short_names.ends[entry - first])
-        if wants_name(room.names, key) and not note_name(
-            room.names, key, data, space_begin, space_end, EQUALS, data, begin, end
+        key, end = buffer.keys[entry], i + np.int64(buffer.short_names.ends[entry - first])
+        if wants_name(buffer.names, key) and not note_name(
+            buffer.names, key, data, space_begin, space_end, EQUALS, data, begin, end
         ):
             return False
         begin = end + 1
     return True
 
 
-@compiled
-def parse_vw(data: Any, end: int, start: Parsed, room: Room) -> Parsed:
-    """Parse whole lines up to `end`, from where `start` has come to, into the room.
+@compile_methods
+class VowpalWabbit(NamedTuple):
+    """The format, for `parse_lines`."""
 
-    Stops at the first fault; the row with the fault leaves no trace.
-    """
-    unscanned = Scan(np.uint64(0), np.uint64(0), np.uint64(0))
-    scan = unscanned
-    parsed = Parsed(start.n_rows, start.n_entries, start.position, start.line, Problem.NONE)
-    while parsed.position < end and parsed.problem == Problem.NONE:
-        first = parsed
-        parsed, scan = _parse_some(data, end, first, room, scan, True)
-        n_words = parsed.n_entries - first.n_entries
-        if not numbers_from_words(room.words, n_words, room.keys, room.values, first.n_entries):
-            parsed, scan = _parse_some(data, end, first, room, unscanned, False)
-    n_entries = room.indptr[parsed.n_rows]
-    return Parsed(parsed.n_rows, n_entries, parsed.position, parsed.line, parsed.problem)
+    def parse_some(
+        self,
+        data: Any,
+        end: int,
+        start: Parsed,
+        buffer: BatchBuffer,
+        scan: Scan,
+        short_as_words: bool,
+    ) -> tuple[Parsed, Scan]:
+        """Parse some rows; short numbers may be left as words, to be worked out later.
 
-
-@helper
-def _parse_some(
-    data: Any, end: int, start: Parsed, room: Room, scan: Scan, short_as_words: bool
-) -> tuple[Parsed, Scan]:
-    """Parse some rows; short numbers may be left as words, to be worked out later.
-
-    The entries of a row with a fault are counted, because there may be another fault among them.
-    """
-    row, entry, i, line = start.n_rows, start.n_entries, start.position, start.line
-    first_entry = entry
-    while i < end and entry - first_entry < ENOUGH:
-        row_begin = i
-        i = skip_blanks(data, i)
-        if data[i] == NEWLINE:
-            i += 1
-            line += 1
-            continue
-
-        label, importance, n_numbers = np.nan, 1.0, 0
-        while data[i] != BAR:
+        The entries of a row with a fault are counted: there may be another fault among them.
+        """
+        row, entry, i, line = start.n_rows, start.n_entries, start.position, start.line
+        first_entry = entry
+        while i < end and entry - first_entry < ENOUGH:
+            row_begin = i
+            i = skip_blanks(data, i)
             if data[i] == NEWLINE:
-                return Parsed(row, entry, i, line, Problem.BEFORE_BAR), scan
-            begin = i
-            token_end = i
-            while not ends_token(data[token_end]):
-                token_end += 1
-            if data[begin] == QUOTE or data[token_end] == BAR:
-                i = skip_blanks(data, token_end)
-                if data[i] != BAR:
-                    return Parsed(row, entry, i, line, Problem.BEFORE_BAR), scan
+                i += 1
+                line += 1
                 continue
-            number, i = parse_number(data, i)
-            if n_numbers == 0:
-                if math.isnan(number) or i != token_end:
-                    return Parsed(row, entry, i, line, Problem.LABEL), scan
-                label = number
-            elif n_numbers == 1:
-                if not number >= 0.0 or i != token_end:
-                    return Parsed(row, entry, begin, line, Problem.IMPORTANCE), scan
-                importance = number
-            else:
-                return Parsed(row, entry, begin, line, Problem.BEFORE_BAR), scan
-            n_numbers += 1
-            i = skip_blanks(data, i)
 
-        while data[i] == BAR:
-            i += 1
-            begin = i
-            i = namespace_end = name_end(data, i)
-            has_namespace = i > begin
-            seed = hash_name(data, begin, i, np.uint64(0)) if has_namespace else np.uint64(0)
-            weight = 1.0
-            if data[i] == COLON:
-                weight, i = parse_number(data, i + 1)
-                if math.isnan(weight) or not ends_token(data[i]):
-                    return Parsed(row, entry, i, line, Problem.NAMESPACE_VALUE), scan
-            i = skip_blanks(data, i)
-            weighs_one = short_as_words and weight == 1.0
-            tries_runs, was_worth_it = True, False
-            while data[i] != BAR and data[i] != NEWLINE:
-                if tries_runs:
-                    before = entry
-                    if weighs_one and not has_namespace:
-                        i, scan, entry = copy_pairs(
-                            data, i, end, scan, room.words, room.values, first_entry, entry
-                        )
-                    if entry == before:
-                        names = room.short_names
-                        n_names, after = find_short_names(data, i, names, not has_namespace)
-                        if n_names > 0:
-                            entry += n_names
-                            hash_short_names(names, n_names, seed, room.keys, before)
-                            room.values[before:entry] = weight
-                            room.words.keys[before - first_entry : entry - first_entry] = 0
-                            room.words.values[before - first_entry : entry - first_entry] = 0
-                            if not _note_names(data, begin, namespace_end, i, room, before, entry):
-                                return Parsed(row, entry, row_begin, line, Problem.NO_ROOM), scan
-                            i = after
-                    if len(room.groups) > 0:
-                        room.groups[before:entry] = seed
-                    tries_runs, was_worth_it = False, entry > before
-                    i = skip_blanks(data, i)
+            label, importance, n_numbers = np.nan, 1.0, 0
+            while data[i] != BAR:
+                if data[i] == NEWLINE:
+                    return Parsed(row, entry, i, line, Problem.BEFORE_BAR), scan
+                begin = i
+                token_end = i
+                while not ends_token(data[token_end]):
+                    token_end += 1
+                if data[begin] == QUOTE or data[token_end] == BAR:
+                    i = skip_blanks(data, token_end)
+                    if data[i] != BAR:
+                        return Parsed(row, entry, i, line, Problem.BEFORE_BAR), scan
                     continue
-                first = i
-                key, i, is_named = parse_name(data, i, seed, has_namespace)
-                last = i
-                value, word = weight, np.uint64(0)
-                if data[i] == COLON:
-                    if weighs_one:
-                        word, after = value_word(data, i + 1)
-                        if not ends_token(data[after]):
-                            word = np.uint64(0)
-                    if word != 0:
-                        i = after
-                    else:
-                        value, i = parse_number(data, i + 1)
-                        value *= weight
-                        if not math.isfinite(value):
-                            return Parsed(row, entry, i, line, Problem.VALUE), scan
-                if not ends_token(data[i]):
-                    return Parsed(row, entry, i, line, Problem.AFTER_FEATURE), scan
-                room.keys[entry] = key
-                room.values[entry] = value
-                room.words.keys[entry - first_entry] = 0
-                room.words.values[entry - first_entry] = word
-                if len(room.groups) > 0:
-                    room.groups[entry] = seed
-                if (
-                    is_named
-                    and wants_name(room.names, key)
-                    and not note_name(
-                        room.names, key, data, begin, namespace_end, EQUALS, data, first, last
-                    )
-                ):
-                    return Parsed(row, entry, row_begin, line, Problem.NO_ROOM), scan
-                entry += 1
-                tries_runs, was_worth_it = was_worth_it, False
+                number, i = parse_number(data, i)
+                if n_numbers == 0:
+                    if math.isnan(number) or i != token_end:
+                        return Parsed(row, entry, i, line, Problem.LABEL), scan
+                    label = number
+                elif n_numbers == 1:
+                    if not number >= 0.0 or i != token_end:
+                        return Parsed(row, entry, begin, line, Problem.IMPORTANCE), scan
+                    importance = number
+                else:
+                    return Parsed(row, entry, begin, line, Problem.BEFORE_BAR), scan
+                n_numbers += 1
                 i = skip_blanks(data, i)
-        room.labels[row] = label
-        room.importance[row] = importance
-        room.lines[row] = line
-        row += 1
-        room.indptr[row] = entry
-        i = line_end(data, i) + 1
-        line += 1
-    return Parsed(row, entry, i, line, Problem.NONE), scan
+
+            while data[i] == BAR:
+                i += 1
+                begin = i
+                i = namespace_end = name_end(data, i)
+                has_namespace = i > begin
+                seed = hash_name(data, begin, i, np.uint64(0)) if has_namespace else np.uint64(0)
+                weight = 1.0
+                if data[i] == COLON:
+                    weight, i = parse_number(data, i + 1)
+                    if math.isnan(weight) or not ends_token(data[i]):
+                        return Parsed(row, entry, i, line, Problem.NAMESPACE_VALUE), scan
+                i = skip_blanks(data, i)
+                weighs_one = short_as_words and weight == 1.0
+                tries_runs, was_worth_it = True, False
+                while data[i] != BAR and data[i] != NEWLINE:
+                    if tries_runs:
+                        before = entry
+                        if weighs_one and not has_namespace:
+                            i, scan, entry = copy_pairs(
+                                data, i, end, scan, buffer.words, buffer.values, first_entry, entry
+                            )
+                        if entry == before:
+                            names = buffer.short_names
+                            n_names, after = find_short_names(data, i, names, not has_namespace)
+                            if n_names > 0:
+                                entry += n_names
+                                hash_short_names(names, n_names, seed, buffer.keys, before)
+                                buffer.values[before:entry] = weight
+                                buffer.words.keys[before - first_entry : entry - first_entry] = 0
+                                buffer.words.values[before - first_entry : entry - first_entry] = 0
+                                if not _note_names(
+                                    data, begin, namespace_end, i, buffer, before, entry
+                                ):
+                                    return Parsed(
+                                        row, entry, row_begin, line, Problem.NAMES_FULL
+                                    ), scan
+                                i = after
+                        if len(buffer.groups) > 0:
+                            buffer.groups[before:entry] = seed
+                        tries_runs, was_worth_it = False, entry > before
+                        i = skip_blanks(data, i)
+                        continue
+                    first = i
+                    key, i, is_named = parse_name(data, i, seed, has_namespace)
+                    last = i
+                    value, word = weight, np.uint64(0)
+                    if data[i] == COLON:
+                        if weighs_one:
+                            word, after = value_word(data, i + 1)
+                            if not ends_token(data[after]):
+                                word = np.uint64(0)
+                        if word != 0:
+                            i = after
+                        else:
+                            value, i = parse_number(data, i + 1)
+                            value *= weight
+                            if not math.isfinite(value):
+                                return Parsed(row, entry, i, line, Problem.VALUE), scan
+                    if not ends_token(data[i]):
+                        return Parsed(row, entry, i, line, Problem.AFTER_FEATURE), scan
+                    buffer.keys[entry] = key
+                    buffer.values[entry] = value
+                    buffer.words.keys[entry - first_entry] = 0
+                    buffer.words.values[entry - first_entry] = word
+                    if len(buffer.groups) > 0:
+                        buffer.groups[entry] = seed
+                    if (
+                        is_named
+                        and wants_name(buffer.names, key)
+                        and not note_name(
+                            buffer.names, key, data, begin, namespace_end, EQUALS, data, first, last
+                        )
+                    ):
+                        return Parsed(row, entry, row_begin, line, Problem.NAMES_FULL), scan
+                    entry += 1
+                    tries_runs, was_worth_it = was_worth_it, False
+                    i = skip_blanks(data, i)
+            row = end_row(buffer, row, entry, label, importance, line)
+            i = line_end(data, i) + 1
+            line += 1
+        return Parsed(row, entry, i, line, Problem.NONE), scan

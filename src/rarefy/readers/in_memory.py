@@ -13,7 +13,8 @@ import numpy as np
 
 from rarefy.errors import InputError
 from rarefy.readers import Reader
-from rarefy.readers.batch import Batch, Rooms
+from rarefy.readers.batch import Batch
+from rarefy.readers.buffers import BufferPool
 from rarefy.readers.features.columns import Columns, may_be_absent, missing_column
 from rarefy.readers.features.value_texts import written
 from rarefy.readers.line_errors import BadLines
@@ -43,16 +44,16 @@ class RowsReader(Reader):
         )
         self._rows: Any = [rows] if isinstance(rows, Mapping) else rows
 
-    def jobs(self, n_rooms: int | None = None) -> Iterator[Job[Batch]]:
+    def jobs(self, n_buffers: int | None = None) -> Iterator[Job[Batch]]:
         self.faults, self._numbers = BadLines(skip=False), count()
-        rooms = Rooms(n_rooms, groups=bool(self.cross), names=self.names_wanted)
+        pool = BufferPool(n_buffers, groups=bool(self.cross), names=self.names_wanted)
         table = None if isinstance(self._rows, list | tuple) else _as_table(self._rows)
         if table is None:
-            yield from (job for job, _ in self._text_jobs(NAME, rooms))
+            yield from (job for job, _ in self._text_jobs(NAME, pool))
             return
         from rarefy.readers.formats.arrow import table_batches
 
-        for batch in table_batches(NAME, table, self.arrow_reading(rooms)):
+        for batch in table_batches(NAME, table, self.arrow_reading(pool)):
             yield from self._parts(batch)
 
     def _blocks(self, file: str, line_reached: Callable[[], int]) -> Iterator[Block]:

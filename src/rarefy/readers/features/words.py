@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from rarefy.hashing import xxh64
 from rarefy.jit import helper
-from rarefy.readers.batch import Room
-from rarefy.readers.features.names import EQUALS, note_name, wants_name
+from rarefy.readers.buffers import BatchBuffer
+from rarefy.readers.feature_names import EQUALS, note_name, wants_name
 from rarefy.readers.text.numbers import SPACE
 
 SEPARATOR, WORD, ALONE = 0, 1, 2
@@ -129,7 +129,7 @@ def next_word(
 
 @helper
 def add_words(
-    room: Room,
+    buffer: BatchBuffer,
     entry: int,
     tables: WordTables,
     scratch: Any,
@@ -145,7 +145,7 @@ def add_words(
 
     The entry after them, or NAMES_FULL if there is no room for all names.
     """
-    keys, values, groups, names = room.keys, room.values, room.groups, room.names
+    keys, values, groups, names = buffer.keys, buffer.values, buffer.groups, buffer.names
     first_entry = entry
     first, second = -1, 0  # where the last two words begin in the scratch
     i, to = next_word(tables, scratch, 0, data, begin, end)

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.jit import compiled, helper, inlined
+from rarefy.jit import compile_methods, compiled, helper, inlined
+from rarefy.probing import first_place, probe
 
 ABSENT = -1
 EQUALS = 61
@@ -17,6 +18,7 @@ TEXT_PER_NAME = 24  # bytes, to begin with
 RECENT_KEYS = 1 << 15
 
 
+@compile_methods
 class Names(NamedTuple):
     """Texts by key. Without any room it takes no names, and the table is not looked at."""
 
@@ -26,6 +28,13 @@ class Names(NamedTuple):
     text: NDArray[np.uint8]
     used: NDArray[np.int64]  # one element: how many there are
     recent: NDArray[np.uint64]  # keys that came more than once lately, by their lowest bits
+
+    def n_places(self) -> int:
+        return len(self.table)
+
+    def is_place_of(self, key: Any, at: Any) -> Any:
+        """Whether a key is at a place, or would be put there."""
+        return self.table[at] == ABSENT or self.keys[self.table[at]] == key
 
 
 def new_names(size: int, text_bytes: int = 0) -> Names:
@@ -49,11 +58,7 @@ def clear_names(names: Names) -> None:
 @helper
 def _place(names: Names, key: Any) -> Any:
     """Where a key is in the table, or where it would be put."""
-    mask = np.uint64(len(names.table) - 1)
-    at = (key * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)) & mask
-    while names.table[at] != ABSENT and names.keys[names.table[at]] != key:
-        at = (at + np.uint64(1)) & mask
-    return at
+    return probe(names, key, first_place(key, len(names.table)))
 
 
 @helper
@@ -118,8 +123,8 @@ def note_name(
     return True
 
 
-def with_more_room(names: Names) -> Names:
-    """A copy of the names with four times the room: for more of them, or else for their text."""
+def enlarged(names: Names) -> Names:
+    """These names in four times the space: for more of them, or else for their text."""
     keys, ends, text = texts_of(names)
     is_full = len(keys) == len(names.keys)
     n_names, n_bytes = len(names.keys), len(names.text)

@@ -1,0 +1,141 @@
+"""A model that can be saved: all that a prediction needs, and how the model came to be."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rarefy.engine.snapshots import Arrays
+from rarefy.engine.task import Task
+from rarefy.errors import InputError
+from rarefy.model.clock import Clock
+from rarefy.model.importance import PLAIN
+from rarefy.model.schedules import Constant
+from rarefy.rules.ogd import Ogd
+from rarefy.stores import Kept, make_store
+from rarefy.streams.stream_model import Reading, StreamModel
+
+Search = dict[str, Any]  # for parameters, with all that it takes to go on
+NOTHING_KEPT = Kept(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0), None, None)
+
+
+class Model(NamedTuple):
+    """What a file says: all that a prediction needs, and how the model came to be."""
+
+    task: Task
+    classes: tuple[str, ...]
+    store: dict[str, Any]
+    reading: Reading
+    intercepts: tuple[float, ...]
+    parameters: dict[str, Any]  # that the user gave
+    examples: int
+    progress: tuple[float, ...]  # weighted sums of losses, examples and right answers
+    kept: Kept
+    run: dict[str, Any] | None = None  # how to go on with a run that has not come to its end
+    state: Arrays | None = None  # None: slim, it cannot go on learning
+    clock: tuple[float, ...] = ()
+    matrix: dict[str, Any] | None = None  # labels and columns of the matrices it was learned from
+    search: Search | None = None  # where parameters are still to be found
+    limit: int | None = None  # of features that have a weight, once the run is over
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The parameters that the user gave, without what was found so far."""
+        asked: dict[str, Any] = (self.search or {}).get("parameters", self.parameters)
+        return asked
+
+    @property
+    def is_settled(self) -> bool:
+        return self.search is None and self.limit is None
+
+    @property
+    def loss(self) -> str:
+        return self.task.loss_name
+
+    @property
+    def multiclass(self) -> str:
+        return self.task.multiclass
+
+    @property
+    def progressive_loss(self) -> float:
+        total, weight, _ = self.progress
+        return total / weight if weight else 0.0
+
+    def scorer(self) -> StreamModel:
+        """A model to predict with; it cannot go on learning."""
+        task = Task(Ogd(), Constant(1.0), self.task.loss, self.multiclass)
+        # a limit of features would only take room for all of them
+        store = make_store(**{**self.store, "capacity": None})
+        model = StreamModel(task, store, self.classes)
+        model.reading = self.reading
+        learner = model.learner.settled()
+        slots = store.slots_for(learner, self.kept)
+        learner.state[slots * learner.n_outputs + self.kept.outputs, 0] = self.kept.weights
+        learner.intercept_state[:, 0] = self.intercepts
+        learner.clock = learner.clock._replace(t=float(self.examples))
+        learner.progress[:] = self.progress
+        return model
+
+    def learner(self) -> StreamModel:
+        """A model that goes on learning from where this one was."""
+        if self.state is None:
+            raise InputError(
+                "the model is slim, or refitted: it can predict, but what it would need to go on "
+                "learning was not saved."
+            )
+        task = self.task
+        if self.search is not None:
+            from rarefy.tuning.open_task import OpenTask, begun_with, resumed
+
+            space, point = begun_with(self.search)
+            rule, schedule = space.rule_at(point)
+            task = task._replace(rule=rule, schedule=schedule, weighting=PLAIN)
+        model = StreamModel(task, make_store(**self.store), self.classes)
+        model.reading = self.reading
+        model.target_features = self.limit
+        learner = model.learner.settled()
+        model.store.restore(learner, self.state)
+        learner.intercept_state[:] = self.state["intercept_state"].reshape(
+            learner.intercept_state.shape
+        )
+        learner.clock = Clock(task.schedule, *self.clock)
+        learner.progress[:] = self.progress
+        if self.search is not None:
+            model.adopt(resumed(self.search, self.state, learner))
+            model.task = OpenTask(space, None, *task[2:])
+        return model
+
+
+def model_of(
+    model: StreamModel,
+    parameters: dict[str, Any],
+    *,
+    run: dict[str, Any] | None = None,
+    matrix: dict[str, Any] | None = None,
+    slim: bool = False,
+) -> Model:
+    """What is to be kept of a model that has learned."""
+    settled = model.settled()
+    learner = settled.learner.settled()
+    saved = Model(
+        settled.task,
+        model.classes,
+        model.store.settings(),
+        model.reading,
+        tuple(learner.intercept().tolist()),
+        {**parameters, **learner.found},
+        learner.t,
+        tuple(learner.progress.tolist()),
+        settled.kept() if slim else NOTHING_KEPT,  # it follows from the state
+        run,
+        matrix=matrix,
+    )
+    if slim:
+        return saved
+    in_use, search, arrays = model.learner.checkpoint()
+    arrays |= model.store.snapshot(in_use)
+    arrays["intercept_state"] = in_use.intercept_state
+    if search is not None:
+        search = {"parameters": parameters, **search}
+    return saved._replace(
+        state=arrays, clock=in_use.clock[1:], search=search, limit=model.target_features
+    )

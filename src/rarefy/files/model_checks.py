@@ -1,0 +1,110 @@
+"""What a model file may say: anything that no training can have written is refused."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from rarefy.checks import check_whole
+from rarefy.engine.task import Task
+from rarefy.files.label_types import is_label_type
+from rarefy.files.model import Model
+from rarefy.model.importance import Weighting
+from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
+from rarefy.model.multiclass import MULTICLASS
+from rarefy.model.schedules import SCHEDULES
+from rarefy.parameters.describe import is_unknown
+from rarefy.parameters.table import MOST_FEATURES as LARGEST_TARGET
+from rarefy.readers.features.labels import checked_classes, checked_names
+from rarefy.stores import check_store, make_store
+from rarefy.stores.array import MOST_FEATURES
+from rarefy.streams.run import NEVER, Position
+
+
+def check_parts(model: Model) -> None:
+    """Refuse parts that no training can have written, or that contradict each other."""
+    check_store(**model.store)
+    if model.limit is not None:
+        check_whole("limit", model.limit, 1, LARGEST_TARGET)
+    n_classes = len(model.classes)
+    numbers = (*model.intercepts, *model.progress, *model.clock)
+    right = (
+        (n_classes == 0) == (model.loss in REGRESSION_LOSSES)
+        and len(model.intercepts) == (n_classes if n_classes > 2 else 1)
+        and len(model.progress) == 3
+        and all(isinstance(number, float) and math.isfinite(number) for number in numbers)
+        and type(model.examples) is int
+        and model.examples >= 0
+        and (not model.clock or model.clock[0] == model.examples)
+        and isinstance(model.parameters, dict)
+        and "kind" in model.store
+        and (model.run is None or _is_run(model.run))
+        and (model.matrix is None or _is_matrix(**model.matrix))
+        and (model.is_settled or model.state is not None)
+    )
+    if not right:
+        raise ValueError("the parts of the model contradict each other")
+
+
+def _is_run(run: Any) -> bool:
+    """Whether what is shown of it makes sense; to go on with it takes more."""
+    if not isinstance(run, dict):
+        return False
+    if "reader" in run:
+        texts(run["reader"]["files"])
+    if "place" in run:
+        for name, value in {**Position(**run["place"])._asdict(), "passes": run["passes"]}.items():
+            check_whole(name, value, 0, NEVER)
+    return True
+
+
+def _is_matrix(labels: Any, columns: Any, n_features: Any) -> bool:
+    return (
+        (labels is None or is_label_type(labels))
+        and (columns is None or len(texts(columns)) <= n_features)
+        and type(n_features) is int
+        and 0 <= n_features <= MOST_FEATURES
+    )
+
+
+def check_kept(model: Model) -> None:
+    """Refuse weights that no training gives."""
+    kept, n_outputs = model.kept, len(model.intercepts)
+    beside = [kept.keys, kept.outputs, kept.names, kept.counts, kept.r]
+    right = (
+        np.isfinite(kept.weights).all()
+        and (kept.r is None or np.isfinite(kept.r).all())
+        and all(len(part) == len(kept.weights) for part in beside if part is not None)
+        and ((kept.outputs >= 0) & (kept.outputs < n_outputs)).all()
+        and (kept.counts is None or kept.counts.min(initial=1) > 0)
+        and (kept.keys < make_store(**{**model.store, "capacity": None}).most_keys).all()
+    )
+    if not right:
+        raise ValueError("no training gives such weights")
+
+
+def checked_task(task: Task) -> Task:
+    """The task, if its parts are what they should be."""
+    right = (
+        (task.rule is None or is_unknown(task.rule) or hasattr(task.rule, "state_fields"))
+        and type(task.schedule) in SCHEDULES.values()
+        and type(task.loss) in LOSSES.values()
+        and task.multiclass in MULTICLASS
+        and isinstance(task.fit_intercept, bool)
+        and isinstance(task.weighting, Weighting)
+    )
+    if not right:
+        raise ValueError("there is no such task")
+    return task
+
+
+def checked_class_names(names: list[str], matrix: Any) -> tuple[str, ...]:
+    """The classes; those of matrices need not be such that files can have them."""
+    return checked_classes(names) if matrix is None else checked_names(names)
+
+
+def texts(found: Any) -> list[str]:
+    """The list, if it is one of texts."""
+    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+        raise ValueError("a list of texts is expected")
+    return found

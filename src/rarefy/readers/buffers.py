@@ -1,0 +1,123 @@
+"""The memory that parsers write batches to; it is used again, as fresh memory costs time."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.jit import inlined
+from rarefy.readers.batch import Batch
+from rarefy.readers.feature_names import Names, clear_names, enlarged, new_names
+from rarefy.readers.parsed import Parsed
+from rarefy.readers.source import BLOCK_BYTES
+from rarefy.readers.text.short_names import ShortNames, new_short_names
+from rarefy.readers.text.short_numbers import Words, new_words
+
+
+class BatchBuffer(NamedTuple):
+    """Arrays for a parser to write a batch to."""
+
+    indptr: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+    values: NDArray[np.float64]
+    labels: NDArray[np.float64]
+    importance: NDArray[np.float64]
+    lines: NDArray[np.int64]
+    groups: NDArray[np.uint64]  # hash of each feature's namespace or column; empty if not needed
+    names: Names
+    words: Words  # numbers that are still to be worked out
+    short_names: ShortNames
+
+
+def buffer_size(n_bytes: int) -> int:
+    """Features, or rows, that a text of this size can hold.
+
+    Every word and every number takes two bytes at least, and a word can make a pair as well.
+    """
+    return n_bytes + 2
+
+
+def new_buffer(n_bytes: int, *, groups: bool = False, names: bool = False) -> BatchBuffer:
+    """Room for a text of this size; most of it is never touched, and so never becomes memory."""
+    n = buffer_size(n_bytes)
+    return BatchBuffer(
+        np.zeros(n + 1, np.int64),
+        np.empty(n, np.uint64),
+        np.empty(n),
+        np.empty(n),
+        np.empty(n),
+        np.empty(n, np.int64),
+        np.empty(n if groups else 0, np.uint64),
+        new_names(1 << 12 if names else 0),
+        new_words(n),
+        new_short_names(),
+    )
+
+
+@inlined
+def end_row(
+    buffer: BatchBuffer, row: int, entry: int, label: float, importance: float, line: int
+) -> int:
+    """Write what a row has beside its entries, which end before `entry`; the next row."""
+    buffer.labels[row] = label
+    buffer.importance[row] = importance
+    buffer.lines[row] = line
+    buffer.indptr[row + 1] = entry
+    return row + 1
+
+
+class BufferPool:
+    """Buffers to be used in turn; without a number, every batch gets one of its own."""
+
+    def __init__(self, n_buffers: int | None, *, groups: bool, names: bool) -> None:
+        self._reused = n_buffers is not None
+        self._pooled = [PooledBuffer(groups, names) for _ in range(n_buffers or 1)]
+        self._at = -1
+
+    def next(self, n_bytes: int) -> "PooledBuffer":
+        """A buffer that a text of this size fits."""
+        self._at = (self._at + 1) % len(self._pooled)
+        pooled = self._pooled[self._at]
+        if not self._reused:
+            pooled = PooledBuffer(pooled.groups, pooled.with_names)
+        pooled.prepare(n_bytes, BLOCK_BYTES if self._reused else 0)
+        return pooled
+
+
+class PooledBuffer:
+    """Holds a buffer, and changes it for a larger one where needed."""
+
+    def __init__(self, groups: bool, with_names: bool) -> None:
+        self.groups = groups
+        self.with_names = with_names
+        self.buffer = new_buffer(0, groups=groups, names=with_names)
+
+    def prepare(self, n_bytes: int, at_least: int) -> None:
+        if len(self.buffer.values) < buffer_size(n_bytes):
+            size = max(n_bytes, at_least)
+            self.buffer = new_buffer(size, groups=self.groups, names=self.with_names)
+        clear_names(self.buffer.names)
+
+    def enlarge_names(self) -> BatchBuffer:
+        """The buffer, in which more names fit now."""
+        self.buffer = self.buffer._replace(names=enlarged(self.buffer.names))
+        return self.buffer
+
+
+def written_batch(
+    path: str, buffer: BatchBuffer, parsed: Parsed, label_names: tuple[str, ...] | None
+) -> Batch:
+    """The part of the buffer that a parser has written to."""
+    rows, entries = parsed.n_rows, parsed.n_entries
+    return Batch(
+        path,
+        buffer.indptr[: rows + 1],
+        buffer.keys[:entries],
+        buffer.values[:entries],
+        buffer.labels[:rows],
+        buffer.importance[:rows],
+        buffer.lines[:rows],
+        buffer.names,
+        label_names,
+        buffer.groups[:entries],
+    )
