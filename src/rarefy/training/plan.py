@@ -17,7 +17,14 @@ from rarefy.model.losses import LOSSES
 from rarefy.model.multiclass import check_multiclass
 from rarefy.parameters.build import make_loss
 from rarefy.parameters.combinations import check_refit
-from rarefy.parameters.table import LOSS, RULE, TABLE, WEIGHTING_PARAMETERS, default_rule
+from rarefy.parameters.table import (
+    LOSS,
+    RULE,
+    TABLE,
+    WEIGHTING_PARAMETERS,
+    check_values,
+    default_rule,
+)
 from rarefy.readers import Reader, read
 from rarefy.readers.features.columns import Columns, checked_columns
 from rarefy.readers.features.crosses import checked_crosses
@@ -122,10 +129,7 @@ def new_plan(
     data: Sequence[str | Path], *, output: str | None = None, slim: bool = False, **asked: Any
 ) -> Plan:
     """Learn from files, from scratch; `asked` may have whatever DEFAULTS has."""
-    unknown = [name for name in asked if name not in DEFAULTS]
-    if unknown:
-        names = ", ".join(unknown)
-        raise ConfigError(f"{names}: there is no such parameter; there are {', '.join(DEFAULTS)}.")
+    _check_asked(asked)
     if not data:
         raise ConfigError("there is nothing to learn from: name a file, or - for standard input.")
     asked = DEFAULTS | asked
@@ -140,6 +144,24 @@ def new_plan(
     model = StreamModel(_task(asked, parameters), store, reader.labels.classes)
     settings = {name: asked[name] for name in (*OF_RUN, "target_features")}
     return _plan(model, reader, output, parameters, settings, slim)
+
+
+def _check_asked(asked: Mapping[str, Any]) -> None:
+    """Refuse what cannot be asked for, and values that are not accepted whatever the others are."""
+    for name, value in asked.items():
+        if name in OF_MATRICES:
+            raise ConfigError(
+                f"{name}={value!r} is for matrices: files are learned in the order of their rows."
+            )
+        if name not in DEFAULTS:
+            raise ConfigError(
+                f"{name}: there is no such parameter; there are {', '.join(DEFAULTS)}."
+            )
+    check_values(
+        {name: value for name, value in asked.items() if name in TABLE and value is not None}
+    )
+    if asked.get("save_every") is not None:
+        check_whole("save_every", asked["save_every"], 1, NEVER)
 
 
 def _parameters(asked: Mapping[str, Any]) -> dict[str, Any]:
