@@ -17,7 +17,14 @@ from rarefy.model.losses import LOSSES
 from rarefy.model.multiclass import check_multiclass
 from rarefy.parameters.build import make_loss
 from rarefy.parameters.combinations import check_refit
-from rarefy.parameters.table import LOSS, RULE, TABLE, WEIGHTING_PARAMETERS, default_rule
+from rarefy.parameters.table import (
+    LOSS,
+    RULE,
+    TABLE,
+    WEIGHTING_PARAMETERS,
+    check_values,
+    default_rule,
+)
 from rarefy.readers import Reader, read
 from rarefy.readers.features.columns import Columns, checked_columns
 from rarefy.readers.features.crosses import checked_crosses
@@ -129,6 +136,7 @@ def new_plan(
     if not data:
         raise ConfigError("there is nothing to learn from: name a file, or - for standard input.")
     asked = DEFAULTS | asked
+    check_values({name: asked[name] for name in TABLE if asked.get(name) is not None})
     reader = read(*data, **{name: asked[name] for name in READING})
     parameters = _parameters(asked)
     store = make_store(
