@@ -107,8 +107,8 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label with the highest score, for each row."""
-        winners = predicted_classes(self._scores(X))
-        return self.classes_[winners]  # type: ignore[no-any-return]
+        winners = predicted_classes(self._scores(X))  # refused before anything was learned
+        return self.classes_[winners]
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

@@ -89,7 +89,8 @@ class OneOf(NamedTuple):
         return "{" + ", ".join(f'"{name}"' for name in self.names) + "}"
 
     def check(self, name: str, value: Any) -> str:
-        if len(self.names) == 1 and value not in self.names:
+        is_one = isinstance(value, str) and value in self.names
+        if not is_one and len(self.names) == 1:
             raise ConfigError(f"{name}={value!r}: None or {self.names[0]!r} is expected.")
         choose(name, value, dict.fromkeys(self.names))
         return str(value)

@@ -129,7 +129,10 @@ def plan_of(context: click.Context) -> Plan:
     data, resume, output = (options.pop(name) for name in ("data", "resume", "model_path"))
     if output == STREAM:
         output = STANDARD_OUTPUT
-    where: dict[str, Any] = {"output": output or resume, "slim": options.pop("slim")}
+    where: dict[str, Any] = {
+        "output": resume if output is None else output,
+        "slim": options.pop("slim"),
+    }
     given = [name for name in options if is_given(context, name) and name not in OF_DISPLAY]
     try:
         if resume is not None:
