@@ -11,9 +11,10 @@ from sklearn.linear_model import LogisticRegression
 import rarefy
 from rarefy import ConfigError, SparseOnlineClassifier, SparseOnlineClassifierCV
 from rarefy import SparseOnlineRegressor as Regressor
+from rarefy.estimators.sweep_grid import task_of
 from rarefy.files.model_file import load_model
 from rarefy.rules import Fobos, Rda
-from rarefy.sweeping.cross_validation import alike
+from rarefy.sweeping.cross_validation import Candidate, alike
 from tests import data
 from tests.cli.test_cli import run, weights_of
 
@@ -148,6 +149,10 @@ def test_every_limit_is_judged_as_by_itself():
             assert loss[fold] == pytest.approx(losses.mean(), rel=1e-6)
 
 
+def candidates_of(models):
+    return [Candidate(task_of(model), 0, model.refit_features) for model in models]
+
+
 def test_models_that_learn_the_same_are_learned_once():
     models = [
         SparseOnlineClassifier(l1=l1, rule=rule, refit=True, refit_features=limit)
@@ -155,13 +160,14 @@ def test_models_that_learn_the_same_are_learned_once():
         for rule in ("frda", "ftrl")
         for l1 in (0.1, 1.0)
     ]
-    assert alike(models) == [[0, 4], [1, 5], [2, 6], [3, 7]]
+    assert alike(candidates_of(models)) == [[0, 4], [1, 5], [2, 6], [3, 7]]
 
 
 def test_rules_of_different_classes_are_not_alike():
     """Even if they have the same parameters."""
     rules = [Rda(0.01, None), Fobos(0.01, None)]
-    assert alike([SparseOnlineClassifier(rule) for rule in rules]) == [[0], [1]]
+    models = [SparseOnlineClassifier(rule) for rule in rules]
+    assert alike(candidates_of(models)) == [[0], [1]]
     swept = rarefy.sweep(X, Y, rule=rules, folds=FOLDS, passes=2)
     for rule, weights in zip(rules, swept.by_fold["weights"], strict=True):
         alone = rarefy.sweep(X, Y, rule=rule, folds=FOLDS, passes=2)
