@@ -12,7 +12,7 @@ from rarefy import arrays as rows
 from rarefy.cli import main
 from rarefy.errors import ConfigError, InputError
 from rarefy.readers import read
-from rarefy.readers.features.labels import FIRST_ROOM
+from rarefy.readers.features.labels import FIRST_SIZE
 from rarefy.readers.formats import csv_columns, jsonl
 from rarefy.readers.prefetch import Job, prefetched
 from rarefy.streams.classes import classes_of
@@ -66,7 +66,7 @@ class TestMostClasses:
     def test_classes_that_are_named_may_be_more(self, tmp_path, name, place):
         labels = [f"user {n}" for n in range(3000)]
         path = written(tmp_path / name, labels)
-        for most in (1000, FIRST_ROOM):
+        for most in (1000, FIRST_SIZE):
             assert labels_of(read(path, classes=labels, max_classes=most)) == labels
         with pytest.raises(InputError) as error:
             list(read(path, classes=labels[1:]))

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.arrays import Floats, dot
+from rarefy.arrays import Floats
 from rarefy.engine.lbfgs import minimum
 from rarefy.engine.learner import Learner
-from rarefy.engine.refit_objective import Examples, Objective, Wanted, smooth
+from rarefy.engine.refit_objective import Examples, Objective, Wanted, long_dot, smooth
 from rarefy.splits import held_out
 
 STRENGTHS = (1e3, 3e2, 1e2, 3e1, 1e1, 3.0, 1.0, 0.3, 0.1, 0.03)  # l2 times the number of examples
@@ -154,11 +154,11 @@ def best_strength(examples: Examples, wanted: Wanted) -> float:
         objective = Objective(learned, wanted, strength / learned.size)
         variables = minimum(objective, variables, ROUGH)
         losses, _ = objective.losses_and_slopes(predicted, variables)
-        mean = dot(predicted.shares, losses)
+        mean = long_dot(predicted.shares, losses)
         if means and mean >= means[-1]:
             break
         means.append(mean)
         differences = predicted.shares * (losses - mean)
-        error = math.sqrt(dot(differences, differences))
+        error = math.sqrt(long_dot(differences, differences))
     good_enough = np.array(means) <= means[-1] + error
     return STRENGTHS[int(good_enough.argmax())]

@@ -11,6 +11,14 @@ from rarefy.model.importance import PlainUpdate
 from rarefy.model.losses import Hinge, SquaredHinge
 from rarefy.model.multiclass import CrammerSinger, OneVsRest, Softmax
 
+UNTHREADED = 10_000  # numbers that BLAS sums in one thread
+
+
+def long_dot(a: Floats, b: Floats) -> float:
+    """a·b by BLAS, in parts for which it starts no threads: sums would depend on how many."""
+    begins = range(0, len(a), UNTHREADED)
+    return float(sum(a[i : i + UNTHREADED] @ b[i : i + UNTHREADED] for i in begins))
+
 
 class Examples(NamedTuple):
     X: Any  # CSR
@@ -38,7 +46,7 @@ class Examples(NamedTuple):
     @property
     def size(self) -> float:
         """How many there are; those of little importance hardly count."""
-        return float(self.importance.sum() ** 2 / dot(self.importance, self.importance))
+        return float(self.importance.sum() ** 2 / (self.importance @ self.importance))
 
     @property
     def shares(self) -> Floats:
@@ -91,7 +99,7 @@ class Objective:
         examples, weights = self.examples, variables[: self.n_weights]
         losses, slopes = self.losses_and_slopes(examples, variables)
         slopes *= examples.shares[:, np.newaxis]
-        value = dot(examples.shares, losses) + 0.5 * self.l2 * dot(weights, weights)
+        value = long_dot(examples.shares, losses) + 0.5 * self.l2 * dot(weights, weights)
         by_column = examples.X.T @ slopes
         by_weight = by_column[self.wanted.columns, self.wanted.outputs] + self.l2 * weights
         return float(value), np.append(by_weight, slopes.sum(axis=0)[: self.n_intercepts])
