@@ -502,7 +502,7 @@ def test_what_is_no_cache_is_not_overwritten(folder):
 
 def test_a_source_given_as_the_cache_stays(folder):
     before = Path("data.csv").read_bytes()
-    with pytest.raises(rarefy.InputError, match="not a cache"):
+    with pytest.raises(rarefy.InputError, match="is also read"):
         train("data.csv", cache="data.csv", **WITH_TEXT)
     assert Path("data.csv").read_bytes() == before
 
