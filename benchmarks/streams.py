@@ -19,7 +19,7 @@ from benchmarks.texts import (
 from rarefy.engine.task import Task
 from rarefy.parameters.build import make_loss, make_rule
 from rarefy.readers import read
-from rarefy.stores.table import TableStore
+from rarefy.stores.table_store import TableStore
 from rarefy.streams.run import Run
 from rarefy.streams.stream_model import StreamModel
 

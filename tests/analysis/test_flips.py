@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 
 import rarefy
 from rarefy import InputError, SparseOnlineClassifier, SparseOnlineRegressor
-from rarefy.analysis.flip_causes import Blame, Entries, Side
+from rarefy.analysis.flip_causes import Entries, FlipCauses, Side
 from rarefy.analysis.side_by_side import Part, side_by_side
 from rarefy.engine.task import Task
 from rarefy.files.model_file import load_model
@@ -340,7 +340,7 @@ def test_sums_are_the_same_however_often_they_are_summed_up(monkeypatch):
     keys = np.array([1, 4, 9], np.uint64)
     none = Kept(keys[:0], np.empty(0, np.int64), np.empty(0), None, None)
     weights = Kept(keys, np.zeros(3, np.int64), np.array([0.5, -2.0, 1.0]), None, None)
-    blame = Blame(Side(model, none), Side(model, weights))
+    blame = FlipCauses(Side(model, none), Side(model, weights))
     expected = dict.fromkeys(keys.tolist(), 0.0)
     for n in range(20):
         chosen = np.array([1, 9, 9, 4, 2][: 1 + n % 5], np.uint64)

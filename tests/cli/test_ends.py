@@ -428,7 +428,7 @@ def test_an_error_at_the_beginning_saves_nothing(old):
 FAILING = """
 from rarefy.errors import DivergenceError
 from rarefy.streams.run import Run
-from rarefy.stores.table import TableStore
+from rarefy.stores.table_store import TableStore
 owner, name, error = {owner}, {name!r}, {error}
 method, calls = getattr(owner, name), []
 def failing(*arguments):

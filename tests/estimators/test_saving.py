@@ -21,9 +21,9 @@ from rarefy import InputError, SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.cli import main
 from rarefy.files.model_file import load_model
 from rarefy.rules import FrComid, Frda, Ogd
-from rarefy.rules.base import own_rules
 from rarefy.rules.penalty_norm import Intensity, SumNorm
 from rarefy.rules.proximal import soft
+from rarefy.rules.rule_protocol import own_rules
 from tests import data
 
 BINARY = data.problem("binary", n=120, d=12)

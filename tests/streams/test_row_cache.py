@@ -30,7 +30,7 @@ from rarefy.readers import Reader, read
 from rarefy.readers.source import blocks
 from rarefy.rules.ogd import Ogd
 from rarefy.stores import make_store
-from rarefy.stores.table import TableStore
+from rarefy.stores.table_store import TableStore
 from rarefy.streams import row_cache
 from rarefy.streams.stream_model import StreamModel
 from tests.runs import learn_all

@@ -88,7 +88,7 @@ def comparable(classes: tuple[str, ...]) -> list[Any]:
     return list(classes) if None in numbers else numbers
 
 
-class Blame:
+class FlipCauses:
     """Sums up, feature by feature, what took examples from right answers to wrong ones."""
 
     def __init__(self, old: Side, new: Side, names: dict[int, str] | None = None) -> None:

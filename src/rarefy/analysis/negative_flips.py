@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from rarefy.analysis.flip_causes import Blame, Entries, Side
+from rarefy.analysis.flip_causes import Entries, FlipCauses, Side
 from rarefy.analysis.flip_tally import BothAnswers, Flips, Tally
 from rarefy.analysis.side_by_side import numbers_error, other_classes_error, stream_flips
 from rarefy.arrays import Numbers
@@ -105,11 +105,11 @@ def _matrix_flips(
     causes = {}
     if _are_ours(old, new, X):
         old_side, new_side = (_side(model.stream_ or model._as_stream()) for model in (old, new))
-        blame = Blame(old_side, new_side, _column_names(old) | _column_names(new))
+        flip_causes = FlipCauses(old_side, new_side, _column_names(old) | _column_names(new))
         wrong, right = (old_side.shared_numbers[numbers[lost]] for numbers in (now, truth))
         entries = _entries(old, X, lost), _entries(new, X, lost)
-        blame.add(entries, wrong, right, importance[lost])
-        causes = blame.findings(top)
+        flip_causes.add(entries, wrong, right, importance[lost])
+        causes = flip_causes.findings(top)
     found = tally.flips(**causes)
     if found is None:
         raise InputError("there are no examples to compare.")

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rarefy.analysis.comparison import predicted
-from rarefy.analysis.flip_causes import Blame, Entries, Side, comparable
+from rarefy.analysis.flip_causes import Entries, FlipCauses, Side, comparable
 from rarefy.analysis.flip_tally import BothAnswers, Flips, Tally
 from rarefy.arrays import Floats, Numbers
 from rarefy.errors import InputError
@@ -49,7 +49,7 @@ def stream_flips(old: Side, new: Side, reader: Reader, top: int) -> Flips:
     A row counts as much as the new model reads that it does.
     """
     check_classes(old.model.classes, new.model.classes)
-    tally, blame = Tally(old.labels, top), Blame(old, new)
+    tally, flip_causes = Tally(old.labels, top), FlipCauses(old, new)
     for before, now in side_by_side(answered(old, reader), answered(new, reader.another())):
         check_labels(before, now, old.labels)
         lost = tally.add(
@@ -57,8 +57,8 @@ def stream_flips(old: Side, new: Side, reader: Reader, top: int) -> Flips:
         )
         if len(lost):
             entries = before.entries.only(lost), now.entries.only(lost)
-            blame.add(entries, now.answers[lost], now.truth[lost], now.importance[lost])
-    found = tally.flips(**blame.findings(top))
+            flip_causes.add(entries, now.answers[lost], now.truth[lost], now.importance[lost])
+    found = tally.flips(**flip_causes.findings(top))
     if found is None:
         raise InputError(f"{' '.join(reader.files)}: there are no examples to compare.")
     return found

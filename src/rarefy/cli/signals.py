@@ -23,7 +23,7 @@ class Listener(Protocol):
         """Take note of a signal, in any thread; False if the command is to end at once."""
 
     def wake(self, number: int) -> None:
-        """The same in the main thread, which may be waiting for something."""
+        """Take note of it in the main thread, which may be waiting for something."""
 
 
 _listener: Listener | None = None

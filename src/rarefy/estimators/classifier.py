@@ -10,9 +10,9 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from rarefy.checks import choose, number_or_none
 from rarefy.errors import InputError
-from rarefy.estimators.base import SparseOnline, has_partial_fit
 from rarefy.estimators.matrices import check_importance, check_targets, sorted_labels
 from rarefy.estimators.signatures import takes
+from rarefy.estimators.sparse_online import SparseOnline, has_partial_fit
 from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, predicted_classes, probabilities
 from rarefy.model.losses import MARGIN_LOSSES
 from rarefy.model.multiclass import check_multiclass

@@ -17,7 +17,7 @@ from rarefy.streams.stream_model import StreamModel
 from rarefy.training.procedure import Training
 
 if TYPE_CHECKING:
-    from rarefy.estimators.base import SparseOnline
+    from rarefy.estimators.sparse_online import SparseOnline
 
 
 class FromStreams:

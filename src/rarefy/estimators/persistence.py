@@ -18,7 +18,7 @@ from rarefy.stores import make_store
 from rarefy.streams.stream_model import StreamModel
 
 if TYPE_CHECKING:
-    from rarefy.estimators.base import SparseOnline
+    from rarefy.estimators.sparse_online import SparseOnline
 
 
 class Saving:
@@ -141,7 +141,7 @@ def _fill(estimator: Any, saved: Model) -> None:
 
 def _learned_by(saved: Model, task: Task) -> Any:
     """What a model that is saved again was learned by; a limit that is met by now ends a run."""
-    from rarefy.estimators.base import LearnedBy
+    from rarefy.estimators.sparse_online import LearnedBy
 
     if saved.state is None:
         return LearnedBy(saved.task, saved.asked, slim=saved)

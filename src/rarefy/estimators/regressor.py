@@ -8,9 +8,9 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from rarefy.checks import choose
-from rarefy.estimators.base import SparseOnline, has_partial_fit
 from rarefy.estimators.matrices import check_importance, check_targets
 from rarefy.estimators.signatures import takes
+from rarefy.estimators.sparse_online import SparseOnline, has_partial_fit
 from rarefy.model.losses import REGRESSION_LOSSES
 from rarefy.parameters.build import make_loss
 from rarefy.parameters.table import DEFAULT_REGRESSION_RULE, REGRESSOR, RegressorParameters

@@ -8,9 +8,9 @@ from typing import Any
 from rarefy.arrays import as_rows
 from rarefy.checks import check_flag, check_whole
 from rarefy.errors import ConfigError, InputError
-from rarefy.estimators.base import examples_for, task_of
 from rarefy.estimators.classifier import SparseOnlineClassifier
 from rarefy.estimators.regressor import SparseOnlineRegressor
+from rarefy.estimators.sparse_online import examples_for, task_of
 from rarefy.parameters.table import (
     DEFAULT_MEMORY,
     DEFAULT_SWEEP_PASSES,

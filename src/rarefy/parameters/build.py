@@ -26,8 +26,8 @@ from rarefy.parameters.kinds import Number
 from rarefy.parameters.meaning import UPDATE_BASED, absent, has_own_steps, parameters_of, resolve
 from rarefy.parameters.table import RULE, check_number
 from rarefy.rules import CUMULATIVE
-from rarefy.rules.base import no_penalty
 from rarefy.rules.penalty_norm import Basis, Intensity, norm_for
+from rarefy.rules.rule_protocol import no_penalty
 from rarefy.rules.truncation import TruncatedGradient
 
 DEFAULT_STEP = 1.0  # the papers' c

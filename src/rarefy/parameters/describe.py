@@ -11,7 +11,6 @@ from rarefy.model.losses import LOSSES
 from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.build import check_object
 from rarefy.rules import CUMULATIVE, RULES
-from rarefy.rules.base import own_rules
 from rarefy.rules.penalty_norm import (
     Basis,
     EuclideanNorm,
@@ -20,6 +19,7 @@ from rarefy.rules.penalty_norm import (
     PowerNorm,
     SumNorm,
 )
+from rarefy.rules.rule_protocol import own_rules
 
 KIND = "is"
 CLASS = "class"  # the kind of a rule that is given as a class

@@ -3,7 +3,6 @@
 from typing import Any
 
 from rarefy.rules.adagrad import AdagradFobos, AdagradRda
-from rarefy.rules.base import Rule, State, rule, unpenalised
 from rarefy.rules.cumulative import (
     CumulativeFobos,
     CumulativeFrComid,
@@ -15,6 +14,7 @@ from rarefy.rules.fobos import Fobos, FrComid
 from rarefy.rules.ftrl import Ftrl
 from rarefy.rules.leader import Ftpfrl, Ftprl
 from rarefy.rules.ogd import Ogd
+from rarefy.rules.rule_protocol import Rule, State, rule, unpenalised
 from rarefy.rules.scale_free import ScaleFree
 from rarefy.rules.scale_free_ftrl import ScaleFreeFtrl
 from rarefy.rules.truncation import Rounding, TruncatedGradient

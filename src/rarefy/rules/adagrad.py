@@ -7,8 +7,8 @@ import math
 from typing import NamedTuple
 
 from rarefy.model.clock import Clock
-from rarefy.rules.base import State, rule
 from rarefy.rules.proximal import curvature, penalise, proximal_time, ratio, shrink, soft
+from rarefy.rules.rule_protocol import State, rule
 
 
 @rule("w", "squares", "last")

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from rarefy.jit import helper
 from rarefy.model.clock import Clock
-from rarefy.rules.base import State, rule
 from rarefy.rules.penalty_norm import Intensity
 from rarefy.rules.proximal import proximal_decay, soft
+from rarefy.rules.rule_protocol import State, rule
 
 
 @helper

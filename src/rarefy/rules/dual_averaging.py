@@ -10,9 +10,9 @@ Lazy form: while a coordinate is away, G rests and R grows by r a round. So R = 
 from typing import NamedTuple
 
 from rarefy.model.clock import Clock
-from rarefy.rules.base import State, rule
 from rarefy.rules.penalty_norm import Intensity, MeanIntensity
 from rarefy.rules.proximal import averaged, soft
+from rarefy.rules.rule_protocol import State, rule
 
 
 @rule("G")

@@ -8,9 +8,9 @@ clock's `decay`, and `since` is that.
 from typing import NamedTuple
 
 from rarefy.model.clock import Clock
-from rarefy.rules.base import State, rule
 from rarefy.rules.penalty_norm import Intensity, MeanIntensity
 from rarefy.rules.proximal import passed_after, passed_before, penalise, proximal_decay, shrink
+from rarefy.rules.rule_protocol import State, rule
 
 
 @rule("w", "since")

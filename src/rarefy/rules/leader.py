@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 from rarefy.jit import helper
 from rarefy.model.clock import Clock, decay_between
-from rarefy.rules.base import State, rule
 from rarefy.rules.ogd import Ogd
 from rarefy.rules.penalty_norm import Intensity
 from rarefy.rules.proximal import curvature, passed_after, passed_before, shrink, soft
+from rarefy.rules.rule_protocol import State, rule
 
 
 @helper

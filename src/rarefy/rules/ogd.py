@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from rarefy.model.clock import Clock
-from rarefy.rules.base import State, rule
+from rarefy.rules.rule_protocol import State, rule
 
 
 @rule("w")

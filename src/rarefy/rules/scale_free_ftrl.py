@@ -13,8 +13,8 @@ import math
 from typing import NamedTuple
 
 from rarefy.model.clock import Clock
-from rarefy.rules.base import State, rule
 from rarefy.rules.proximal import curvature, ratio, soft
+from rarefy.rules.rule_protocol import State, rule
 
 SHARE = 0.5  # of its weight, to which each round ties the next ones
 

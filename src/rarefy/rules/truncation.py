@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from rarefy.jit import helper
 from rarefy.model.clock import Clock
-from rarefy.rules.base import State, rule
 from rarefy.rules.proximal import proximal_time, shrink
+from rarefy.rules.rule_protocol import State, rule
 
 
 @helper

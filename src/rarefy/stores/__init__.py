@@ -8,9 +8,9 @@
 from rarefy.checks import check_flag, check_whole, choose
 from rarefy.errors import ConfigError
 from rarefy.stores.array import ArrayStore
-from rarefy.stores.base import STATE_ARRAYS, Kept, Prepared, Store
 from rarefy.stores.hashed import MOST_BITS, HashedStore
-from rarefy.stores.table import MOST_FEATURES, TableStore
+from rarefy.stores.store import STATE_ARRAYS, Kept, Prepared, Store
+from rarefy.stores.table_store import MOST_FEATURES, TableStore
 
 STORES = ("array", "hashed", "table")
 DEFAULT_BITS = 22

@@ -11,7 +11,7 @@ from rarefy.engine.online_learner import RowLearner
 from rarefy.engine.snapshots import Arrays
 from rarefy.errors import InputError
 from rarefy.readers.batch import Batch
-from rarefy.stores.base import Kept, Prepared, SlotStore, merged
+from rarefy.stores.store import Kept, Prepared, SlotStore, merged
 
 MOST_FEATURES = 1 << 30
 EVERY_BIT = (1 << 64) - 1

@@ -21,7 +21,7 @@ from rarefy.jit import compiled
 from rarefy.jit.intrinsics import prefetch_byte
 from rarefy.probing import SPREAD
 from rarefy.readers.batch import Batch
-from rarefy.stores.base import Kept, Prepared, SlotStore, merged
+from rarefy.stores.store import Kept, Prepared, SlotStore, merged
 
 MOST_BITS = 31
 SHARED = 0x80

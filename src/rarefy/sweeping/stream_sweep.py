@@ -16,7 +16,7 @@ from rarefy.lanes.lane_set import Lanes
 from rarefy.readers import Reader
 from rarefy.splits import stream_folds
 from rarefy.stores import Prepared
-from rarefy.stores.table import TableStore
+from rarefy.stores.table_store import TableStore
 from rarefy.streams.pipeline import prepared_batches
 from rarefy.streams.stream_model import StreamLearner
 from rarefy.sweeping.cross_validation import MemoryTooSmallError, lanes_of, measures_of

@@ -57,7 +57,7 @@ def _identity_of_stream(stream: int) -> Any:
 
 
 def _identity(path: str, stream: int) -> Any:
-    """The same for all names of a file; None for what is not used up, such as a terminal."""
+    """What all names of a file have in common; None for what is not used up, such as a terminal."""
     if path == STREAM:
         return _identity_of_stream(stream)
     try:

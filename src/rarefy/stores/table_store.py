@@ -23,8 +23,8 @@ from rarefy.jit.intrinsics import prefetch_row
 from rarefy.probing import first_place, probe
 from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import ABSENT, Names, begin_of, find_name
-from rarefy.stores.base import Kept, Prepared, check_slots, merged
 from rarefy.stores.name_texts import NameTexts, append_name, check_names
+from rarefy.stores.store import Kept, Prepared, check_slots, merged
 
 FEWEST_PLACES = 1 << 12
 EVERY_BIT = (1 << 64) - 1
