@@ -81,6 +81,13 @@ def test_goes_on_with_a_finished_model(folder):
     assert Path("first.model").read_bytes() == first
 
 
+def test_goes_on_with_a_model_that_held_rows_out(folder):
+    """Shares and files are saved as texts, whatever they were given as."""
+    how = {"holdout": 0.2, "cache": Path("rows.cache"), "output": Path("held.model")}
+    rarefy.train("binary.svm", **how)
+    assert rarefy.train("binary.svm", resume=Path("held.model")).t_ > N_ROWS
+
+
 def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(folder, monkeypatch):
     expected = rarefy.train("binary.svm", output="whole.model", passes=3, save_every=1000)
     settled = StreamModel.settled

@@ -142,8 +142,17 @@ def new_plan(
         names=asked["names"],
     )
     model = StreamModel(_task(asked, parameters), store, reader.labels.classes)
-    settings = {name: asked[name] for name in (*OF_RUN, "target_features")}
+    settings = _settings(asked, asked["target_features"])
     return _plan(model, reader, output, parameters, settings, slim)
+
+
+def _settings(asked: Mapping[str, Any], target: int | None) -> dict[str, Any]:
+    """How a run is carried out, as model files say it: files and shares as texts."""
+    settings = {name: asked[name] for name in OF_RUN} | {"target_features": target}
+    texts_of = {
+        name: str(settings[name]) for name in ("cache", "holdout") if settings[name] is not None
+    }
+    return settings | texts_of
 
 
 def _check_asked(asked: Mapping[str, Any]) -> None:
@@ -239,11 +248,11 @@ def resumed_plan(
                 passes=asked["passes"],
             )
         reader = _reader_like(saved, data, asked["format"], asked["bad_lines"])
-        settings = {name: asked[name] for name in OF_RUN} | {"target_features": target}
+        settings = _settings(asked, target)
         plan = _plan(model, reader, output, saved.asked, settings, slim)
         return plan._replace(resumed=resume)
     reader = _same_reader(about["reader"], data, resume)
-    settings = {name: about[name] for name in OF_RUN} | {"target_features": target}
+    settings = _settings(about, target)
     plan = _plan(model, reader, output, saved.asked, settings, slim, about["place"])
     return plan._replace(resumed=resume)
 
@@ -293,12 +302,11 @@ def _plan(
 
 
 def _holdout(
-    given: Any, reader: Reader, model: StreamModel, passes: int
+    given: str | None, reader: Reader, model: StreamModel, passes: int
 ) -> HeldOutShare | HeldOutFiles | None:
     """What is held out: a share of the rows, or a file."""
     if given is None:
         return None
-    given = str(given)
     has_answers = not model.task.is_regression
     share = number_or_none(given)
     if share is None or os.path.exists(given):
