@@ -11,6 +11,7 @@ from experiments.reproduction.methods import METHODS
 from experiments.reproduction.runs import Case, Run, l1_of
 from experiments.reproduction.study import Study
 from rarefy import SparseOnlineClassifier
+from rarefy.estimators.sparse_online import task_of
 
 
 class Setting(NamedTuple):
@@ -82,7 +83,8 @@ class Defaults:
 
     def present(self, method: str) -> Judged:
         """The setting of the grid that is nearest to the library's own defaults."""
-        rule, schedule, _ = SparseOnlineClassifier(**METHODS[method])._check_parameters()
+        task = task_of(SparseOnlineClassifier(**METHODS[method]))
+        rule, schedule = task.rule, task.schedule
         eta0 = getattr(rule, "eta0", schedule.eta0)
 
         def distance(setting: Setting) -> float:
