@@ -452,7 +452,7 @@ class TestForged:
         point = {"rule": "ftrl", "q": None, "l1": 1, "eta0": 1}
         content = changed(searching, lambda search: search.update(point=point))
         Path("other.model").write_bytes(content)
-        load_model("other.model").learner().learn(rarefy.read("binary.svm"))
+        learn_all(load_model("other.model").learner(), rarefy.read("binary.svm"))
 
     def test_the_state_of_another_rule(self, race):
         """Its rows have another number of fields."""
