@@ -184,7 +184,8 @@ def assert_interruption_is_harmless(arguments: list[str], number: int, seed: int
     time.sleep(chance.random() * 0.1)
     process.send_signal(number)
     code, text = ended(process)
-    if code == 0:
+    is_late = text.endswith("Interrupted.\n")  # when the whole model had been saved
+    if code == 0 or is_late:
         assert Path("some.model").read_bytes() == expected
         return
     assert code == 128 + number
