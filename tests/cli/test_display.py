@@ -44,6 +44,7 @@ LINE = ProgressLine(
 SUMMARY = {
     "examples": 20_000,
     "passes": 1,
+    "first_pass": 20_000,
     "loss": 0.31234,
     "accuracy": 0.8712,
     "kept": 1_234,
@@ -93,7 +94,7 @@ def test_plain_lines(capsys):
         "   1:05  20,000,000   0.3000   0.2988    87.1 %    88.3 %     12,345"
         "  99.88 %    100,046   213 MB\n"
         "Warning: [b]2[/b] :warning:\n"
-        "20,000 examples in 0.61 s: loss 0.3123, accuracy 87.1 %\n"
+        "20,000 examples in 0.61 s: progressive loss 0.3123, accuracy 87.1 %\n"
         "1,234 weights kept: reviews.model (84 kB)\n"
     )
 
@@ -148,13 +149,32 @@ def test_the_last_word_has_passes_and_held_out_data(capsys):
     with display() as shown:
         shown.end(
             SUMMARY
-            | {"passes": 5, "seconds": 3_723.0, "accuracy": None, "holdout": {"loss": 0.4, "a": 2}}
+            | {"passes": 5, "first_pass": 4_000, "seconds": 3_723.0, "accuracy": None}
+            | {"holdout": {"examples": 1_000, "loss": 0.4, "rmse": 2, "progressive": False}}
         )
     assert capsys.readouterr().err == (
-        "20,000 examples (5 passes) in 1:02:03: loss 0.3123\n"
-        "held out: loss 0.4000, a 2.0000\n"
+        "20,000 examples (5 passes) in 1:02:03: progressive loss 0.3123 "
+        "(the first pass: 4,000 examples)\n"
+        "held out: loss 0.4000, rmse 2.0000 (1,000 examples, by this model)\n"
         "1,234 weights kept: reviews.model (84 kB)\n"
     )
+
+
+def test_the_last_word_tells_what_figures_are_of(capsys):
+    held_out = {"examples": 7, "loss": 0.4, "progressive": True}
+    with display() as shown:
+        shown.end(SUMMARY | {"first_pass": 5_000, "holdout": held_out})
+        shown.end(SUMMARY | {"passes": 2, "first_pass": 0, "holdout": {"examples": 0}})
+    resumed, held_out, _, unknown, *_ = capsys.readouterr().err.splitlines()
+    assert resumed.endswith("loss 0.3123, accuracy 87.1 % (this run: 5,000 examples)")
+    assert held_out == "held out: loss 0.4000 (7 examples, each by the model of its time)"
+    assert unknown == "20,000 examples (2 passes) in 0.61 s"
+
+
+def test_so_far_is_of_the_first_pass_where_there_are_several(capsys):
+    _, heading, _ = plain_text(capsys, LINE, passes=2)
+    assert heading.count("pass 1") == 2
+    assert "so far" not in heading
 
 
 def test_columns_go_in_the_stated_order():
@@ -454,7 +474,7 @@ def test_a_run_in_a_terminal():
     assert seen.rindex(SHOW_CURSOR) > seen.rindex(HIDE_CURSOR)
     after_the_bar = CONTROL_CODE.sub("", seen[seen.rindex("━") :]).partition("\r")[2]
     assert after_the_bar == (
-        "20,000 examples in 0.61 s: loss 0.3123, accuracy 87.1 %\n"
+        "20,000 examples in 0.61 s: progressive loss 0.3123, accuracy 87.1 %\n"
         "1,234 weights kept: reviews.model (84 kB)\n"
     )
 

@@ -131,7 +131,44 @@ def test_rows_of_a_share_are_predicted_with_what_was_learned_of_the_others(kind)
     held = HeldOutShare(0.3).chosen(0, N_ROWS)
     Path("held.svm").write_text("".join(np.array(lines, dtype=object)[held]))
     every = measures(found, "held.svm")
+    assert not holdout.pop("progressive")
     assert holdout == {name: pytest.approx(every[name]) for name in holdout}
+
+
+@pytest.mark.parametrize("rows", ["many", "few"])
+@pytest.mark.parametrize("options", [(), ("--passes", "3"), ("--refit",)], ids=str)
+def test_the_end_is_of_all_held_out_rows_by_the_model_that_is_saved(options, rows):
+    """Whatever lines were shown before."""
+    kind = data.problem("binary", n=2500 if rows == "many" else 30, d=40)
+    Path("rows.svm").write_text(data.svmlight_text(kind))
+    _, holdout = trained("rows.svm", *options, "--holdout", "0.3")
+    held = HeldOutShare(0.3).chosen(0, len(kind.y))
+    lines = Path("rows.svm").read_text().splitlines(keepends=True)
+    Path("held.svm").write_text("".join(np.array(lines, dtype=object)[held]))
+    evaluated = CliRunner().invoke(main, ["evaluate", "some.model", "held.svm", "--json"])
+    expected = json.loads(evaluated.stdout)
+    assert holdout.pop("examples") == held.sum() == expected["examples"]
+    assert not holdout.pop("progressive")
+    assert holdout == {name: pytest.approx(expected[name]) for name in holdout}
+    assert {"loss", "accuracy", "auc"} <= set(holdout)
+
+
+def test_rows_that_are_gone_were_predicted_by_the_models_of_their_time(monkeypatch):
+    added = []
+    add = Metrics.add
+
+    def noted(self, scores, y, importance):
+        added.append(scores[:, 0].copy())
+        add(self, scores, y, importance)
+
+    monkeypatch.setattr(Metrics, "add", noted)
+    text = data.svmlight_text(data.problem("binary", n=2500, d=40))
+    command = ["train", "-", "--format", "svmlight", "--holdout", "0.3", "-o", "a", "--json"]
+    result = CliRunner().invoke(main, command, input=text)
+    end = json.loads(result.stdout.splitlines()[-1])["holdout"]
+    assert end["progressive"]
+    assert end["examples"] == HeldOutShare(0.3).chosen(0, 2500).sum()
+    assert sum(map(len, added)) == 2 * end["examples"]
 
 
 # --- a file ---------------------------------------------------------------------------------
@@ -156,10 +193,10 @@ def test_measures_of_a_file(kind, store):
     expected, _ = trained(*options)
     assert_same_state(found, expected)
     every = measures(found, "test.svm")
-    holdout = {name: value for name, value in holdout.items() if not name.endswith("_flips")}
+    assert not holdout.pop("progressive")
     assert holdout == {name: pytest.approx(every[name]) for name in holdout}
-    assert set(holdout) == {"regression": {"loss", "rmse"}, "binary": {"loss", "accuracy", "auc"},
-                            "multiclass": {"loss", "accuracy"}}[kind]  # fmt: skip
+    names = {"regression": {"rmse"}, "binary": {"accuracy", "auc"}, "multiclass": {"accuracy"}}
+    assert set(holdout) == {"examples", "loss"} | names[kind]
 
 
 def test_a_file_that_is_named_like_a_share():
@@ -197,4 +234,4 @@ def test_a_label_that_there_is_not():
 def test_a_file_without_rows():
     Path("test.svm").write_text("")
     _, holdout = trained("binary.svm", "--holdout", "test.svm")
-    assert holdout == {"negative_flips": None, "positive_flips": None}
+    assert holdout == {"examples": 0, "progressive": False}

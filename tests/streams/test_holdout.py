@@ -16,10 +16,10 @@ from rarefy.streams.holdout import RunningFlips
 from rarefy.streams.stream_model import Scored
 from tests import data
 from tests.cli.test_cli import run
-from tests.cli.test_display import LINE, plain_text
+from tests.cli.test_display import LINE, SUMMARY, plain_text
 
 N_ROWS = 2500
-MEASURES = {"loss", "accuracy", "auc"}
+MEASURES = {"examples", "loss", "accuracy", "auc"}
 FLIPS = {"negative_flips", "positive_flips"}
 
 
@@ -47,6 +47,10 @@ def flipped(before: list[bool], after: list[bool]) -> dict[str, int]:
         "negative_flips": pairs.count((True, False)),
         "positive_flips": pairs.count((False, True)),
     }
+
+
+def without_flips(metrics: dict) -> dict:
+    return {name: value for name, value in metrics.items() if name not in FLIPS}
 
 
 def flips_of(metrics: dict) -> dict:
@@ -107,7 +111,7 @@ def test_flips_of_a_file_are_those_of_the_models_at_each_line(folder, kind):
     assert flips_of(second) == flipped(right[0], right[1])
     assert flips_of(third) == flipped(right[1], right[2])
     assert min(flips_of(second).values()) > 0
-    assert end == third
+    assert end == without_flips(third) | {"progressive": False}
 
 
 def test_flips_of_a_share_are_from_pass_to_pass(folder, monkeypatch):
@@ -133,7 +137,7 @@ def test_flips_of_a_share_are_from_pass_to_pass(folder, monkeypatch):
         counts = [line[name] for line in lines]
         assert counts[0] is None
         assert sum(count or 0 for count in counts) == expected[0][name] + expected[1][name]
-    assert end == lines[-1]
+    assert end["examples"] == n_held_out
 
 
 @pytest.mark.parametrize(
@@ -142,20 +146,23 @@ def test_flips_of_a_share_are_from_pass_to_pass(folder, monkeypatch):
         (("--holdout", "0.2"), MEASURES),
         (("--holdout", "0.2", "--passes", "2"), MEASURES | FLIPS),
         (("--holdout", "binary.svm"), MEASURES | FLIPS),
-        (("--holdout", "regression.svm", "--loss", "squared"), {"loss", "rmse"}),
-        (("--holdout", "0.2", "--loss", "squared", "--passes", "2"), {"loss", "rmse"}),
+        (("--holdout", "regression.svm", "--loss", "squared"), {"examples", "loss", "rmse"}),
+        (("--holdout", "0.2", "--loss", "squared", "--passes", "2"), {"examples", "loss", "rmse"}),
     ],
     ids=lambda words: " ".join(sorted(words)) if isinstance(words, set) else " ".join(words),
 )
 def test_flips_are_told_where_there_can_be_any(folder, options, names):
     file = "regression.svm" if "squared" in options else f"{N_ROWS}.svm"
-    for held_out in lines_of(file, *options):
+    *lines, end = lines_of(file, *options)
+    for held_out in lines:
         assert set(held_out) == names
+    assert set(end) == (names - FLIPS) | {"progressive"}
 
 
 # --- what is shown --------------------------------------------------------------------------
 
 HELD_OUT = {
+    "examples": 500,
     "loss": 0.4,
     "accuracy": 0.81,
     "auc": 0.93,
@@ -171,17 +178,19 @@ def test_flips_are_counts_in_columns_of_their_own(capsys):
         LINE._replace(holdout=HELD_OUT),
         holdout=True,
     )
-    assert above.endswith("  held out" * 5)
-    assert heading.endswith("    loss  accuracy       auc   flips -   flips +")
-    assert first.endswith("  0.4000    81.0 %    0.9300         -         -")
-    assert second.endswith("  0.4000    81.0 %    0.9300     1,234         7")
+    assert above.endswith("  held out" * 6)
+    assert heading.endswith("  examples      loss  accuracy       auc   flips -   flips +")
+    assert first.endswith("       500    0.4000    81.0 %    0.9300         -         -")
+    assert second.endswith("       500    0.4000    81.0 %    0.9300     1,234         7")
 
 
 def test_the_last_word_is_without_flips(capsys):
     shown = TextDisplay(RunningTable(1, regression=False, holdout=True))
-    summary = {"examples": 9, "passes": 1, "loss": 0.3, "accuracy": 0.9, "kept": 2, "seconds": 1.0}
-    shown.end({**summary, "path": "a.model", "bytes": 10, "holdout": HELD_OUT})
-    assert "held out: loss 0.4000, accuracy 81.0 %, auc 0.9300\n" in capsys.readouterr().err
+    shown.end(SUMMARY | {"holdout": HELD_OUT | {"progressive": False}})
+    assert (
+        "held out: loss 0.4000, accuracy 81.0 %, auc 0.9300 (500 examples, by this model)\n"
+        in capsys.readouterr().err
+    )
 
 
 def test_columns_for_loss_come_even_if_no_row_was_held_out_yet(capsys):

@@ -115,6 +115,31 @@ def test_progress_is_handed_on(folder):
     assert lines[-1].kept > 0
 
 
+@pytest.mark.parametrize("progress", [None, [].append], ids=["silent", "shown"])
+@pytest.mark.parametrize("holdout", [0.2, "binary.svm"], ids=str)
+def test_what_is_held_out_is_an_attribute(folder, holdout, progress):
+    model = rarefy.train("binary.svm", holdout=holdout, progress=progress)
+    n_held_out = model.holdout_["examples"]
+    assert n_held_out == (N_ROWS if holdout == "binary.svm" else N_ROWS - model.t_)
+    assert 0.5 < model.holdout_["accuracy"] < 1.0
+    assert not model.holdout_["progressive"]
+    assert not hasattr(rarefy.train("binary.svm"), "holdout_")
+
+
+def test_figures_of_several_passes_are_of_the_first(folder):
+    once, more = [], []
+    rarefy.train("binary.svm", progress=once.append)
+    rarefy.train("binary.svm", passes=3, progress=more.append, output="more.model")
+    (first, last) = ((line.loss, line.accuracy) for line in (once[-1], more[-1]))
+    assert last == first
+    again = []
+    rarefy.train("binary.svm", resume="more.model", progress=again.append)
+    assert [line.examples for line in again] == [8000, 10_000]
+    expected = np.average([line.loss_since for line in again], weights=[500, 2000])
+    assert again[-1].loss == pytest.approx(expected)
+    assert again[-1].loss < first[0]
+
+
 def test_an_error_says_what_was_saved(folder):
     text = Path("binary.svm").read_text()
     big = text * 60

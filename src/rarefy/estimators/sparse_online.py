@@ -261,7 +261,10 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
 
     @property
     def progressive_loss_(self) -> float:
-        """Mean loss of the predictions made just before each example was learned."""
+        """Mean loss of the predictions made just before each example was learned.
+
+        With several passes, most of them are for examples that were learned in an earlier one.
+        """
         check_is_fitted(self)
         return self.learner_.progressive_loss
 

@@ -48,7 +48,10 @@ def train(
     Returns
     -------
     SparseOnlineClassifier or SparseOnlineRegressor
-        The model that `rarefy train` would have written.
+        The model that `rarefy train` would have written. With `holdout` it has the attribute
+        `holdout_`: how well it predicts all held-out rows (`examples`, `loss`, `accuracy`, ...).
+        Rows of a share that cannot be read again, as from standard input, were predicted by the
+        model of their time, and `progressive` is true.
 
     Raises
     ------
@@ -76,15 +79,18 @@ def train(
         raise ConfigError("save_every has no meaning without output: say where to save.")
     check_outputs([plan.path, plan.settings["cache"]], plan.inputs)
     task = plan.run.model.task
-    _carry_out(plan, progress)
+    held_out = _carry_out(plan, progress)
     estimator = estimator_for(task, plan.parameters)
     estimator._take_over(plan.run.model)
+    if plan.holdout is not None:
+        estimator.holdout_ = held_out
     estimator.is_slim_ = plan.refit is not None
     estimator._learned(task)
     return estimator
 
 
-def _carry_out(plan: Plan, progress: Callable[[ProgressLine], None] | None) -> None:
+def _carry_out(plan: Plan, progress: Callable[[ProgressLine], None] | None) -> dict[str, Any]:
+    """Train and save the model; metrics of what is held out."""
     checkpoints = None if plan.path is None else Checkpoints(plan)
     reporter = Silent() if progress is None else _Caller(progress)
     training = Training(
@@ -103,6 +109,7 @@ def _carry_out(plan: Plan, progress: Callable[[ProgressLine], None] | None) -> N
             error.add_note(checkpoints.after(error))
         raise
     training.summary(is_over=True)
+    return training.tracker.final_holdout(is_over=True)
 
 
 class _Caller(Silent):

@@ -18,7 +18,7 @@ from rarefy.parameters.table import MOST_FEATURES as LARGEST_TARGET
 from rarefy.readers.features.labels import checked_classes, checked_names
 from rarefy.stores import check_store, make_store
 from rarefy.stores.array import MOST_FEATURES
-from rarefy.streams.run import NEVER, Position
+from rarefy.streams.run import NEVER, Position, Predicted
 
 
 def check_parts(model: Model) -> None:
@@ -55,7 +55,22 @@ def _is_run(run: Any) -> bool:
     if "place" in run:
         for name, value in {**Position(**run["place"])._asdict(), "passes": run["passes"]}.items():
             check_whole(name, value, 0, NEVER)
+    first_pass_of(run)
     return True
+
+
+def first_pass_of(run: dict[str, Any]) -> Predicted | None:
+    """How well the examples of the first of several passes were predicted, if a run says so."""
+    return checked_predicted(run["first_pass"]) if "first_pass" in run else None
+
+
+def checked_predicted(numbers: Any) -> Predicted:
+    """The numbers by name, if they make sense."""
+    examples, *sums = numbers
+    check_whole("examples", examples, 0, NEVER)
+    if not all(math.isfinite(number) for number in sums):
+        raise ValueError("a sum is not finite")
+    return Predicted(examples, *sums)
 
 
 def _is_matrix(labels: Any, columns: Any, n_features: Any) -> bool:

@@ -1,5 +1,6 @@
 """Examples that are not learned, to see how well the model predicts them while it learns."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -50,13 +51,19 @@ class RunningFlips:
 class HeldOutShare:
     """A share of the rows, the same in every pass, predicted once those beside them are learned.
 
-    With flips, they are told from pass to pass.
+    With flips, they are told from pass to pass. In the end all of them are predicted by the final
+    model, if they can be read again.
     """
 
     def __init__(self, share: float, *, with_flips: bool = False) -> None:
         self.share = share
-        self._metrics: Metrics | None = None
+        self._metrics: Metrics | None = None  # since the last summary
+        self._of_pass: Metrics | None = None
+        self._of_final_model: Metrics | None = None
         self._flips = RunningFlips() if with_flips else None
+
+    def begin_pass(self) -> None:
+        self._of_pass = None
 
     def chosen(self, first_row: int, n_rows: int) -> NDArray[np.bool_]:
         """Which of the rows of a pass from the first one on are held out."""
@@ -64,25 +71,47 @@ class HeldOutShare:
 
     def score(self, model: StreamModel, part: Prepared, rows: Numbers) -> None:
         """Predict rows that are held out; `rows` are their numbers in the pass."""
-        if self._metrics is None:
-            self._metrics = Metrics(model)
+        self._metrics = self._metrics or Metrics(model)
+        self._of_pass = self._of_pass or Metrics(model)
         if len(rows) == 0:
             return
-        assert part.y is not None
-        scored = Scored(model.store.scores(model.learner, part), part.y, part.batch.importance)
+        scored = _scored(model, part)
         self._metrics.add(*scored)
+        self._of_pass.add(*scored)
         if self._flips is not None:
             self._flips.add(rows, scored)
 
-    def begin_with(self, model: StreamModel, scores: Floats, y: Floats, importance: Floats) -> None:
-        """Forget earlier predictions; these are of all rows that are held out."""
-        self._metrics = Metrics(model)
-        self._metrics.add(scores, y, importance)
+    def end_with(self, model: StreamModel, scores: Floats, y: Floats, importance: Floats) -> None:
+        """These are the scores that the final model gives to all rows that are held out."""
+        self._of_final_model = Metrics(model)
+        self._of_final_model.add(scores, y, importance)
+        self._metrics = self._of_final_model
+
+    def of_final_model(
+        self, model: StreamModel, rows: Iterator[tuple[Prepared, NDArray[np.bool_]]]
+    ) -> dict[str, Any]:
+        """How well the final model predicts all of them; `rows` reads the data once more."""
+        if self._of_final_model is None:
+            metrics = Metrics(model)
+            for prepared, is_held_out in rows:
+                if is_held_out.any():
+                    metrics.add(*_scored(model, prepared.only(is_held_out)))
+            self._of_final_model = metrics
+        return self._of_final_model.summary()
+
+    def of_pass(self) -> dict[str, Any]:
+        """How well those of this pass were predicted, each by the model of its time."""
+        return {} if self._of_pass is None else self._of_pass.summary()
 
     def summary(self, model: StreamModel) -> dict[str, Any]:
         """How well it went since the last summary."""
         metrics, self._metrics = self._metrics, None
         return {} if metrics is None else metrics.summary() | _flips(self._flips)
+
+
+def _scored(model: StreamModel, part: Prepared) -> Scored:
+    assert part.y is not None
+    return Scored(model.store.scores(model.learner, part), part.y, part.batch.importance)
 
 
 class HeldOutFiles:

@@ -29,7 +29,7 @@ class KeptRows(NamedTuple):
 
 def check_readable_again(run: Run) -> None:
     """Refuse a run whose rows are gone when it is over, before it begins."""
-    if not (run.is_cached or run.reader.can_be_read_again):
+    if not run.can_be_read_again:
         raise InputError(
             "a refit reads the data once more, and standard input or a pipe can be read only once: "
             "name files, or keep the rows with cache=... (--cache)."
@@ -44,7 +44,7 @@ def refit_stream(run: Run, refit: Refit) -> None:
     model.adopt(refitted(learner, X[~held], y[~held], importance[~held], *refit))
     if run.held_out is not None:
         scores = model.learner.scores(as_rows(X[held], y[held], importance[held]))
-        run.held_out.begin_with(model, scores, y[held], importance[held])
+        run.held_out.end_with(model, scores, y[held], importance[held])
 
 
 def kept_rows(run: Run) -> KeptRows:

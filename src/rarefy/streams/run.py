@@ -37,6 +37,23 @@ class Position(NamedTuple):
         return Position(self.pass_number, self.rows + len(labels), fingerprint)
 
 
+class Predicted(NamedTuple):
+    """Examples that were predicted just before they were learned, and how well, summed."""
+
+    examples: int = 0
+    loss: float = 0.0  # by importance, as the others
+    weight: float = 0.0
+    right: float = 0.0
+
+    def since(self, other: "Predicted") -> "Predicted":
+        return Predicted(
+            self.examples - other.examples,
+            self.loss - other.loss,
+            self.weight - other.weight,
+            self.right - other.right,
+        )
+
+
 @compiled
 def _fingerprint(before: np.uint64, labels: NDArray[np.uint64], indptr: NDArray[np.int64]) -> int:
     """A hash below NEVER of rows and all before them, however they were cut into batches."""
@@ -67,6 +84,8 @@ class Run:
         cache: str | Path | None = None,
         position: Position = BEGINNING,
         held_out: HeldOutShare | None = None,
+        before: Predicted | None = None,
+        first_pass: Predicted | None = None,
     ) -> None:
         self.model = model
         self.reader = reader
@@ -74,6 +93,8 @@ class Run:
         self.position = position  # up to which rows have been learned
         self._read = BEGINNING  # up to which they have been read, in this process
         self.held_out = held_out
+        self.before = predicted(model) if before is None else before  # when the run began
+        self._first_pass = first_pass  # once it is over
         self.share = math.nan  # of the work that is done, where that is known
         self.is_waiting = False  # for the next batch, and so not in the middle of learning
         self.is_whole = True  # the model has learned the rows up to the position, and no others
@@ -85,8 +106,18 @@ class Run:
         return self.position.pass_number > self.passes
 
     @property
-    def is_cached(self) -> bool:
-        return self._cache is not None
+    def can_be_read_again(self) -> bool:
+        return self._cache is not None or self.reader.can_be_read_again
+
+    @property
+    def first_pass(self) -> Predicted | None:
+        """Of the first pass of this run, so far; None where that is not known any more.
+
+        The rows of later passes have been learned before, and so are no measure.
+        """
+        if self.position.pass_number == 1 or self.passes == 1:
+            return predicted(self.model).since(self.before)
+        return self._first_pass
 
     def steps(self, pause: Callable[[], int] = lambda: NEVER) -> Iterator[None]:
         """Learn, or pass over; a step ends with a batch, or after as many rows as `pause` says.
@@ -95,12 +126,15 @@ class Run:
         """
         while not self.is_over:
             self._read = Position(self.position.pass_number)
+            if self.held_out is not None:
+                self.held_out.begin_pass()
             with closing(self._batches()) as batches:
                 while (prepared := self._next(batches)) is not None:
                     if len(prepared.batch.labels):
                         yield from self._learn_batch(prepared, pause)
             if self._read.rows < self.position.rows:
                 raise _other_data(self.position)
+            self._first_pass = self.first_pass
             self.position = Position(self.position.pass_number + 1)
 
     def again(self) -> Iterator[tuple[Prepared, NDArray[np.bool_]]]:
@@ -166,6 +200,11 @@ class Run:
         self.model.store.learn(self.model.learner, part.only(~held))
         rows = self.position.rows + np.flatnonzero(held)
         self.held_out.score(self.model, part.only(held), rows)
+
+
+def predicted(model: StreamModel) -> Predicted:
+    """All that a model has predicted before learning it."""
+    return Predicted(model.t, *model.learner.progress.tolist()) if model.t else Predicted()
 
 
 def _other_data(start: Position) -> InputError:

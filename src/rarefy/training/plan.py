@@ -11,7 +11,7 @@ from rarefy.checks import check_whole, number_or_none
 from rarefy.engine.task import Task
 from rarefy.errors import ConfigError, InputError
 from rarefy.files.model import Model, model_of
-from rarefy.files.model_checks import texts
+from rarefy.files.model_checks import checked_predicted, first_pass_of, texts
 from rarefy.files.model_file import load_model, save_model
 from rarefy.model.losses import LOSSES
 from rarefy.model.multiclass import check_multiclass
@@ -33,7 +33,7 @@ from rarefy.readers.source import STDIN, expand
 from rarefy.stores import make_store
 from rarefy.streams.holdout import HeldOutFiles, HeldOutShare
 from rarefy.streams.refit_stream import Refit, check_readable_again
-from rarefy.streams.run import BEGINNING, NEVER, Position, Run
+from rarefy.streams.run import BEGINNING, NEVER, Position, Predicted, Run
 from rarefy.streams.stream_model import StreamModel
 from rarefy.system.atomic_write import Output
 from rarefy.tasks import make_task
@@ -112,8 +112,16 @@ class Plan(NamedTuple):
 
     def save(self, output: Output, *, slim: bool = False) -> int:
         """Write the model as it is now; how many bytes that were."""
-        about = {**self.settings, "place": self.run.position._asdict()}
+        about = {**self.settings, "place": self.run.position._asdict(), **self._progressive()}
         return save_model(output, model_of(self.run.model, self.parameters, run=about, slim=slim))
+
+    def _progressive(self) -> dict[str, Any]:
+        """What cannot be told from the model: examples of before the run, and of its first pass."""
+        run = self.run
+        found = {"before": run.before if run.before.examples else None, "first_pass": None}
+        if run.passes > 1 and run.position.pass_number > 1:
+            found["first_pass"] = run.first_pass
+        return {name: list(of) for name, of in found.items() if of is not None}
 
     def command_to_go_on(self, saved: str) -> str:
         """What to type to go on with what was saved there."""
@@ -253,7 +261,8 @@ def resumed_plan(
         return plan._replace(resumed=resume)
     reader = _same_reader(about["reader"], data, resume)
     settings = _settings(about, target)
-    plan = _plan(model, reader, output, saved.asked, settings, slim, about["place"])
+    so_far = {name: about[name] for name in ("before", "first_pass")}
+    plan = _plan(model, reader, output, saved.asked, settings, slim, about["place"], **so_far)
     return plan._replace(resumed=resume)
 
 
@@ -268,6 +277,8 @@ def _checked_run(saved: Model, resume: str) -> dict[str, Any] | None:
         for name in ("save_every", "target_features"):
             if about[name] is not None:
                 check_whole(name, about[name], 1, NEVER)
+        about["before"] = checked_predicted(saved.run.get("before", Predicted()))
+        about["first_pass"] = first_pass_of(saved.run)
         texts([value for value in (about["cache"], about["holdout"]) if value is not None])
         texts(about["reader"]["files"])
         reader_of(about["reader"])
@@ -285,6 +296,7 @@ def _plan(
     settings: dict[str, Any],
     slim: bool,
     position: Position = BEGINNING,
+    **so_far: Predicted | None,
 ) -> Plan:
     holdout = _holdout(settings["holdout"], reader, model, settings["passes"])
     run = Run(
@@ -294,6 +306,7 @@ def _plan(
         cache=settings["cache"],
         position=position,
         held_out=holdout if isinstance(holdout, HeldOutShare) else None,
+        **so_far,
     )
     plan = Plan(run, path, parameters, {**settings, "reader": reader.settings()}, holdout, slim)
     if plan.refit is not None:

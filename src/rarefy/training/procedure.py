@@ -113,9 +113,11 @@ class Training:
         """What there is to say at the end; who interrupts does not wait for files to be read."""
         if not is_over and isinstance(self.tracker.holdout, HeldOutFiles):
             self.tracker.holdout = None
-        if self.tracker.has_news and self.reporter.wants_lines:
+        if not self.reporter.wants_lines:
+            return self.tracker.summary()
+        if self.tracker.has_news:
             self.reporter.line(self.tracker.line())
-        return self.tracker.summary()
+        return {**self.tracker.summary(), "holdout": self.tracker.final_holdout(is_over=is_over)}
 
     def _pause(self) -> int:
         return min(self._next_line, self._next_save) - self.run.model.t

@@ -5,12 +5,12 @@ import time
 from typing import Any, NamedTuple
 
 from rarefy.streams.holdout import HeldOutFiles, HeldOutShare
-from rarefy.streams.run import NEVER, Run
+from rarefy.streams.run import NEVER, Predicted, Run, predicted
 from rarefy.system.memory import resident_memory
 
 FIRST_LINE = 1000  # examples; the next lines come at twice as many each
 FLIPS = ("negative_flips", "positive_flips")
-SHOWN_OF_HOLDOUT = ("loss", "accuracy", "auc", "rmse", *FLIPS)
+SHOWN_OF_HOLDOUT = ("examples", "loss", "accuracy", "auc", "rmse", *FLIPS)
 
 
 class ProgressLine(NamedTuple):
@@ -19,25 +19,15 @@ class ProgressLine(NamedTuple):
     seconds: float  # since the start
     pass_number: int  # from 1
     examples: int  # learned so far, over all passes
-    loss: float  # progressive, so far
-    loss_since: float  # ... since the last line
-    accuracy: float | None  # progressive, so far; None in regression
+    loss: float  # progressive: of the first pass so far; NaN where that is not known any more
+    loss_since: float  # ... of the examples since the last line, new or not
+    accuracy: float | None  # as the loss; None in regression
     accuracy_since: float | None
     kept: int  # weights that are not zero
     zeros: float | None  # share of zeros among the features seen; None where unknown
     rate: float  # examples per second since the last line
     memory: int | None  # bytes of resident memory
     holdout: dict[str, float | None]  # metrics of held-out data by name; empty without any
-
-
-class Moment(NamedTuple):
-    """What differences between two lines are taken of."""
-
-    seconds: float
-    examples: int
-    loss: float  # summed
-    weight: float
-    right: float
 
 
 class ProgressTracker:
@@ -48,27 +38,29 @@ class ProgressTracker:
         self.holdout = holdout
         self._start = time.perf_counter()
         self._held_out: dict[str, float | None] = {}
-        self._first = self._last = self._moment()
+        self._n_at_start = run.model.t
+        self._last_seconds, self._last = 0.0, predicted(run.model)
 
     def line(self) -> ProgressLine:
         """How learning goes now, and has gone since the last line."""
-        run, model = self.run, self.run.model
-        moment, last, learner = self._moment(), self._last, model.learner.settled()
-        self._last = moment
+        run, model, learner = self.run, self.run.model, self.run.model.learner.settled()
+        seconds, now = self._seconds(), predicted(model)
+        since, elapsed = now.since(self._last), seconds - self._last_seconds
+        self._last_seconds, self._last = seconds, now
         seen, kept = model.store.n_seen(learner), learner.n_nonzero()
-        weight = moment.weight - last.weight
+        first_pass = run.first_pass or Predicted()
         self._held_out = self._metrics_of_holdout()
         return ProgressLine(
-            moment.seconds,
+            seconds,
             min(run.position.pass_number, run.passes),
-            moment.examples,
-            _ratio(moment.loss, moment.weight),
-            _ratio(moment.loss - last.loss, weight),
-            self._accuracy(moment.right, moment.weight),
-            self._accuracy(moment.right - last.right, weight),
+            now.examples,
+            _ratio(first_pass.loss, first_pass.weight),
+            _ratio(since.loss, since.weight),
+            self._accuracy(first_pass),
+            self._accuracy(since),
             kept,
             1.0 - kept / (seen * learner.n_outputs) if seen else None,
-            _ratio(moment.examples - last.examples, moment.seconds - last.seconds),
+            _ratio(since.examples, elapsed),
             resident_memory(),
             self._held_out,
         )
@@ -80,33 +72,51 @@ class ProgressTracker:
 
     def summary(self) -> dict[str, Any]:
         """What there is to say at the end."""
-        moment, first = self._moment(), self._first
+        run, seconds, first_pass = self.run, self._seconds(), self.run.first_pass or Predicted()
         return {
-            "examples": moment.examples,
-            "passes": min(self.run.position.pass_number, self.run.passes),
-            "loss": _ratio(moment.loss, moment.weight),
-            "accuracy": self._accuracy(moment.right, moment.weight),
-            "kept": self.run.model.learner.settled().n_nonzero(),
-            "seconds": moment.seconds,
-            "rate": _ratio(moment.examples - first.examples, moment.seconds),
-            "holdout": self._held_out,
+            "examples": run.model.t,
+            "passes": min(run.position.pass_number, run.passes),
+            "first_pass": first_pass.examples,
+            "loss": _ratio(first_pass.loss, first_pass.weight),
+            "accuracy": self._accuracy(first_pass),
+            "kept": run.model.learner.settled().n_nonzero(),
+            "seconds": seconds,
+            "rate": _ratio(run.model.t - self._n_at_start, seconds),
         }
 
-    def _metrics_of_holdout(self) -> dict[str, float | None]:
+    def final_holdout(self, *, is_over: bool) -> dict[str, Any]:
+        """Metrics of all held-out rows by the final model, if the run is over.
+
+        Rows of a share that are gone were predicted by the model of their time, and so are those of
+        a run that was interrupted: that is `progressive`.
+        """
         if self.holdout is None:
             return {}
-        found = self.holdout.summary(self.run.model)
-        return {name: found[name] for name in SHOWN_OF_HOLDOUT if name in found}
+        if isinstance(self.holdout, HeldOutFiles):
+            of_lines = (self._held_out or self._metrics_of_holdout()) if is_over else {}
+            found = {name: value for name, value in of_lines.items() if name not in FLIPS}
+            return found | {"progressive": False} if found else {}
+        progressive = not (is_over and self.run.can_be_read_again)
+        if progressive:
+            found = self.holdout.of_pass()
+        else:
+            found = self.holdout.of_final_model(self.run.model, self.run.again())
+        return _shown(found) | {"progressive": progressive}
 
-    def _moment(self) -> Moment:
-        model = self.run.model
-        seconds = time.perf_counter() - self._start
-        if model.t == 0:
-            return Moment(seconds, 0, 0.0, 0.0, 0.0)
-        return Moment(seconds, model.t, *model.learner.progress.tolist())
+    def _metrics_of_holdout(self) -> dict[str, float | None]:
+        return {} if self.holdout is None else _shown(self.holdout.summary(self.run.model))
 
-    def _accuracy(self, right: float, weight: float) -> float | None:
-        return None if self.run.model.task.is_regression else _ratio(right, weight)
+    def _seconds(self) -> float:
+        return time.perf_counter() - self._start
+
+    def _accuracy(self, predicted: Predicted) -> float | None:
+        if self.run.model.task.is_regression:
+            return None
+        return _ratio(predicted.right, predicted.weight)
+
+
+def _shown(metrics: dict[str, Any]) -> dict[str, Any]:
+    return {name: metrics[name] for name in SHOWN_OF_HOLDOUT if name in metrics}
 
 
 def next_line(examples: int) -> int:

@@ -54,7 +54,7 @@ def size(n_bytes: int) -> str:
 
 
 def metric(name: str, value: float) -> str:
-    if name in FLIPS:
+    if name == "examples" or name in FLIPS:
         return count(value)
     return percent(value) if name == "accuracy" else number(value)
 

@@ -10,6 +10,7 @@ from rarefy.cli.views.feature_view import feature_columns
 from rarefy.cli.views.formatting import visible
 from rarefy.cli.views.tables import Column, Page, signed
 from rarefy.files.model import Model
+from rarefy.files.model_checks import first_pass_of
 from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.describe import described, is_unknown, name_of_unknown
 from rarefy.parameters.meaning import resolve
@@ -116,10 +117,19 @@ def flat(rule: Any) -> dict[str, Any]:
 def _what_came_of_it(model: Model) -> dict[str, Any]:
     return {
         "examples": model.examples,
-        "progressive_loss": model.progressive_loss,
+        "progressive_loss": _progressive_loss(model),
         "weights": len(model.kept.weights),
         "intercepts": model.intercepts,
     }
+
+
+def _progressive_loss(model: Model) -> float | None:
+    """Of the first pass, where there were several; None where that is not known."""
+    run = model.run or {}
+    if run.get("passes", model.parameters.get("passes", 1)) == 1:
+        return model.progressive_loss
+    first_pass = first_pass_of(run)
+    return first_pass.loss / first_pass.weight if first_pass and first_pass.weight else None
 
 
 def _texts(facts: dict[str, Any]) -> dict[str, str]:

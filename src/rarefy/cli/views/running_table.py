@@ -22,13 +22,14 @@ class Column(NamedTuple):
         return "-" if value is None else self.text(value)
 
 
+SO_FAR, FIRST_PASS = "so far", "pass 1"
 COLUMNS = (
     Column("seconds", "", "time", 7, duration),
     Column("pass_number", "", "pass", 4, count),
     Column("examples", "", "examples", 10, count),
-    Column("loss", "loss", "so far", 7, number),
+    Column("loss", "loss", SO_FAR, 7, number),
     Column("loss_since", "loss", "recent", 7, number),
-    Column("accuracy", "accuracy", "so far", 8, percent),
+    Column("accuracy", "accuracy", SO_FAR, 8, percent),
     Column("accuracy_since", "accuracy", "recent", 8, percent),
     Column("kept", "weights", "kept", 9, count),
     Column("zeros", "", "zeros", 7, lambda share: percent(share, digits=2)),
@@ -42,11 +43,13 @@ FIRST_TO_GO = (
     "zeros",
     "accuracy_since",
     "loss_since",
+    "held-out examples",
     "held-out positive_flips",
     "pass_number",
     "seconds",
     "kept",
 )
+SHOWN_AT_THE_END = ("loss", "accuracy", "auc", "rmse")
 GAP = "  "
 
 
@@ -76,8 +79,15 @@ class RunningTable:
         found = [column for column in COLUMNS if values[column.name] is not None]
         if self._passes == 1:
             found = [column for column in found if column.name != "pass_number"]
+        else:
+            found = [_of_first_pass(column) for column in found]
         names = [] if "loss" in first.holdout else self._held_out
         return found + [held_out_column(name) for name in (*names, *first.holdout)]
+
+
+def _of_first_pass(column: Column) -> Column:
+    """Where there are several passes, only the examples of the first are new to the model."""
+    return column._replace(heading=FIRST_PASS) if column.heading == SO_FAR else column
 
 
 def held_out_column(name: str) -> Column:
@@ -120,17 +130,36 @@ def aligned(columns: list[Column], cells: list[str]) -> str:
 
 
 def summary_lines(summary: dict[str, Any]) -> list[str]:
-    """What was learned, and where it is."""
+    """What was learned, how well, and where it is."""
     passes = f" ({summary['passes']} passes)" if summary["passes"] > 1 else ""
-    held_out = metrics_text(
-        {name: value for name, value in summary["holdout"].items() if name not in FLIPS}
-    )
     return [
-        f"{count(summary['examples'])} examples{passes} in {duration(summary['seconds'])}: "
-        f"{metrics_text({name: summary[name] for name in ('loss', 'accuracy')})}",
-        *([f"held out: {held_out}"] if held_out else []),
+        f"{count(summary['examples'])} examples{passes} in {duration(summary['seconds'])}"
+        f"{_progressive(summary)}",
+        *_held_out(summary["holdout"]),
         f"{count(summary['kept'])} weights kept: {summary['path']} ({size(summary['bytes'])})",
     ]
+
+
+def _progressive(summary: dict[str, Any]) -> str:
+    """How well examples were predicted just before they were learned, and which these were."""
+    n_new = summary["first_pass"]
+    if not n_new:
+        return ""
+    which = ""
+    if n_new != summary["examples"]:
+        where = "the first pass" if summary["passes"] > 1 else "this run"
+        which = f" ({where}: {count(n_new)} examples)"
+    found = metrics_text({name: summary[name] for name in ("loss", "accuracy")})
+    return f": progressive {found}{which}"
+
+
+def _held_out(metrics: dict[str, Any]) -> Iterator[str]:
+    """How well held-out rows were predicted, how many there were, and by which model."""
+    if not metrics.get("examples"):
+        return
+    by = "each by the model of its time" if metrics["progressive"] else "by this model"
+    found = {name: value for name, value in metrics.items() if name in SHOWN_AT_THE_END}
+    yield f"held out: {metrics_text(found)} ({count(metrics['examples'])} examples, {by})"
 
 
 def metrics_text(metrics: dict[str, float | None]) -> str:
