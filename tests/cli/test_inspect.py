@@ -97,7 +97,9 @@ class TestModel:
         training = found["training"]
         assert (training["rule"], training["l1"], training["q"]) == ("frda", 1e-3, "inf")
         assert (training["passes"], training["data"]) == (2, ["sms.tsv"])
-        assert (found["examples"], found["progressive_loss"]) == (80, model.progressive_loss)
+        n_new, loss, weight, _ = model.run["first_pass"]
+        assert (found["examples"], n_new) == (80, 40)
+        assert found["progressive_loss"] == loss / weight > model.progressive_loss
         assert (found["weights"], found["intercepts"]) == (
             len(model.kept.weights),
             [*model.intercepts],
