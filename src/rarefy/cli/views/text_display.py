@@ -26,14 +26,15 @@ class TextDisplay(Display):
     def __init__(self, table: RunningTable | None = None) -> None:
         self.wants_lines = table is not None
         self._table = table
+        # asked for now: Rich may put something else in the place of standard error
+        self._is_terminal = sys.stderr is not None and sys.stderr.isatty()
         self._console = Console(stderr=True, force_terminal=self.can_draw)
         self._next_share = math.inf  # when it is said
 
     @property
     def width(self) -> int:
         """How many characters a line may have."""
-        is_terminal = sys.stderr is not None and sys.stderr.isatty()
-        return self._console.width if is_terminal else sys.maxsize
+        return self._console.width if self._is_terminal else sys.maxsize
 
     def stage(self, title: str) -> None:
         self.say(f"{title} ...")
