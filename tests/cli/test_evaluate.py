@@ -61,7 +61,10 @@ def test_several_classes():
     y = targets("multiclass")
     labels = table_of("some.model", "multiclass.svm", "--scores").argmax(axis=1)
     assert found["confusion"] == sk.confusion_matrix(y, labels).tolist()
-    assert set(found) == {"examples", "weight", "loss", "accuracy", "classes", "confusion"}
+    f1 = sk.f1_score(y, labels, average="macro")
+    assert found["f1"] == pytest.approx(f1)
+    assert set(found) == {"examples", "weight", "loss", "accuracy", "precision", "recall", "f1",
+                          "classes", "confusion"}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -106,10 +106,20 @@ def test_measures_are_those_of_scikit_learn(name, data):
     if not model.task.is_regression:
         assert found.pop("classes") == list(model.classes)
         assert np.array(found.pop("confusion")) == close(confusion(scores, y, importance))
+    check_best_threshold(found, scores, y, importance)
     expected = numbers if model.task.is_regression else classes
     for measure, value in expected(model, scores, y, importance).items():
         assert found.pop(measure) == close(value), measure
     assert found == {}
+
+
+def check_best_threshold(found: dict, scores, y, importance) -> None:
+    """Scores above it, taken for the second class, have the best F1."""
+    threshold = found.pop("best_threshold", None)
+    if threshold is not None:
+        above = scores[:, 0] > threshold
+        f1 = sk.f1_score(y, np.where(above, 1.0, -1.0), sample_weight=importance, zero_division=0.0)
+        assert f1 == close(found["best_f1"])
 
 
 def numbers(model: StreamModel, scores, y, importance) -> dict:
@@ -145,7 +155,30 @@ def classes(model: StreamModel, scores, y, importance) -> dict:
         found["log_loss"] = sk.log_loss(truth, p, labels=np.arange(n), sample_weight=importance)
     if n == 2 and len(set(truth[importance > 0.0])) == 2:
         found["auc"] = sk.roc_auc_score(truth, scores[:, 0], sample_weight=importance)
+    counts = importance > 0.0
+    found |= precision_and_recall(n, truth[counts], predicted[counts], importance[counts])
+    if n == 2 and truth[counts].any():
+        ranked = (truth[counts], scores[counts, 0])
+        found["average_precision"] = sk.average_precision_score(
+            *ranked, sample_weight=importance[counts]
+        )
+        precision, recall, _ = sk.precision_recall_curve(*ranked, sample_weight=importance[counts])
+        f1 = 2.0 * precision * recall / np.maximum(precision + recall, 1e-300)
+        found["best_f1"] = f1.max()
     return found
+
+
+def precision_and_recall(n: int, truth, predicted, importance) -> dict:
+    names, weights = ("precision", "recall", "f1"), {"sample_weight": importance}
+    if n > 2:
+        values = sk.precision_recall_fscore_support(
+            truth, predicted, average="macro", zero_division=0.0, **weights
+        )
+        return dict(zip(names, values, strict=False))
+    values = sk.precision_recall_fscore_support(
+        truth, predicted, pos_label=1, average="binary", zero_division=np.nan, **weights
+    )
+    return {n: v for n, v in zip(names, values, strict=False) if v is not None and not np.isnan(v)}
 
 
 def test_log_loss_is_the_loss_of_a_logistic_model():

@@ -18,9 +18,11 @@ from rarefy.model.answers import (
     probabilities,
     true_classes,
 )
+from rarefy.model.ranking import Ranking
 from rarefy.streams.stream_model import StreamModel
 
-MEASURES = ("loss", "accuracy", "log_loss", "auc", "rmse", "mae", "r2")
+OF_SECOND_CLASS = ("precision", "recall", "f1", "average_precision", "best_f1", "best_threshold")
+MEASURES = ("loss", "accuracy", "log_loss", "auc", *OF_SECOND_CLASS, "rmse", "mae", "r2")
 LEAST_PROBABILITY = float(np.finfo(np.float64).eps)  # for a finite log-loss; scikit-learn's too
 
 
@@ -104,12 +106,15 @@ class _OfNumbers:
 
 
 class _OfClasses:
-    """Accuracy, log-loss, AUC and confusion matrix, for targets that are classes."""
+    """Accuracy, log-loss, confusion matrix and what follows from it, for targets that are classes.
+
+    Of two classes, the ranking by scores, too.
+    """
 
     def __init__(self, model: StreamModel) -> None:
         self._classes = model.classes
         self._confusion = np.zeros((len(model.classes), len(model.classes)))
-        self._ranking = _Ranking() if len(model.classes) == 2 else None
+        self._ranking = _Gathered() if len(model.classes) == 2 else None
         self._loss = model.learner.loss
         self._loss_name = model.task.loss_name
         self._log_loss = 0.0 if self._loss_name in LOSSES_WITH_PROBABILITIES else math.nan
@@ -130,16 +135,36 @@ class _OfClasses:
         return {
             "accuracy": float(np.trace(self._confusion)) / weight,
             "log_loss": self._log_loss / weight,
-            "auc": self._ranking.auc() if self._ranking else math.nan,
+            **precision_and_recall(self._confusion),
+            **(self._ranking.measures() if self._ranking else {}),
             "classes": list(self._classes),
             "confusion": self._confusion.tolist(),
         }
 
 
-class _Ranking:
-    """The area under the ROC curve, exact; a pair with equal scores counts half.
+def precision_and_recall(confusion: Floats) -> dict[str, float]:
+    """Precision, recall and F1 of the second of two classes; of more classes, their means.
 
-    It takes 9 bytes an example, and 8 more in batches whose rows are not all of importance one.
+    The means are over the classes that occur, as labels or as predictions, and what is undefined
+    counts as 0 there, as in scikit-learn's macro averages.
+    """
+    right, of_label, predicted = np.diag(confusion), confusion.sum(axis=1), confusion.sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        found = {
+            "precision": right / predicted,
+            "recall": right / of_label,
+            "f1": 2.0 * right / (of_label + predicted),
+        }
+    if len(confusion) == 2:
+        return {name: float(values[1]) for name, values in found.items()}
+    occurs = of_label + predicted > 0.0
+    return {name: float(np.nan_to_num(values[occurs]).mean()) for name, values in found.items()}
+
+
+class _Gathered:
+    """All scores of two classes, for measures of their order.
+
+    They take 9 bytes an example, and 8 more in batches whose rows are not all of importance one.
     """
 
     def __init__(self) -> None:
@@ -153,18 +178,13 @@ class _Ranking:
         all_one = bool((importance == 1.0).all())
         self._importance.append(np.broadcast_to(1.0, len(scores)) if all_one else importance.copy())
 
-    def auc(self) -> float:
-        """NaN if there is only one class."""
-        scores = np.concatenate(self._scores)
-        order = np.argsort(scores)
-        scores = scores[order]
-        positive = np.concatenate(self._positive)[order]
-        importance = np.concatenate(self._importance)[order]
-        begins = np.concatenate([[0], 1 + np.flatnonzero(scores[1:] != scores[:-1])])
-        of_positive = np.add.reduceat(np.where(positive, importance, 0.0), begins)
-        of_negative = np.add.reduceat(np.where(positive, 0.0, importance), begins)
-        n_positive, n_negative = float(of_positive.sum()), float(of_negative.sum())
-        if n_positive == 0.0 or n_negative == 0.0:
-            return math.nan
-        below = np.cumsum(of_negative) - 0.5 * of_negative
-        return float(of_positive @ (below / n_negative)) / n_positive
+    def measures(self) -> dict[str, float]:
+        gathered = (self._scores, self._positive, self._importance)
+        ranking = Ranking(*map(np.concatenate, gathered))
+        best_f1, best_threshold = ranking.best_f1()
+        return {
+            "auc": ranking.auc(),
+            "average_precision": ranking.average_precision(),
+            "best_f1": best_f1,
+            "best_threshold": best_threshold,
+        }

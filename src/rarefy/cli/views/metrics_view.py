@@ -6,7 +6,17 @@ from typing import Any
 from rarefy.cli.views.tables import Column, Page
 from rarefy.streams.metrics import MEASURES, confusions
 
-HEADINGS = {"log_loss": "log-loss", "auc": "AUC", "rmse": "RMSE", "mae": "MAE", "r2": "R2"}
+HEADINGS = {
+    "log_loss": "log-loss",
+    "auc": "AUC",
+    "f1": "F1",
+    "average_precision": "average precision",
+    "best_f1": "best F1",
+    "best_threshold": "with threshold",
+    "rmse": "RMSE",
+    "mae": "MAE",
+    "r2": "R2",
+}
 MOST_CLASSES = 20
 MOST_CONFUSIONS = 20
 
