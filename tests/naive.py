@@ -602,6 +602,25 @@ class Result:
         return self.coef_after == 0
 
 
+def balanced_weights(y: Array, sample_weight: Array) -> Array:
+    """h_i W / (K W_k) for a row of class k, W and W_k being sums of weights over all rows."""
+    classes = np.unique(y)
+    totals = {k: sample_weight[y == k].sum() for k in classes}
+    factors = {k: sample_weight.sum() / (len(classes) * total) for k, total in totals.items()}
+    return sample_weight * np.array([factors[k] for k in y])
+
+
+def running_weights(y: Array, sample_weight: Array, n_classes: int) -> Array:
+    """The same with sums over the rows up to each, itself included."""
+    pasts = [sample_weight[: i + 1] for i in range(len(y))]
+    return np.array(
+        [
+            h * past.sum() / (n_classes * past[y[: len(past)] == k].sum()) if h > 0.0 else 0.0
+            for h, k, past in zip(sample_weight, y, pasts, strict=True)
+        ]
+    )
+
+
 def feature_penalty(d: int, l1: float, l2: float, threshold: float, intercept: bool) -> Penalty:
     """The same strength for every feature, and none for the intercept."""
     return Penalty(*(np.array([value] * d + [0.0] * intercept) for value in (l1, l2, threshold)))

@@ -4,7 +4,7 @@ from typing import Any
 
 from rarefy.engine.task import Task
 from rarefy.parameters.auto import is_open
-from rarefy.parameters.build import make_rule, make_weighting
+from rarefy.parameters.build import make_class_weight, make_rule, make_weighting
 
 
 def make_task(
@@ -14,6 +14,7 @@ def make_task(
     *,
     multiclass: str = "auto",
     fit_intercept: bool = True,
+    class_weight: Any = None,
     target_features: int | None = None,
     passes: int = 1,
 ) -> Task:
@@ -21,13 +22,14 @@ def make_task(
 
     Where some are to be found, so many features are the target, and the search is for one pass.
     """
+    by_class = make_class_weight(class_weight, parameters["loss"])
     if not is_open(parameters, target_features):
         rule, schedule = make_rule(**parameters)
         weights = make_weighting(rule, parameters["loss"], **weighting)
-        return Task(rule, schedule, loss, multiclass, fit_intercept, weights)
+        return Task(rule, schedule, loss, multiclass, fit_intercept, weights, by_class)
     from rarefy.tuning.open_task import open_task
 
-    return open_task(
+    task = open_task(
         parameters,
         weighting,
         loss,
@@ -36,3 +38,4 @@ def make_task(
         target_features=target_features,
         passes=passes,
     )
+    return task._replace(class_weight=by_class)

@@ -210,6 +210,8 @@ SETTINGS = {
     "no intercept": ("binary.svm", "--no-intercept", "--loss", "perceptron"),
     "no names": ("clicks.json", "--no-names", "--passes", "2"),
     "json": ("clicks.json", "--classes", "1,0"),
+    "classes balanced": ("multiclass.svm", "--class-weight", "balanced", "--passes", "2"),
+    "weights of classes": (*MAIL, "--class-weight", "spam=5,ham=0.5"),
     "mail": MAIL,
     "mail, capped": (*MAIL, *STORES["capped"]),
     "mail, hashed": (*MAIL, *STORES["hashed"]),

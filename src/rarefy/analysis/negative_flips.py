@@ -81,7 +81,7 @@ def _stream_of(which: str, model: Any) -> StreamModel:
     check_is_fitted(model)
     if model.stream_ is None:
         raise InputError(f"the {which} model has learned from a matrix; give a matrix here, too.")
-    return model.stream_
+    return model._as_stream()
 
 
 def _matrix_flips(
@@ -104,7 +104,7 @@ def _matrix_flips(
     lost = tally.add(BothAnswers(truth, before, now, importance, lambda row: f"row {row}"))
     causes = {}
     if _are_ours(old, new, X):
-        old_side, new_side = (_side(model.stream_ or model._as_stream()) for model in (old, new))
+        old_side, new_side = (_side(model._as_stream()) for model in (old, new))
         flip_causes = FlipCauses(old_side, new_side, _column_names(old) | _column_names(new))
         wrong, right = (old_side.shared_numbers[numbers[lost]] for numbers in (now, truth))
         entries = _entries(old, X, lost), _entries(new, X, lost)

@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
+from rarefy.model.class_weights import BALANCED
 from rarefy.model.losses import LOSSES
-from rarefy.parameters.kinds import Flag, Kind, Number, OneOf, Whole
+from rarefy.parameters.kinds import Flag, Kind, Number, OneOf, WeightsOfClasses, Whole
 from rarefy.parameters.table import AUTO, CHOICE, LOSS, RULE, TABLE, WEIGHTING_PARAMETERS
 from rarefy.readers import BAD_LINES, Reader
 from rarefy.readers.features.labels import MOST_CLASSES
@@ -44,6 +45,24 @@ class Several(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: Any, context: Any) -> list[Any]:
         parts = value if isinstance(value, list) else value.split(",")
         return [self.of.convert(part, param, context) for part in parts]
+
+
+class WeightsByLabel(click.ParamType):  # type: ignore[type-arg]
+    """What classes weigh: spam=5,ham=1, or "balanced"."""
+
+    name = f"LABEL=NUMBER,...|{BALANCED}"
+
+    def convert(self, value: Any, param: Any, context: Any) -> Any:
+        if value == BALANCED or isinstance(value, dict):
+            return value
+        parts = [part.rpartition("=") for part in value.split(",")]
+        if not all(label and is_sign for label, is_sign, _ in parts):
+            self.fail(
+                f"{value!r}: {BALANCED}, or weights by label, as in spam=5,ham=1, are expected.",
+                param,
+                context,
+            )
+        return {label: click.FLOAT.convert(weight, param, context) for label, _, weight in parts}
 
 
 UNITS = ("", "k", "M", "G", "T")
@@ -141,6 +160,8 @@ def click_type(kind: Kind) -> Any:
             return click.Choice(kind.names)
         case Number() if kind.whole_of:
             return click.INT
+        case WeightsOfClasses():
+            return WeightsByLabel()
         case _:
             return click.FLOAT
 
@@ -192,7 +213,8 @@ grid_options = options(
     ),
     *(parameter_option(name, several=True) for name in RULE),
 )
-weight_options = options(*map(parameter_option, WEIGHTING_PARAMETERS))
+class_weight_option = parameter_option("class_weight")
+weight_options = options(class_weight_option, *map(parameter_option, WEIGHTING_PARAMETERS))
 
 
 def report_bad_lines(reader: Reader) -> None:

@@ -15,10 +15,15 @@ from rarefy.training.plan import Plan
 from rarefy.training.procedure import Training
 
 ENOUGH_TO_DOUBT = 100  # examples
+BY_CLASS = (
+    "Rows count by --class-weight, also in the loss and accuracy of predictions made while learning."
+)
 
 
 def carry_out(plan: Plan, checkpoints: Checkpoints, display: Display) -> None:
     """Learn, save, and say what came of it."""
+    if plan.run.model.task.class_weight is not None:
+        display.say(BY_CLASS)
     with Interrupts(plan.run) as interrupts:
         training = Training(
             plan.run,

@@ -1,9 +1,11 @@
 """What is to be learned, and the learner that learns it."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rarefy.engine.learner import Learner
 from rarefy.engine.online_learner import OnlineLearner
+from rarefy.model.class_weights import ClassWeight, ClassWeights
 from rarefy.model.importance import PLAIN, Weighting
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model.multiclass import multiclass_loss
@@ -18,6 +20,7 @@ class Task(NamedTuple):
     multiclass: str = "auto"
     fit_intercept: bool = True
     weighting: Weighting = PLAIN
+    class_weight: ClassWeight = None
 
     @property
     def loss_name(self) -> str:
@@ -50,6 +53,10 @@ class Task(NamedTuple):
             fit_intercept=self.fit_intercept,
             weighting=self.weighting,
         )
+
+    def class_weights(self, classes: Sequence[str]) -> ClassWeights | None:
+        """What rows of these classes count; None: all the same."""
+        return None if self.class_weight is None else ClassWeights(self.class_weight, classes)
 
     def settled(self, learner: Learner) -> "Task":
         """The task with the parameters that a learner has found."""

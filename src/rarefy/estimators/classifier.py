@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from rarefy.checks import choose, number_or_none
-from rarefy.errors import InputError
+from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.matrices import check_importance, check_targets, sorted_labels
 from rarefy.estimators.signatures import takes
 from rarefy.estimators.sparse_online import SparseOnline, has_partial_fit
@@ -81,7 +81,9 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         """Learn from scratch: `passes` times over the rows of X."""
         with self._draft() as draft:
             task = draft._task()
-            draft._learn_passes(task, *draft._prepare(X, y, sample_weight))
+            X, y, importance = draft._prepare(X, y, sample_weight)
+            draft._check_threshold()
+            draft._learn_passes(task, X, y, importance)
         return self
 
     @available_if(has_partial_fit)
@@ -97,6 +99,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
             y = draft._check_labels(X, y)
             importance = check_importance(sample_weight, len(y))
             draft._check_classes(classes, first)
+            draft._check_threshold()
             draft._learn_more(draft._task(), X, draft._encode(y), importance, signals)
         return self
 
@@ -106,9 +109,13 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The label with the highest score, for each row."""
-        winners = predicted_classes(self._scores(X))  # refused before anything was learned
-        return self.classes_[winners]
+        """The label with the highest score, for each row.
+
+        Of two classes, the second is predicted where the score is above `decision_threshold`.
+        """
+        scores = self._scores(X)  # refused before anything was learned
+        self._check_threshold()
+        return self.classes_[predicted_classes(scores, self.decision_threshold)]
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -154,6 +161,15 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
     def _loss_in_use(self) -> str:
         """That which was learned by, or, as long as nothing was learned, the parameter."""
         return self._learned_by.task.loss_name if self.__sklearn_is_fitted__() else self.loss
+
+    def _check_threshold(self) -> None:
+        """Refuse a threshold that makes no sense, with these classes or at all."""
+        CLASSIFIER["decision_threshold"].check("decision_threshold", self.decision_threshold)
+        if self.decision_threshold and len(self.classes_) != 2:
+            raise ConfigError(
+                f"decision_threshold={self.decision_threshold!r} is for two classes; of "
+                f"{len(self.classes_)}, the one with the highest score is predicted."
+            )
 
     @property
     def _n_classes(self) -> int:

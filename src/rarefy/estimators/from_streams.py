@@ -74,6 +74,7 @@ class FromStreams:
         """Be the model that has learned from a stream."""
         self.stream_ = model
         self.learner_ = model.learner
+        self._class_totals = model.class_totals
         self.n_features_in_ = model.learner.n_features
         self.__dict__.pop("feature_names_in_", None)
         self._adopt(model)

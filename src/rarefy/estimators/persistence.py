@@ -1,6 +1,7 @@
 """Estimators in model files: those that the command line writes and reads, too."""
 
 import inspect
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -36,9 +37,10 @@ class Saving:
         if self.is_slim_ and not (slim or parameters.get("refit")):
             raise InputError("the model cannot go on learning any more; save it with slim=True.")
         if read is not None:
-            save_model(path, read)
+            threshold = float(getattr(self, "decision_threshold", 0.0))
+            save_model(path, read._replace(threshold=threshold))
             return
-        model = self.stream_ or self._as_stream()
+        model = self._as_stream()
         about = None
         if self.stream_ is None:
             names = getattr(self, "feature_names_in_", None)
@@ -59,12 +61,17 @@ class Saving:
         return estimator
 
     def _as_stream(self: Any) -> StreamModel:
-        """What was learned from matrices, as if their columns had come from a reader."""
+        """The model as streams have it; columns of matrices are as if a reader had given them."""
         estimator: SparseOnline = self
-        learner, task = estimator.learner_, estimator._learned_by.task
-        classes = label_names(getattr(self, "classes_", np.empty(0)))
-        model = StreamModel(task, make_store("array"), checked_names(classes))
-        model.adopt(learner)
+        if estimator.stream_ is not None:
+            model = copy(estimator.stream_)
+        else:
+            classes = label_names(getattr(self, "classes_", np.empty(0)))
+            task = estimator._learned_by.task
+            model = StreamModel(task, make_store("array"), checked_names(classes))
+            model.adopt(estimator.learner_)
+        model.threshold = float(getattr(self, "decision_threshold", 0.0))
+        model.class_totals = estimator._class_totals
         return model
 
 
@@ -99,7 +106,7 @@ def load(path: str | Path) -> Any:
     True
     """
     saved = load_model(path)
-    asked = dict(saved.asked)
+    asked = {**saved.asked, "decision_threshold": saved.threshold}
     if is_unknown(asked.get("rule")):
         asked["rule"] = name_of_unknown(asked["rule"])
     estimator = estimator_for(saved.task, asked)
@@ -128,6 +135,7 @@ def _fill(estimator: Any, saved: Model) -> None:
         model.learner.grow(saved.matrix["n_features"])
     estimator.is_slim_ = saved.state is None
     estimator._learned_by = _learned_by(saved, model.task)
+    estimator._class_totals = model.class_totals
     if saved.matrix is None:
         estimator._take_over(model)
         return

@@ -22,11 +22,19 @@ from rarefy.estimators.from_streams import FromStreams
 from rarefy.estimators.matrices import as_csr, check_structure, refuse_other_than_numbers
 from rarefy.estimators.persistence import Saving
 from rarefy.estimators.signatures import Parametrised
+from rarefy.files.label_types import label_names
 from rarefy.files.model import Model
 from rarefy.files.model_file import name_in_files
+from rarefy.model.class_weights import ClassWeights
 from rarefy.parameters.combinations import check_refit
-from rarefy.parameters.table import RULE_PARAMETERS, WEIGHTING_PARAMETERS, check_values
+from rarefy.parameters.table import (
+    DECISION_PARAMETERS,
+    RULE_PARAMETERS,
+    WEIGHTING_PARAMETERS,
+    check_values,
+)
 from rarefy.readers import Reader
+from rarefy.streams.stream_model import NO_TOTALS
 from rarefy.system.deferred_signals import Deferral
 from rarefy.tasks import make_task
 
@@ -46,6 +54,7 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
     learner_: OnlineLearner
     n_features_in_: int
     _learned_by: LearnedBy
+    _class_totals: NDArray[np.float64] = NO_TOTALS  # what the rows of each class weigh so far
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -71,6 +80,7 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
             loss,
             multiclass=getattr(self, "multiclass", "auto"),
             fit_intercept=bool(self.fit_intercept),
+            class_weight=getattr(self, "class_weight", None),
             target_features=self.target_features,
             passes=int(self.passes),
         )
@@ -102,7 +112,10 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
 
     def _learned(self, task: Task) -> None:
         """Note what was learned by; parameters may be set to something else afterwards."""
-        parameters = {name: getattr(self, name) for name in _parameter_names(type(self))}  # type: ignore[arg-type]
+        names = _parameter_names(type(self))  # type: ignore[arg-type]
+        parameters = {
+            name: getattr(self, name) for name in names if name not in DECISION_PARAMETERS
+        }
         if not isinstance(self.random_state, numbers.Integral):
             parameters["random_state"] = None  # no file can hold a generator
         self._learned_by = LearnedBy(task, parameters)
@@ -162,6 +175,9 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
         """Learn from scratch; if that fails, the learner is of no use."""
         if not importance.any():
             raise InputError("sample_weight is zero for all rows, which leaves nothing to learn.")
+        class_weights = self._class_weights(task)
+        if class_weights is not None:
+            importance, self._class_totals = class_weights.of_all(y, importance)
         new = self._new_learner(task)
         random = check_random_state(self.random_state)
         for _ in range(self.passes):
@@ -174,6 +190,8 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
         learner = new.settled()
         if self.refit:
             learner = refitted(learner, X, y, importance, self.refit_l2, self.refit_features)
+        if class_weights is None:
+            self._class_totals = NO_TOTALS
         self.learner_, self.stream_, self.is_slim_ = learner, None, bool(self.refit)
         self._learned(task)
 
@@ -190,9 +208,16 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
             self.learner_ = self._new_learner(task)
         else:
             self._check_same(task)
+        class_weights, totals = self._class_weights(task), self._class_totals
+        if class_weights is not None:
+            importance, totals = class_weights.running(y, importance, totals)
         rows = as_rows(X, y, importance)
         self._learned(task)
         self.learner_.learn(rows, self.n_features_in_, between=signals.let_through)
+        self._class_totals = totals
+
+    def _class_weights(self, task: Task) -> ClassWeights | None:
+        return task.class_weights(label_names(self.classes_)) if task.class_weight else None
 
     def _check_same(self, asked: Task) -> None:
         """Refuse to go on with parameters other than those that learning began with."""

@@ -36,6 +36,8 @@ class Model(NamedTuple):
     matrix: dict[str, Any] | None = None  # labels and columns of the matrices it was learned from
     search: Search | None = None  # where parameters are still to be found
     limit: int | None = None  # of features that have a weight, once the run is over
+    class_totals: tuple[float, ...] = ()  # what the rows of each class weigh that were learned
+    threshold: float = 0.0  # of the scores of two classes
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -67,6 +69,7 @@ class Model(NamedTuple):
         store = make_store(**{**self.store, "capacity": None})
         model = StreamModel(task, store, self.classes)
         model.reading = self.reading
+        model.threshold = self.threshold
         learner = model.learner.settled()
         slots = store.slots_for(learner, self.kept)
         learner.state[slots * learner.n_outputs + self.kept.outputs, 0] = self.kept.weights
@@ -92,6 +95,8 @@ class Model(NamedTuple):
         model = StreamModel(task, make_store(**self.store), self.classes)
         model.reading = self.reading
         model.target_features = self.limit
+        model.threshold = self.threshold
+        model.class_totals = np.array(self.class_totals)
         learner = model.learner.settled()
         model.store.restore(learner, self.state)
         learner.intercept_state[:] = self.state["intercept_state"].reshape(
@@ -128,6 +133,8 @@ def model_of(
         settled.kept() if slim else NOTHING_KEPT,  # it follows from the state
         run,
         matrix=matrix,
+        class_totals=tuple(model.class_totals.tolist()),
+        threshold=model.threshold,
     )
     if slim:
         return saved

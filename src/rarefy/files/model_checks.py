@@ -9,6 +9,7 @@ from rarefy.checks import check_whole
 from rarefy.engine.task import Task
 from rarefy.files.label_types import is_label_type
 from rarefy.files.model import Model
+from rarefy.model.class_weights import BALANCED
 from rarefy.model.importance import Weighting
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model.multiclass import MULTICLASS
@@ -41,9 +42,31 @@ def check_parts(model: Model) -> None:
         and (model.run is None or _is_run(model.run))
         and (model.matrix is None or _is_matrix(**model.matrix))
         and (model.is_settled or model.state is not None)
+        and _are_totals(model.class_totals, n_classes)
+        and _is_threshold(model.threshold, n_classes)
     )
     if not right:
         raise ValueError("the parts of the model contradict each other")
+
+
+def _are_totals(totals: tuple[Any, ...], n_classes: int) -> bool:
+    are_weights = all(isinstance(one, float) and 0.0 <= one < math.inf for one in totals)
+    return are_weights and len(totals) in (0, n_classes)
+
+
+def _is_threshold(threshold: Any, n_classes: int) -> bool:
+    if not isinstance(threshold, float) or not math.isfinite(threshold):
+        return False
+    return threshold == 0.0 or n_classes == 2
+
+
+def _is_class_weight(weight: Any) -> bool:
+    if weight is None or (isinstance(weight, str) and weight == BALANCED):
+        return True
+    return isinstance(weight, tuple) and all(
+        len(pair) == 2 and isinstance(pair[0], str) and isinstance(pair[1], float) and pair[1] > 0.0
+        for pair in weight
+    )
 
 
 def _is_run(run: Any) -> bool:
@@ -107,6 +130,7 @@ def checked_task(task: Task) -> Task:
         and task.multiclass in MULTICLASS
         and isinstance(task.fit_intercept, bool)
         and isinstance(task.weighting, Weighting)
+        and _is_class_weight(task.class_weight)
     )
     if not right:
         raise ValueError("there is no such task")

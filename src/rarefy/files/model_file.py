@@ -1,6 +1,7 @@
 """Models on disk: a line that says what it is, a JSON header, and arrays; no pickle.
 
-rarefy model 1\\n (2 in the middle of a search for parameters, or of a run with a limit to features)
+rarefy model 1\\n (2 in the middle of a search for parameters, or of a run with a limit to features;
+3 with weights of classes, or a decision threshold)
 length of the header, 8 bytes, little-endian
 header: JSON with what was learned, from what, and how, and which arrays follow
 the arrays, little-endian, one after the other
@@ -42,9 +43,10 @@ from rarefy.streams.stream_model import Reading
 from rarefy.system.atomic_write import Output
 from rarefy.version import __version__
 
-VERSION = 2  # the newest that is read
+VERSION = 3  # the newest that is read
 MAGIC = b"rarefy model 1\n"  # of all models that older versions read
 UNSETTLED_MAGIC = b"rarefy model 2\n"
+OF_CLASSES_MAGIC = b"rarefy model 3\n"
 KEPT_ARRAYS = {
     "keys": "<u8",
     "outputs": "<i8",
@@ -74,7 +76,7 @@ def save_model(place: str | Path | Output, model: Model) -> int:
     text = json.dumps(
         {
             "rarefy": __version__,
-            "task": {name: described(part) for name, part in model.task._asdict().items()},
+            "task": _described_task(model.task),
             "classes": model.classes,
             "store": _renamed(model.store, STORE_IN_FILES),
             "reading": {
@@ -89,11 +91,14 @@ def save_model(place: str | Path | Output, model: Model) -> int:
             "matrix": model.matrix,
             "clock": dict(zip(CLOCK_FIELDS, model.clock, strict=False)),
             **({} if model.is_settled else unsettled),
+            **_of_classes(model),
             "arrays": {name: [array.dtype.str, array.size] for name, array in packed.items()},
         },
         allow_nan=False,
     ).encode()
     magic = MAGIC if model.is_settled else UNSETTLED_MAGIC
+    if model.task.class_weight is not None or model.threshold:
+        magic = OF_CLASSES_MAGIC
     parts = [magic, len(text).to_bytes(8, "little"), text]
     parts += [array.tobytes() for array in packed.values()]
     checksum = 0
@@ -108,6 +113,20 @@ def save_model(place: str | Path | Output, model: Model) -> int:
         message = f"{output.path}: the model cannot be written: {error.strerror}."
         raise InputError(message) from error
     return sum(map(len, parts))
+
+
+def _described_task(task: Task) -> dict[str, Any]:
+    """All parts; weights of classes only where there are any, for the sake of older versions."""
+    parts = {name: described(part) for name, part in task._asdict().items()}
+    if task.class_weight is None:
+        del parts["class_weight"]
+    return parts
+
+
+def _of_classes(model: Model) -> dict[str, Any]:
+    """What there is to say of classes beside their names, where it is not what is usual."""
+    totals = {"class_totals": model.class_totals} if model.class_totals else {}
+    return totals | ({"threshold": model.threshold} if model.threshold else {})
 
 
 def name_in_files(parameter: str) -> str:
@@ -190,6 +209,7 @@ def _parsed(data: bytes) -> Model:
                 _parameters(header["parameters"], is_slim), PARAMETERS_FROM_FILES
             ),
             "reading": Reading(columns, checked_crosses(reading["cross"])),
+            "class_totals": tuple(header.get("class_totals", ())),
             "search": _with_parameters(built(header.get("search")), PARAMETERS_FROM_FILES),
         },
         kept=_kept_of(arrays) if is_slim else NOTHING_KEPT,

@@ -40,6 +40,7 @@ def json_lines(model: Model) -> Iterator[str]:
         "probabilities": link_of(model),
         "classes": model.classes,
         "intercepts": model.intercepts,
+        "threshold": model.threshold if len(model.classes) == 2 else None,
         "store": model.store,
         "reading": {**model.reading._asdict(), "columns": model.reading.columns._asdict()},
         "parameters": described(model.parameters),
@@ -83,6 +84,8 @@ def svmlight_lines(model: Model) -> Iterator[str]:
             number = output if len(model.classes) > 2 else 1
             label = str(number) if words else model.classes[number]
             remark = f"class {json.dumps(model.classes[number])}, {remark}"
+        if model.threshold:
+            remark += f", threshold {model.threshold!r}"
         yield " ".join([label, *(f"{key}:{weight!r}" for key, weight in entries), f"# {remark}\n"])
 
 
@@ -104,6 +107,8 @@ def vw_lines(model: Model) -> Iterator[str]:
         name = NOT_IN_VW_NAMES.sub("_", _name(model, at))
         yield line(name, int(kept.outputs[at]), int(kept.keys[at]), float(kept.weights[at]))
 
+
+WITHOUT_THRESHOLD = ("csv", "vw")  # formats that have no place for it
 
 TEXT_EXPORTS: dict[str, Callable[[Model], Iterator[str]]] = {
     "json": json_lines,

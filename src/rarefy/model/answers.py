@@ -1,7 +1,8 @@
 """What scores say: which class, whether that is right, and with which probability.
 
 A right answer is what the user sees as one: of two classes, the second is predicted where the score
-is above zero, as in scikit-learn, and of several the first with the highest score. Everything that
+is above zero, as in scikit-learn, or above another threshold that the user has set, and of several
+the first with the highest score. While learning, the threshold is zero. Everything that
 counts right answers does so by the functions here.
 
 Endowments alone see a score of zero as +1, as the paper does (T1.3). The difference matters: the
@@ -22,7 +23,7 @@ LOSSES_WITH_PROBABILITIES = ("logistic", "modified_huber")
 
 @inlined
 def is_positive(score: Any) -> Any:
-    """Whether the second of two classes is predicted; of a number, or of all of an array."""
+    """Whether a score above zero predicts the second of two classes."""
     return score > 0.0
 
 
@@ -48,9 +49,9 @@ def is_right_class(scores: Floats, label: int) -> bool:
     return best == label
 
 
-def predicted_classes(scores: Floats) -> Numbers:
-    """The number of the class that is predicted, for each row."""
-    winners = is_positive(scores[:, 0]) if scores.shape[1] == 1 else scores.argmax(axis=1)
+def predicted_classes(scores: Floats, threshold: float = 0.0) -> Numbers:
+    """The number of the class that is predicted, for each row; of two, by the threshold."""
+    winners = scores[:, 0] > threshold if scores.shape[1] == 1 else scores.argmax(axis=1)
     return np.asarray(winners, dtype=np.int64)
 
 
@@ -59,9 +60,9 @@ def true_classes(scores: Floats, y: Floats) -> Numbers:
     return (y > 0.0 if scores.shape[1] == 1 else y).astype(np.int64)
 
 
-def right_answers(scores: Floats, y: Floats) -> Flags:
+def right_answers(scores: Floats, y: Floats, threshold: float = 0.0) -> Flags:
     """Whether the class that is predicted is the one that the target stands for, for each row."""
-    right: Flags = predicted_classes(scores) == true_classes(scores, y)
+    right: Flags = predicted_classes(scores, threshold) == true_classes(scores, y)
     return right
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from rarefy.checks import choose
 from rarefy.errors import ConfigError
+from rarefy.model.class_weights import ClassWeight
 from rarefy.model.importance import (
     ENDOWMENTS,
     UPDATES,
@@ -17,6 +18,7 @@ from rarefy.model.losses import LOSSES
 from rarefy.model.schedules import SCHEDULES, Constant
 from rarefy.parameters.combinations import (
     check_aware,
+    check_class_weight,
     check_cumulative,
     check_endowment,
     check_schedule,
@@ -24,7 +26,7 @@ from rarefy.parameters.combinations import (
 )
 from rarefy.parameters.kinds import Number
 from rarefy.parameters.meaning import UPDATE_BASED, absent, has_own_steps, parameters_of, resolve
-from rarefy.parameters.table import RULE, check_number
+from rarefy.parameters.table import RULE, TABLE, check_number
 from rarefy.rules import CUMULATIVE
 from rarefy.rules.penalty_norm import Basis, Intensity, norm_for
 from rarefy.rules.rule_protocol import no_penalty
@@ -104,6 +106,14 @@ def make_weighting(
     if kind is EndowmentByMistakes:
         check_steps_may_shrink(rule)
     return Weighting(update, kind(gamma))
+
+
+def make_class_weight(class_weight: Any, loss: str) -> ClassWeight:
+    """How much rows count by their class, as tasks and files have it; the loss is given by name."""
+    checked: ClassWeight = TABLE["class_weight"].check("class_weight", class_weight)
+    if checked is not None:
+        check_class_weight(class_weight, loss)
+    return checked
 
 
 def check_object(rule: Any) -> Any:

@@ -63,6 +63,15 @@ def check_endowment(endowment: Any, loss: str) -> None:
         )
 
 
+def check_class_weight(class_weight: Any, loss: str) -> None:
+    """Refuse weights of classes for a loss, given by name, that has none."""
+    if loss in REGRESSION_LOSSES:
+        raise ConfigError(
+            f"class_weight={class_weight!r} has no meaning for loss={loss!r}, which predicts "
+            f"numbers, not classes."
+        )
+
+
 def check_steps_may_shrink(rule: Any) -> None:
     """Refuse an endowment by mistakes for rules whose steps cannot follow them."""
     if has_own_steps(rule) or isinstance(rule, STEPS_BY_ROUND):

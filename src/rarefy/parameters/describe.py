@@ -50,7 +50,7 @@ def described(part: Any) -> Any:
     if isinstance(part, type) and hasattr(part, "state_fields"):
         part = {KIND: CLASS, "name": _kind(part)}
     if isinstance(part, dict):
-        return {name: described(value) for name, value in part.items()}
+        return {str(name): described(value) for name, value in part.items()}
     if isinstance(part, list | tuple):
         if hasattr(part, "_asdict"):
             return {KIND: _kind(type(part)), **described(part._asdict())}

@@ -2,14 +2,19 @@
 
 import math
 import numbers
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from rarefy.checks import check_flag, check_whole, choose
 from rarefy.errors import ConfigError
+from rarefy.model.class_weights import BALANCED, ClassWeight
 
 
 class Number(NamedTuple):
-    """A number from `least` on, or greater than it; `whole_of` names what it is a number of."""
+    """A number from `least` on, or greater than it; `whole_of` names what it is a number of.
+
+    Where there is no least number, any finite one will do.
+    """
 
     least: float = 0.0
     may_be_least: bool = True
@@ -18,6 +23,8 @@ class Number(NamedTuple):
 
     @property
     def described(self) -> str:
+        if self.least == -math.inf:
+            return "float"
         sign = ">=" if self.may_be_least else ">"
         kind = "int" if self.whole_of else "float"
         return f"{kind} {sign} {self.least:g}{' or inf' if self.may_be_infinite else ''}"
@@ -25,6 +32,7 @@ class Number(NamedTuple):
     def check(self, name: str, value: Any) -> float:
         accepted = f"a number {'>=' if self.may_be_least else '>'} {self.least:g}"
         accepted += " or infinity" if self.may_be_infinite else ""
+        accepted = "a finite number" if self.least == -math.inf else accepted
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise ConfigError(f"{name}={value!r}: {accepted} is expected.")
         try:
@@ -96,6 +104,28 @@ class OneOf(NamedTuple):
         return str(value)
 
 
+class WeightsOfClasses(NamedTuple):
+    """ "balanced", or weights by the labels of classes, which become pairs of name and weight."""
+
+    @property
+    def described(self) -> str:
+        return 'dict or "balanced"'
+
+    def check(self, name: str, value: Any) -> ClassWeight:
+        if isinstance(value, str) and value == BALANCED:
+            return BALANCED
+        if not isinstance(value, Mapping) or not value:
+            raise ConfigError(
+                f"{name}={value!r}: {BALANCED!r}, or weights by label, as in {{'spam': 5}}, are "
+                f"expected."
+            )
+        positive = Number(may_be_least=False)
+        return tuple(
+            (str(label), positive.check(f"{name}[{label!r}]", weight))
+            for label, weight in value.items()
+        )
+
+
 class Other(NamedTuple):
     """What is checked elsewhere."""
 
@@ -105,4 +135,4 @@ class Other(NamedTuple):
         return value
 
 
-Kind = Number | Share | Whole | Flag | OneOf | Other
+Kind = Number | Share | Whole | Flag | OneOf | WeightsOfClasses | Other

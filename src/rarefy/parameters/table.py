@@ -8,6 +8,7 @@ The entries are annotations of TypedDicts, by which type checkers and editors kn
 the estimators.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypedDict, TypeVar
 
@@ -15,7 +16,7 @@ from rarefy.model.importance import ENDOWMENTS, UPDATES
 from rarefy.model.losses import REGRESSION_LOSSES
 from rarefy.model.multiclass import MULTICLASS
 from rarefy.model.schedules import SCHEDULES
-from rarefy.parameters.kinds import Flag, Kind, Number, OneOf, Other, Share, Whole
+from rarefy.parameters.kinds import Flag, Kind, Number, OneOf, Other, Share, WeightsOfClasses, Whole
 from rarefy.rules.penalty_norm import Basis
 
 AUTO = "auto"  # for what is to be found while learning
@@ -260,6 +261,39 @@ class OfClasses(TypedDict, Generic[S], total=False):
     ]
 
 
+class OfBalance(TypedDict, total=False):
+    """How much classes count."""
+
+    class_weight: Annotated[
+        Mapping[Any, float] | Literal["balanced"] | None,
+        Parameter(
+            WeightsOfClasses(),
+            "What the importance of a row is multiplied by for its class: weights by label (1 for "
+            'those that are not named), or "balanced", by which all classes weigh the same: W / (K '
+            "W_k), of K classes, where W_k is what the rows of a class weigh and W what all weigh. "
+            "`fit` counts all rows, `partial_fit` and streams those so far, the row included.",
+            usual="all classes count alike",
+            help='"balanced", or weights by label: spam=5,ham=1.',
+            in_grids=False,
+        ),
+    ]
+
+
+class OfDecision(TypedDict, total=False):
+    """How scores become classes; learning does not depend on it."""
+
+    decision_threshold: Annotated[
+        float,
+        Parameter(
+            Number(-math.inf, may_be_least=False),
+            "Of two classes, the second is predicted where the score is above it. It may be set "
+            "after learning, too.",
+            default=0.0,
+            in_grids=False,
+        ),
+    ]
+
+
 FitIntercept = Annotated[
     bool,
     Parameter(
@@ -348,7 +382,14 @@ class OfLearning(TypedDict, total=False):
 
 
 class ClassifierParameters(
-    OfRules[float, str, bool], OfEndowment, OfImportance, OfClasses[str], OfLearning, total=False
+    OfRules[float, str, bool],
+    OfEndowment,
+    OfImportance,
+    OfClasses[str],
+    OfBalance,
+    OfLearning,
+    OfDecision,
+    total=False,
 ):
     """What SparseOnlineClassifier takes beside rule and loss."""
 
@@ -448,7 +489,7 @@ class OfChoice(TypedDict, total=False):
 
 
 class ClassifierCVParameters(
-    OfDefaultGrid, OfRules[Any, Any, Any], OfClasses[Any], OfChoice, total=False
+    OfDefaultGrid, OfRules[Any, Any, Any], OfClasses[Any], OfBalance, OfChoice, total=False
 ):
     """What SparseOnlineClassifierCV takes beside rule and loss."""
 
@@ -484,6 +525,7 @@ CHOICE = {**_entries(OfDefaultGrid), **_entries(OfChoice)}
 
 MAY_BE_AUTO = ("rule", *(name for name, entry in RULE.items() if entry.may_be_auto))
 RULE_PARAMETERS = ("rule", "loss", *RULE)  # arguments of make_rule
+DECISION_PARAMETERS = tuple(_entries(OfDecision))  # that may change after learning
 WEIGHTING_PARAMETERS = (*_entries(OfImportance), *_entries(OfEndowment))  # of make_weighting
 
 
@@ -510,4 +552,5 @@ def check_values(values: Mapping[str, Any]) -> None:
 
 def check_number(name: str, value: Any) -> float:
     """The value as a float, if it is a number in the range of that parameter."""
-    return float(TABLE[name].kind.check(name, value))
+    number: float = TABLE[name].check(name, value)
+    return number

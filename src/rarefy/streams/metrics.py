@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rarefy.arrays import Floats, read_only
 from rarefy.engine import loop as engine
+from rarefy.errors import InputError
 from rarefy.model.answers import (
     LOSSES_WITH_PROBABILITIES,
     predicted_classes,
@@ -19,6 +20,7 @@ from rarefy.model.answers import (
     true_classes,
 )
 from rarefy.model.ranking import Ranking
+from rarefy.readers import Reader
 from rarefy.streams.stream_model import StreamModel
 
 OF_SECOND_CLASS = ("precision", "recall", "f1", "average_precision", "best_f1", "best_threshold")
@@ -61,6 +63,17 @@ class Metrics:
             found["loss"] = self._total_loss / self._weight
             found |= self._others.summary(self._weight)
         return {name: value for name, value in found.items() if _is_defined(value)}
+
+
+def measured(model: StreamModel, reader: Reader) -> dict[str, Any]:
+    """How well a model predicts all that a reader gives; without any examples, an error."""
+    metrics = Metrics(model)
+    for scored in model.scored(reader):
+        metrics.add(*scored)
+    summary = metrics.summary()
+    if summary["examples"] == 0:
+        raise InputError(f"{' '.join(reader.files)}: there are no examples to evaluate.")
+    return summary
 
 
 def _is_defined(value: Any) -> bool:
@@ -113,6 +126,7 @@ class _OfClasses:
 
     def __init__(self, model: StreamModel) -> None:
         self._classes = model.classes
+        self._threshold = model.threshold
         self._confusion = np.zeros((len(model.classes), len(model.classes)))
         self._ranking = _Gathered() if len(model.classes) == 2 else None
         self._loss = model.learner.loss
@@ -121,7 +135,7 @@ class _OfClasses:
 
     def add(self, scores: Floats, y: Floats, importance: Floats) -> None:
         truth = true_classes(scores, y)
-        np.add.at(self._confusion, (truth, predicted_classes(scores)), importance)
+        np.add.at(self._confusion, (truth, predicted_classes(scores, self._threshold)), importance)
         if self._ranking:
             self._ranking.add(scores[:, 0], y > 0.0, importance)
         if not math.isnan(self._log_loss):
@@ -179,8 +193,11 @@ class _Gathered:
         self._importance.append(np.broadcast_to(1.0, len(scores)) if all_one else importance.copy())
 
     def measures(self) -> dict[str, float]:
-        gathered = (self._scores, self._positive, self._importance)
-        ranking = Ranking(*map(np.concatenate, gathered))
+        ranking = Ranking(
+            np.concatenate(self._scores),
+            np.concatenate(self._positive),
+            np.concatenate(self._importance),
+        )
         best_f1, best_threshold = ranking.best_f1()
         return {
             "auc": ranking.auc(),

@@ -41,7 +41,8 @@ def refit_stream(run: Run, refit: Refit) -> None:
     model = run.model
     X, y, importance, held = kept_rows(run)
     learner = model.learner.settled()
-    model.adopt(refitted(learner, X[~held], y[~held], importance[~held], *refit))
+    weighed = model.importance_now(y[~held], importance[~held])
+    model.adopt(refitted(learner, X[~held], y[~held], weighed, *refit))
     if run.held_out is not None:
         scores = model.learner.scores(as_rows(X[held], y[held], importance[held]))
         run.held_out.end_with(model, scores, y[held], importance[held])

@@ -194,10 +194,10 @@ class Run:
 
     def _learn(self, part: Prepared) -> None:
         if self.held_out is None:
-            self.model.store.learn(self.model.learner, part)
+            self.model.learn(part)
             return
         held = self.held_out.chosen(self.position.rows, len(part.batch.labels))
-        self.model.store.learn(self.model.learner, part.only(~held))
+        self.model.learn(part.only(~held))
         rows = self.position.rows + np.flatnonzero(held)
         self.held_out.score(self.model, part.only(held), rows)
 

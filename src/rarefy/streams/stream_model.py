@@ -14,6 +14,7 @@ from rarefy.engine.pruning import limited
 from rarefy.engine.task import Task
 from rarefy.errors import InputError
 from rarefy.model.answers import predicted_classes
+from rarefy.model.class_weights import ClassWeights
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
 from rarefy.readers.features.columns import Columns
@@ -40,6 +41,7 @@ class Scored(NamedTuple):
     importance: Floats
 
 
+NO_TOTALS: Floats = np.empty(0)
 L = TypeVar("L", bound=RowLearner)
 L_co = TypeVar("L_co", bound=RowLearner, covariant=True)
 
@@ -112,7 +114,32 @@ class StreamModel(StreamLearner[OnlineLearner]):
 
     def __init__(self, task: Task, store: Store, classes: tuple[str, ...] = ()) -> None:
         self.target_features: int | None = None  # once settled, where that is not up to the learner
+        self.threshold = 0.0  # of two classes, the second is predicted where scores are above it
+        self.class_totals: Floats = NO_TOTALS  # what the rows of each class weigh that were learned
+        self._class_weights: ClassWeights | None = None
         super().__init__(task, store, classes)
+
+    def _new_learner(self) -> None:
+        super()._new_learner()
+        if self.task.class_weight is not None:
+            self._class_weights = self.task.class_weights(self.classes)
+
+    def learn(self, part: Prepared) -> None:
+        """Learn rows, which count by their class, too, where that is asked for."""
+        if self._class_weights is None:
+            self.store.learn(self.learner, part)
+            return
+        rows = part.rows()
+        importance, totals = self._class_weights.running(rows.y, rows.importance, self.class_totals)
+        weighed = part._replace(batch=part.batch._replace(importance=importance))
+        self.store.learn(self.learner, weighed)
+        self.class_totals = totals
+
+    def importance_now(self, y: Floats, importance: Floats) -> Floats:
+        """What rows count, by their class, too, once all rows are learned."""
+        if self._class_weights is None:
+            return importance
+        return self._class_weights.known(y, importance, self.class_totals)
 
     def adopt(self, learner: OnlineLearner) -> None:
         """Take over what was learned elsewhere."""
@@ -188,4 +215,5 @@ class StreamModel(StreamLearner[OnlineLearner]):
 
 def predicted_labels(model: StreamModel, scores: Floats) -> list[str]:
     """The names of the classes that scores predict."""
-    return [model.classes[winner] for winner in predicted_classes(scores).tolist()]
+    winners = predicted_classes(scores, model.threshold)
+    return [model.classes[winner] for winner in winners.tolist()]

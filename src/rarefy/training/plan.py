@@ -18,6 +18,7 @@ from rarefy.model.multiclass import check_multiclass
 from rarefy.parameters.build import make_loss
 from rarefy.parameters.combinations import check_refit
 from rarefy.parameters.table import (
+    DECISION_PARAMETERS,
     LOSS,
     RULE,
     TABLE,
@@ -44,6 +45,7 @@ READING = {
     if parameter.kind is parameter.KEYWORD_ONLY
 }
 OF_MATRICES = ("shuffle", "random_state", "n_features")
+NOT_OF_FILES = (*OF_MATRICES, *DECISION_PARAMETERS)
 # How a run is carried out; the others say what is learned.
 OF_RUN = {"passes": 1, "cache": None, "holdout": None, "save_every": None}
 # All that can be asked for, and what it is if nothing is said.
@@ -51,7 +53,7 @@ DEFAULTS: dict[str, Any] = {
     **READING,
     "rule": None,
     "loss": "logistic",
-    **{name: entry.default for name, entry in TABLE.items() if name not in OF_MATRICES},
+    **{name: entry.default for name, entry in TABLE.items() if name not in NOT_OF_FILES},
     **dict.fromkeys(LOSS),
     "store": None,
     "bits": None,
@@ -170,6 +172,11 @@ def _check_asked(asked: Mapping[str, Any]) -> None:
             raise ConfigError(
                 f"{name}={value!r} is for matrices: files are learned in the order of their rows."
             )
+        if name in DECISION_PARAMETERS:
+            raise ConfigError(
+                f"{name}={value!r}: set it on the model once it is trained, with set_params or "
+                f"`rarefy threshold`."
+            )
         if name not in DEFAULTS:
             raise ConfigError(
                 f"{name}: there is no such parameter; there are {', '.join(DEFAULTS)}."
@@ -192,6 +199,7 @@ def _parameters(asked: Mapping[str, Any]) -> dict[str, Any]:
         **_given_to_loss(asked["loss"], {name: asked[name] for name in LOSS}),
         **{name: asked[name] for name in WEIGHTING_PARAMETERS},
         "multiclass": asked["multiclass"],
+        **({} if asked["class_weight"] is None else {"class_weight": asked["class_weight"]}),
         "fit_intercept": asked["fit_intercept"],
         "passes": asked["passes"],
         "target_features": asked["target_features"],
@@ -211,6 +219,7 @@ def _task(asked: Mapping[str, Any], parameters: Mapping[str, Any]) -> Task:
         make_loss(loss, **of_loss),
         multiclass=asked["multiclass"],
         fit_intercept=asked["fit_intercept"],
+        class_weight=asked["class_weight"],
         target_features=asked["target_features"],
         passes=asked["passes"],
     )

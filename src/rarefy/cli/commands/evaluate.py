@@ -7,11 +7,10 @@ import click
 
 from rarefy.cli.options import data_options, report_bad_lines
 from rarefy.cli.views.metrics_view import plain_lines, show_metrics
-from rarefy.errors import InputError
 from rarefy.files.model_file import load_model
 from rarefy.readers import read
 from rarefy.readers.source import expand
-from rarefy.streams.metrics import Metrics
+from rarefy.streams.metrics import measured
 from rarefy.system.output_checks import STREAM, check_outputs
 
 
@@ -31,14 +30,8 @@ def evaluate(
     check_outputs([STREAM], [model_path, *expand(data)])
     saved = load_model(model_path)
     reader = read(*data, format=format, bad_lines=bad_lines, classes=saved.classes)
-    model = saved.scorer()
-    metrics = Metrics(model)
-    for batch in model.scored(reader):
-        metrics.add(*batch)
+    summary = measured(saved.scorer(), reader)
     report_bad_lines(reader)
-    summary = metrics.summary()
-    if summary["examples"] == 0:
-        raise InputError(f"{' '.join(data)}: there are no examples to evaluate.")
     if as_json:
         click.echo(json.dumps(summary))
     elif sys.stdout.isatty():

@@ -8,7 +8,7 @@ from rarefy.cli.outputs import Destination
 from rarefy.errors import InputError
 from rarefy.files.model import Model
 from rarefy.files.model_file import load_model
-from rarefy.files.text_export import TEXT_EXPORTS
+from rarefy.files.text_export import TEXT_EXPORTS, WITHOUT_THRESHOLD
 from rarefy.system.output_checks import STREAM
 
 ENDINGS = {
@@ -51,6 +51,12 @@ def export(model_path: str, format: str | None, output: str) -> None:
     else:
         with place.writing() as file:
             file.writelines(TEXT_EXPORTS[format](model))
+    if model.threshold and format in WITHOUT_THRESHOLD:
+        click.echo(
+            f"Warning: the decision threshold {model.threshold:g} is not in the {format} file: "
+            f"whoever predicts with it has to compare scores with that.",
+            err=True,
+        )
 
 
 def write_onnx(model: Model, place: Destination) -> None:

@@ -65,6 +65,7 @@ def _how_it_was_trained(model: Model) -> dict[str, Any]:
         "schedule": _schedule(model),
         **{name: asked[name] for name in ALWAYS_SHOWN if name in asked},
         **({name: asked[name] for name in OF_ENDOWMENT} if asked.get("endowment") else {}),
+        "class_weight": asked.get("class_weight"),
         "refit": asked.get("refit") or None,
         "data": run["reader"]["files"] if "reader" in run else None,
         "holdout": run.get("holdout"),
@@ -120,6 +121,7 @@ def _what_came_of_it(model: Model) -> dict[str, Any]:
         "progressive_loss": _progressive_loss(model),
         "weights": len(model.kept.weights),
         "intercepts": model.intercepts,
+        "threshold": model.threshold or None,
     }
 
 

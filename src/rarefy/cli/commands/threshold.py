@@ -1,0 +1,68 @@
+"""`rarefy threshold`."""
+
+from typing import Any
+
+import click
+
+from rarefy.cli.options import FILE, format_options, report_bad_lines
+from rarefy.errors import InputError
+from rarefy.files.model import Model
+from rarefy.files.model_file import load_model, save_model
+from rarefy.parameters.table import check_number
+from rarefy.readers import read
+from rarefy.readers.source import expand
+from rarefy.streams.metrics import measured
+from rarefy.system.atomic_write import Output
+from rarefy.system.output_checks import check_outputs
+
+
+@click.command()
+@click.argument("model_path", metavar="MODEL", type=FILE)
+@click.argument("data", nargs=-1, type=FILE)
+@format_options
+@click.option(
+    "--set",
+    "given",
+    type=click.FLOAT,
+    metavar="SCORE",
+    help="This threshold, instead of one that is found on DATA; 0 is the usual one.",
+)
+@click.option("-o", "--output", type=FILE, help="Where to write the model. Default: MODEL itself.")
+def threshold(
+    model_path: str, data: tuple[str, ...], given: float | None, output: str | None, **reading: Any
+) -> None:
+    """Set the score above which MODEL predicts the second of its two classes.
+
+    Without --set it is the threshold that maximises F1 on DATA, which has labels, and should be
+    data that the model has not learned.
+
+    \b
+    Examples:
+      rarefy threshold fraud.model recent.csv
+      rarefy threshold fraud.model --set 1.5 -o careful.model
+    """
+    if (given is None) == (not data):
+        raise click.UsageError("give DATA to find the threshold on, or the threshold by --set.")
+    place = Output(model_path if output is None else output)
+    check_outputs([place.path], expand(data))
+    model = load_model(model_path)
+    if len(model.classes) != 2:
+        raise InputError(f"{model_path}: a threshold is for models of two classes.")
+    if given is None:
+        given, best_f1 = _best(model, data, reading)
+        found = f", which gives an F1 of {best_f1:.4f} on these data"
+    else:
+        given, found = check_number("decision_threshold", given), ""
+    save_model(place, model._replace(threshold=given))
+    click.echo(
+        f"{place.path}: {model.classes[1]} is predicted for scores above {given:.6g}{found}."
+    )
+
+
+def _best(model: Model, data: tuple[str, ...], reading: dict[str, Any]) -> tuple[float, float]:
+    reader = read(*data, classes=model.classes, **reading)
+    summary = measured(model.scorer(), reader)
+    report_bad_lines(reader)
+    if "best_threshold" not in summary:
+        raise InputError(f"{' '.join(data)}: there are no examples of {model.classes[1]}.")
+    return summary["best_threshold"], summary["best_f1"]
