@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rarefy.analysis.negative_flips import flips
+    from rarefy.analysis.of_estimators import evaluate, explain
     from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
     from rarefy.estimators.cv import SparseOnlineClassifierCV, SparseOnlineRegressorCV
     from rarefy.estimators.persistence import load
@@ -29,6 +30,8 @@ __all__ = [
     "SparseOnlineRegressor",
     "SparseOnlineRegressorCV",
     "__version__",
+    "evaluate",
+    "explain",
     "flips",
     "helper",
     "load",
@@ -45,6 +48,8 @@ _LATE = {
     "SparseOnlineClassifierCV": "rarefy.estimators.cv",
     "SparseOnlineRegressor": "rarefy.estimators",
     "SparseOnlineRegressorCV": "rarefy.estimators.cv",
+    "evaluate": "rarefy.analysis.of_estimators",
+    "explain": "rarefy.analysis.of_estimators",
     "flips": "rarefy.analysis.negative_flips",
     "helper": "rarefy.jit",
     "load": "rarefy.estimators.persistence",

@@ -123,7 +123,7 @@ class TestExports:
         run("threshold", "some.model", "--set", "0.7")
         run("export", "some.model", "-o", "some.onnx")
         session = runtime.InferenceSession("some.onnx")
-        X = np.hstack([np.zeros((200, 1)), data.problem("binary", n=200).dense])
+        X = data.problem("binary", n=200).dense
         scores, labels, _ = session.run(None, {"X": X})
         assert (labels == np.where(scores[:, 0] > 0.7, 1, -1)).all()
 

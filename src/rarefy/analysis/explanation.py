@@ -1,5 +1,6 @@
 """Why a model predicts what it does for one row: what each feature adds to the score."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,8 @@ from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import texts_by_key
 from rarefy.streams.stream_model import StreamModel, predicted_labels
+
+Rivals = tuple[int, int] | None  # a class and the best of the others, where there are several
 
 
 class Part(NamedTuple):
@@ -28,7 +31,11 @@ class Part(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """The intercepts and the contributions of all parts add up to the scores."""
+    """Why a row is predicted as it is.
+
+    The intercepts and the contributions of all parts add up to the scores. Of two classes there is
+    one score, that of the second; of several, one a class.
+    """
 
     place: str  # path:line
     scores: Floats  # one, or one a class
@@ -38,21 +45,60 @@ class Explanation(NamedTuple):
     parts: list[Part]
     without_weight: list[str]  # features of the row to which the model gives no weight
 
+    @property
+    def contributions(self) -> Floats:
+        """What each part adds to each score, (part, score)."""
+        return np.reshape([part.contributions for part in self.parts], (-1, len(self.scores)))
 
-def explain(model: Model, reader: Reader, number: int) -> Explanation:
+    def strongest_first(self, rivals: Rivals) -> "Explanation":
+        """The explanation with the parts that matter most first."""
+        sizes = np.abs(decisive(self.contributions, rivals))
+        order = np.argsort(-sizes, kind="stable").tolist()
+        return self._replace(parts=[self.parts[n] for n in order])
+
+
+def rivals_of(scores: Floats, output: int | None = None) -> Rivals:
+    """The class of that number, or else the one with the highest score, and the next best."""
+    if len(scores) == 1:
+        return None
+    others = scores.copy()
+    chosen = int(others.argmax()) if output is None else output
+    others[chosen] = -np.inf
+    return chosen, int(others.argmax())
+
+
+def decisive(numbers: Floats, rivals: Rivals) -> Floats:
+    """Of rows of numbers, one a score: what they say for the class in question."""
+    found: Floats = numbers[:, 0] if rivals is None else -np.diff(numbers[:, rivals])[:, 0]
+    return found
+
+
+def explain_row(model: Model, reader: Reader, number: int) -> Explanation:
     """Why the row of that number, counted from 1, is predicted as it is."""
     scorer = model.scorer()
     batch = _read_row(scorer, reader, number)
     values = _values_by_key(batch)  # before the store takes the memory of the keys
     store, learner = scorer.store, scorer.learner
     scores = store.scores(learner, store.prepare(batch))
-    mask = store.most_keys - 1
-    weights = _weights_at(model, {key & mask for key in values})
     names = texts_by_key(batch.names, values)
+    return explanation_of(model, scorer, batch.place(0), scores, values, names)
+
+
+def explanation_of(
+    model: Model,
+    scorer: StreamModel,
+    place: str,
+    scores: Floats,
+    values: Mapping[int, float],
+    names: Mapping[int, str],
+) -> Explanation:
+    """The explanation of a row with these features, by key, and scores, (1, score)."""
+    mask = scorer.store.most_keys - 1
+    weights = _weights_at(model, {key & mask for key in values})
     return Explanation(
-        batch.place(0),
+        place,
         scores[0],
-        probabilities(model.loss, learner.loss, scores)[0]
+        probabilities(model.loss, scorer.learner.loss, scores)[0]
         if model.loss in LOSSES_WITH_PROBABILITIES
         else None,
         None if scorer.task.is_regression else predicted_labels(scorer, scores)[0],

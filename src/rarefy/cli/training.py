@@ -16,7 +16,7 @@ from rarefy.training.procedure import Training
 
 ENOUGH_TO_DOUBT = 100  # examples
 BY_CLASS = (
-    "Rows count by --class-weight, also in the loss and accuracy of predictions made while learning."
+    "Rows count by --class-weight, in the loss and accuracy of predictions while learning, too."
 )
 
 

@@ -157,6 +157,10 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         self.classes_ = sorted_labels("y", y)
         return X, self._encode(y), check_importance(sample_weight, len(y))
 
+    def _known_targets(self, X: Any, y: Any) -> NDArray[np.float64]:
+        """The targets of rows to be judged by; all labels are classes of the model."""
+        return self._encode(self._check_labels(X, y))
+
     @property
     def _loss_in_use(self) -> str:
         """That which was learned by, or, as long as nothing was learned, the parameter."""

@@ -100,5 +100,9 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
     def _adopt(self, model: StreamModel) -> None:
         """Nothing but what all estimators take over from a stream."""
 
+    def _known_targets(self, X: Any, y: Any) -> NDArray[np.float64]:
+        """The targets of rows to be judged by."""
+        return self._check_targets(X, y)
+
     def _check_targets(self, X: Any, y: Any) -> NDArray[np.float64]:
         return check_targets("y", self._check_y(X, y))

@@ -5,7 +5,7 @@ import json
 import click
 from click.core import ParameterSource
 
-from rarefy.analysis.explanation import explain
+from rarefy.analysis.explanation import explain_row
 from rarefy.cli.options import FILE, format_options, report_bad_lines, top_option
 from rarefy.cli.views.explanation_view import explanation_as_json, show_explanation
 from rarefy.cli.views.feature_view import SORT_KEYS, feature_as_json, order_of
@@ -66,7 +66,7 @@ def inspect(
     output = None if class_name is None else _class_number(model, class_name)
     if why is not None:
         reader = read(why, format=format, bad_lines=bad_lines, classes=model.classes)
-        explanation = explain(model, reader, row)
+        explanation = explain_row(model, reader, row)
         report_bad_lines(reader)
         if as_json:
             click.echo(json.dumps(explanation_as_json(model, explanation, output), indent=2))

@@ -5,24 +5,21 @@ from typing import Any
 
 import numpy as np
 
-from rarefy.analysis.explanation import Explanation
-from rarefy.arrays import Floats
+from rarefy.analysis.explanation import Explanation, Rivals, decisive, rivals_of
 from rarefy.cli.views.formatting import visible
 from rarefy.cli.views.tables import Column, Page, bars, signed
 from rarefy.files.model import Model
 
-Rivals = tuple[int, int] | None  # a class and the best of the others, where there are several
-
 
 def show_explanation(model: Model, explanation: Explanation, top: int, output: int | None) -> None:
     """What speaks for a class: that of the number given, or else the one that is predicted."""
-    page, rivals = Page(), _rivals(explanation, output)
+    page, rivals = Page(), rivals_of(explanation.scores, output)
     page.say(_verdict(model, explanation), style="bold")
     page.say()
     if rivals is not None:
         _show_scores(page, model, explanation, top)
         page.say()
-    page.table(*_columns(page, model, _by_size(explanation, rivals), top, rivals))
+    page.table(*_columns(page, model, explanation.strongest_first(rivals), top, rivals))
     n_without = len(explanation.without_weight)
     if n_without:
         n_features = n_without + len(explanation.parts)
@@ -33,7 +30,7 @@ def explanation_as_json(
     model: Model, explanation: Explanation, output: int | None
 ) -> dict[str, Any]:
     """All features, in the same order; numbers of several classes are by class."""
-    ordered = _by_size(explanation, _rivals(explanation, output))
+    ordered = explanation.strongest_first(rivals_of(explanation.scores, output))
 
     def numbers(singular: str, plural: str, found: Any) -> dict[str, Any]:
         values = None if found is None else np.asarray(found).tolist()
@@ -59,33 +56,6 @@ def explanation_as_json(
         ],
         "without_weight": explanation.without_weight,
     }
-
-
-def _rivals(explanation: Explanation, output: int | None) -> Rivals:
-    scores = explanation.scores.copy()
-    if len(scores) == 1:
-        return None
-    chosen = int(scores.argmax()) if output is None else output
-    scores[chosen] = -np.inf
-    return chosen, int(scores.argmax())
-
-
-def _decisive(numbers: Floats, rivals: Rivals) -> Floats:
-    """Of rows of numbers, one a score: what they say for the class in question."""
-    decisive: Floats = numbers[:, 0] if rivals is None else -np.diff(numbers[:, rivals])[:, 0]
-    return decisive
-
-
-def _contributions(explanation: Explanation) -> Floats:
-    parts = [part.contributions for part in explanation.parts]
-    return np.reshape(parts, (-1, len(explanation.scores)))
-
-
-def _by_size(explanation: Explanation, rivals: Rivals) -> Explanation:
-    """The explanation with the parts that matter most first."""
-    sizes = np.abs(_decisive(_contributions(explanation), rivals))
-    order = np.argsort(-sizes, kind="stable").tolist()
-    return explanation._replace(parts=[explanation.parts[n] for n in order])
 
 
 def _verdict(model: Model, explanation: Explanation) -> str:
@@ -114,7 +84,7 @@ def _columns(
     page: Page, model: Model, explanation: Explanation, top: int, rivals: Rivals
 ) -> Iterator[Column]:
     """A line for each feature, for those that are not shown, for the intercept, and for the sum."""
-    parts, contributions = explanation.parts[:top], _contributions(explanation)
+    parts, contributions = explanation.parts[:top], explanation.contributions
     lines, names = [*contributions[:top]], [visible(part.name) for part in parts]
     n_others = len(explanation.parts) - len(parts)
     if n_others:
@@ -124,16 +94,16 @@ def _columns(
     names += ["(intercept)", "(prediction)" if explanation.label is None else "(score)"]
     blank = [""] * (len(lines) - len(parts))
     numbers = np.array(lines)
-    decisive = _decisive(numbers, rivals).tolist()
+    amounts = decisive(numbers, rivals).tolist()
 
     yield Column("value", [*(f"{part.value:.6g}" for part in parts), *blank])
     if rivals is None:
         yield Column("weight", [*signed([float(part.weights[0]) for part in parts]), *blank])
-        yield Column("value×weight", signed(decisive))
+        yield Column("value×weight", signed(amounts))
     else:
         for rival in rivals:
             yield Column(visible(model.classes[rival]), signed(numbers[:, rival].tolist()))
-        yield Column("difference", signed(decisive))
+        yield Column("difference", signed(amounts))
     if page.has_bars:
-        yield Column("", [*bars(decisive[:-1]), ""], "bars")
+        yield Column("", [*bars(amounts[:-1]), ""], "bars")
     yield Column("feature", names, "names")
