@@ -106,7 +106,10 @@ class TestExports:
         run("threshold", "some.model", "--set", "0.7")
 
     def test_json(self):
-        assert json.loads(run("export", "some.model", "--to", "json").stdout)["threshold"] == 0.7
+        assert (
+            json.loads(run("export", "some.model", "--to", "json").stdout)["decision_threshold"]
+            == 0.7
+        )
 
     def test_svmlight(self):
         assert run("export", "some.model", "--to", "svmlight").stdout.endswith(", threshold 0.7\n")

@@ -50,7 +50,7 @@ OF_INTENSITY = {"parameters/build.py"}
 KNOWN_BY_NAME = {
     "beta": set(),
     "truncate_every": set(),
-    "threshold": set(),
+    "threshold": {"cli/__init__.py", "cli/commands/threshold.py"},  # a command of that name
     "cap": OF_INTENSITY,
     "basis": {*OF_INTENSITY, "parameters/describe.py", "sweeping/grid.py", "engine/refit.py"},
 }

@@ -106,7 +106,7 @@ def answered(side: Side, reader: Reader) -> Iterator[Part]:
                     batch.path,
                     batch.lines,
                     side.shared_numbers[true_classes(scores, y)],
-                    side.shared_numbers[predicted_classes(scores, model.threshold)],
+                    side.shared_numbers[predicted_classes(scores, model.decision_threshold)],
                     batch.importance,
                     entries,
                 )

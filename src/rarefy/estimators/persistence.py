@@ -37,8 +37,7 @@ class Saving:
         if self.is_slim_ and not (slim or parameters.get("refit")):
             raise InputError("the model cannot go on learning any more; save it with slim=True.")
         if read is not None:
-            threshold = float(getattr(self, "decision_threshold", 0.0))
-            save_model(path, read._replace(threshold=threshold))
+            save_model(path, read._replace(decision_threshold=self._threshold_in_use))
             return
         model = self._as_stream()
         about = None
@@ -51,6 +50,11 @@ class Saving:
             }
         saved = model_of(model, parameters, run=run, matrix=about, slim=slim or self.is_slim_)
         save_model(path, saved)
+
+    @property
+    def _threshold_in_use(self: Any) -> float:
+        """What the parameter says by now; a regressor has none."""
+        return float(getattr(self, "decision_threshold", 0.0))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -70,7 +74,7 @@ class Saving:
             task = estimator._learned_by.task
             model = StreamModel(task, make_store("array"), checked_names(classes))
             model.adopt(estimator.learner_)
-        model.threshold = float(getattr(self, "decision_threshold", 0.0))
+        model.decision_threshold = self._threshold_in_use
         model.class_totals = estimator._class_totals
         return model
 
@@ -106,7 +110,7 @@ def load(path: str | Path) -> Any:
     True
     """
     saved = load_model(path)
-    asked = {**saved.asked, "decision_threshold": saved.threshold}
+    asked = {**saved.asked, "decision_threshold": saved.decision_threshold}
     if is_unknown(asked.get("rule")):
         asked["rule"] = name_of_unknown(asked["rule"])
     estimator = estimator_for(saved.task, asked)

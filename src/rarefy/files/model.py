@@ -37,7 +37,7 @@ class Model(NamedTuple):
     search: Search | None = None  # where parameters are still to be found
     limit: int | None = None  # of features that have a weight, once the run is over
     class_totals: tuple[float, ...] = ()  # what the rows of each class weigh that were learned
-    threshold: float = 0.0  # of the scores of two classes
+    decision_threshold: float = 0.0  # of the scores of two classes
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class Model(NamedTuple):
         store = make_store(**{**self.store, "capacity": None})
         model = StreamModel(task, store, self.classes)
         model.reading = self.reading
-        model.threshold = self.threshold
+        model.decision_threshold = self.decision_threshold
         learner = model.learner.settled()
         slots = store.slots_for(learner, self.kept)
         learner.state[slots * learner.n_outputs + self.kept.outputs, 0] = self.kept.weights
@@ -95,7 +95,7 @@ class Model(NamedTuple):
         model = StreamModel(task, make_store(**self.store), self.classes)
         model.reading = self.reading
         model.target_features = self.limit
-        model.threshold = self.threshold
+        model.decision_threshold = self.decision_threshold
         model.class_totals = np.array(self.class_totals)
         learner = model.learner.settled()
         model.store.restore(learner, self.state)
@@ -134,7 +134,7 @@ def model_of(
         run,
         matrix=matrix,
         class_totals=tuple(model.class_totals.tolist()),
-        threshold=model.threshold,
+        decision_threshold=model.decision_threshold,
     )
     if slim:
         return saved

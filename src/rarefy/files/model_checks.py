@@ -43,7 +43,7 @@ def check_parts(model: Model) -> None:
         and (model.matrix is None or _is_matrix(**model.matrix))
         and (model.is_settled or model.state is not None)
         and _are_totals(model.class_totals, n_classes)
-        and _is_threshold(model.threshold, n_classes)
+        and _is_threshold(model.decision_threshold, n_classes)
     )
     if not right:
         raise ValueError("the parts of the model contradict each other")
@@ -54,10 +54,10 @@ def _are_totals(totals: tuple[Any, ...], n_classes: int) -> bool:
     return are_weights and len(totals) in (0, n_classes)
 
 
-def _is_threshold(threshold: Any, n_classes: int) -> bool:
-    if not isinstance(threshold, float) or not math.isfinite(threshold):
+def _is_threshold(decision_threshold: Any, n_classes: int) -> bool:
+    if not isinstance(decision_threshold, float) or not math.isfinite(decision_threshold):
         return False
-    return threshold == 0.0 or n_classes == 2
+    return decision_threshold == 0.0 or n_classes == 2
 
 
 def _is_class_weight(weight: Any) -> bool:

@@ -97,7 +97,7 @@ def save_model(place: str | Path | Output, model: Model) -> int:
         allow_nan=False,
     ).encode()
     magic = MAGIC if model.is_settled else UNSETTLED_MAGIC
-    if model.task.class_weight is not None or model.threshold:
+    if model.task.class_weight is not None or model.decision_threshold:
         magic = OF_CLASSES_MAGIC
     parts = [magic, len(text).to_bytes(8, "little"), text]
     parts += [array.tobytes() for array in packed.values()]
@@ -125,8 +125,8 @@ def _described_task(task: Task) -> dict[str, Any]:
 
 def _of_classes(model: Model) -> dict[str, Any]:
     """What there is to say of classes beside their names, where it is not what is usual."""
-    totals = {"class_totals": model.class_totals} if model.class_totals else {}
-    return totals | ({"threshold": model.threshold} if model.threshold else {})
+    said = {"class_totals": model.class_totals, "decision_threshold": model.decision_threshold}
+    return {name: value for name, value in said.items() if value}
 
 
 def name_in_files(parameter: str) -> str:

@@ -29,7 +29,7 @@ def onnx_bytes(model: Model) -> bytes:
     if model.classes:
         names = class_names(model.classes)
         kind = TensorProto.STRING if names.dtype == object else TensorProto.INT64
-        winners = winning_classes(graph, scores, n_outputs, model.threshold)
+        winners = winning_classes(graph, scores, n_outputs, model.decision_threshold)
         graph.output(
             "label", graph.node("Gather", graph.constant(names), winners), kind, ["n_rows"]
         )
@@ -135,13 +135,12 @@ def sparse_scores(graph: Graph, model: Model) -> str:
     return graph.node("ScatterElements", intercepts, of_products, products, axis=0, reduction="add")
 
 
-def winning_classes(graph: Graph, scores: str, n_outputs: int, threshold: float) -> str:
+def winning_classes(graph: Graph, scores: str, n_outputs: int, decision_threshold: float) -> str:
     """The number of the class with the highest score; of two, by the threshold."""
     if n_outputs > 1:
         return graph.node("ArgMax", scores, axis=1, keepdims=0)
-    is_second = graph.node(
-        "Greater", graph.node("Squeeze", scores, graph.constant([1])), graph.constant(threshold)
-    )
+    of_rows = graph.node("Squeeze", scores, graph.constant([1]))
+    is_second = graph.node("Greater", of_rows, graph.constant(decision_threshold))
     return graph.node("Cast", is_second, to=TensorProto.INT64)
 
 

@@ -40,7 +40,7 @@ def json_lines(model: Model) -> Iterator[str]:
         "probabilities": link_of(model),
         "classes": model.classes,
         "intercepts": model.intercepts,
-        "threshold": model.threshold if len(model.classes) == 2 else None,
+        "decision_threshold": model.decision_threshold if len(model.classes) == 2 else None,
         "store": model.store,
         "reading": {**model.reading._asdict(), "columns": model.reading.columns._asdict()},
         "parameters": described(model.parameters),
@@ -84,8 +84,8 @@ def svmlight_lines(model: Model) -> Iterator[str]:
             number = output if len(model.classes) > 2 else 1
             label = str(number) if words else model.classes[number]
             remark = f"class {json.dumps(model.classes[number])}, {remark}"
-        if model.threshold:
-            remark += f", threshold {model.threshold!r}"
+        if model.decision_threshold:
+            remark += f", threshold {model.decision_threshold!r}"
         yield " ".join([label, *(f"{key}:{weight!r}" for key, weight in entries), f"# {remark}\n"])
 
 

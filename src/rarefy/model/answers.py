@@ -49,9 +49,10 @@ def is_right_class(scores: Floats, label: int) -> bool:
     return best == label
 
 
-def predicted_classes(scores: Floats, threshold: float = 0.0) -> Numbers:
+def predicted_classes(scores: Floats, decision_threshold: float = 0.0) -> Numbers:
     """The number of the class that is predicted, for each row; of two, by the threshold."""
-    winners = scores[:, 0] > threshold if scores.shape[1] == 1 else scores.argmax(axis=1)
+    is_one = scores.shape[1] == 1
+    winners = scores[:, 0] > decision_threshold if is_one else scores.argmax(axis=1)
     return np.asarray(winners, dtype=np.int64)
 
 
@@ -60,9 +61,9 @@ def true_classes(scores: Floats, y: Floats) -> Numbers:
     return (y > 0.0 if scores.shape[1] == 1 else y).astype(np.int64)
 
 
-def right_answers(scores: Floats, y: Floats, threshold: float = 0.0) -> Flags:
+def right_answers(scores: Floats, y: Floats, decision_threshold: float = 0.0) -> Flags:
     """Whether the class that is predicted is the one that the target stands for, for each row."""
-    right: Flags = predicted_classes(scores, threshold) == true_classes(scores, y)
+    right: Flags = predicted_classes(scores, decision_threshold) == true_classes(scores, y)
     return right
 
 

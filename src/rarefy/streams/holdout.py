@@ -29,10 +29,10 @@ class RunningFlips:
     def _start(self) -> None:
         self._n_again = self._n_negative = self._n_positive = 0
 
-    def add(self, examples: Numbers, scored: Scored, threshold: float) -> None:
+    def add(self, examples: Numbers, scored: Scored, decision_threshold: float) -> None:
         """Examples that were just predicted; those of importance zero do not count."""
         counts = scored.importance > 0.0
-        right = right_answers(scored.scores, scored.y, threshold)
+        right = right_answers(scored.scores, scored.y, decision_threshold)
         examples, right = examples[counts], right[counts]
         again, before = self._seen.get(examples), self._right.get(examples)
         self._n_again += int(np.count_nonzero(again))
@@ -79,7 +79,7 @@ class HeldOutShare:
         self._metrics.add(*scored)
         self._of_pass.add(*scored)
         if self._flips is not None:
-            self._flips.add(rows, scored, model.threshold)
+            self._flips.add(rows, scored, model.decision_threshold)
 
     def end_with(self, model: StreamModel, scores: Floats, y: Floats, importance: Floats) -> None:
         """These are the scores that the final model gives to all rows that are held out."""
@@ -130,7 +130,7 @@ class HeldOutFiles:
         for scored in model.scored(self._reader):
             metrics.add(*scored)
             if self._flips is not None:
-                self._flips.add(n_rows + np.arange(len(scored.y)), scored, model.threshold)
+                self._flips.add(n_rows + np.arange(len(scored.y)), scored, model.decision_threshold)
             n_rows += len(scored.y)
         return metrics.summary() | _flips(self._flips)
 

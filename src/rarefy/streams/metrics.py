@@ -126,7 +126,7 @@ class _OfClasses:
 
     def __init__(self, model: StreamModel) -> None:
         self._classes = model.classes
-        self._threshold = model.threshold
+        self._threshold = model.decision_threshold
         self._confusion = np.zeros((len(model.classes), len(model.classes)))
         self._ranking = _Gathered() if len(model.classes) == 2 else None
         self._loss = model.learner.loss

@@ -114,7 +114,7 @@ class StreamModel(StreamLearner[OnlineLearner]):
 
     def __init__(self, task: Task, store: Store, classes: tuple[str, ...] = ()) -> None:
         self.target_features: int | None = None  # once settled, where that is not up to the learner
-        self.threshold = 0.0  # of two classes, the second is predicted where scores are above it
+        self.decision_threshold = 0.0  # the second of two classes is predicted for scores above it
         self.class_totals: Floats = NO_TOTALS  # what the rows of each class weigh that were learned
         self._class_weights: ClassWeights | None = None
         super().__init__(task, store, classes)
@@ -215,5 +215,5 @@ class StreamModel(StreamLearner[OnlineLearner]):
 
 def predicted_labels(model: StreamModel, scores: Floats) -> list[str]:
     """The names of the classes that scores predict."""
-    winners = predicted_classes(scores, model.threshold)
+    winners = predicted_classes(scores, model.decision_threshold)
     return [model.classes[winner] for winner in winners.tolist()]

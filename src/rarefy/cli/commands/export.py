@@ -51,10 +51,10 @@ def export(model_path: str, format: str | None, output: str) -> None:
     else:
         with place.writing() as file:
             file.writelines(TEXT_EXPORTS[format](model))
-    if model.threshold and format in WITHOUT_THRESHOLD:
+    if model.decision_threshold and format in WITHOUT_THRESHOLD:
         click.echo(
-            f"Warning: the decision threshold {model.threshold:g} is not in the {format} file: "
-            f"whoever predicts with it has to compare scores with that.",
+            f"Warning: the decision threshold {model.decision_threshold:g} is not in the {format} "
+            f"file: whoever predicts with it has to compare scores with that.",
             err=True,
         )
 

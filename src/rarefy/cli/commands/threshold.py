@@ -38,8 +38,8 @@ def threshold(
 
     \b
     Examples:
-      rarefy threshold fraud.model recent.csv
-      rarefy threshold fraud.model --set 1.5 -o careful.model
+      rarefy threshold reviews.model new.svm
+      rarefy threshold reviews.model --set 1.5 -o careful.model
     """
     if (given is None) == (not data):
         raise click.UsageError("give DATA to find the threshold on, or the threshold by --set.")
@@ -53,7 +53,7 @@ def threshold(
         found = f", which gives an F1 of {best_f1:.4f} on these data"
     else:
         given, found = check_number("decision_threshold", given), ""
-    save_model(place, model._replace(threshold=given))
+    save_model(place, model._replace(decision_threshold=given))
     click.echo(
         f"{place.path}: {model.classes[1]} is predicted for scores above {given:.6g}{found}."
     )

@@ -121,7 +121,7 @@ def _what_came_of_it(model: Model) -> dict[str, Any]:
         "progressive_loss": _progressive_loss(model),
         "weights": len(model.kept.weights),
         "intercepts": model.intercepts,
-        "threshold": model.threshold or None,
+        "decision_threshold": model.decision_threshold or None,
     }
 
 
