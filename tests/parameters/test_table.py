@@ -143,9 +143,10 @@ def test_what_the_signature_was():
     assert str(inspect.signature(SparseOnlineClassifier)).split("*, ")[1] == (
         "l1=None, l2=None, q=None, basis=None, cap=None, eta0=None, beta=None, schedule=None, "
         "truncate_every=None, threshold=None, cumulative=False, endowment=0.0, "
-        "endowment_by='prediction', importance='plain', multiclass='auto', fit_intercept=True, "
-        "passes=1, shuffle=False, random_state=None, target_features=None, refit=False, "
-        "refit_l2=None, refit_features=None, n_features=None)"
+        "endowment_by='prediction', importance='plain', multiclass='auto', class_weight=None, "
+        "fit_intercept=True, passes=1, shuffle=False, random_state=None, target_features=None, "
+        "refit=False, refit_l2=None, refit_features=None, n_features=None, "
+        "decision_threshold=0.0)"
     )
 
 

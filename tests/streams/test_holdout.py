@@ -80,7 +80,7 @@ def test_running_flips_are_those_of_a_slow_count(batches, n_outputs):
             y = np.array([number % 3 for number in batch], dtype=float)
             scores = np.eye(3)[((y + ~right) % 3).astype(int)]
         importance = np.array([weight for _, weight in batch.values()])
-        flips.add(np.array([*batch], dtype=np.int64), Scored(scores, y, importance))
+        flips.add(np.array([*batch], dtype=np.int64), Scored(scores, y, importance), 0.0)
         for number, (was_right, weight) in batch.items():
             if weight:
                 n_again += number in known
@@ -118,10 +118,10 @@ def test_flips_of_a_share_are_from_pass_to_pass(folder, monkeypatch):
     seen = []
     add = RunningFlips.add
 
-    def noted(self, examples, scored):
+    def noted(self, examples, scored, threshold):
         right = (scored.scores[:, 0] > 0.0) == (scored.y > 0.0)
         seen.extend(zip(examples.tolist(), right.tolist(), strict=True))
-        add(self, examples, scored)
+        add(self, examples, scored, threshold)
 
     monkeypatch.setattr(RunningFlips, "add", noted)
     *lines, end = lines_of(f"{N_ROWS}.svm", "--holdout", "0.2", "--passes", "3")
