@@ -16,13 +16,15 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
+from threadpoolctl import threadpool_limits
 
 import rarefy
 from rarefy import ConfigError, InputError, SparseOnlineClassifier, SparseOnlineRegressor
+from rarefy.arrays import Rows, as_rows
 from rarefy.cli import main
-from rarefy.engine.lbfgs import minimum
-from rarefy.engine.refit import STRENGTHS, best_strength
-from rarefy.engine.refit_objective import Examples, Objective, Wanted, smooth
+from rarefy.engine.newton import minimum
+from rarefy.engine.refit import EXACT, STRENGTHS, Examples, best_strength, effective_number
+from rarefy.engine.refit_objective import Objective, Wanted, smooth
 from rarefy.files.model_file import load_model
 from rarefy.model.losses import Hinge, Huber, Logistic, ModifiedHuber, Squared, SquaredHinge
 from rarefy.model.multiclass import CrammerSinger, OneVsRest, Softmax
@@ -158,22 +160,28 @@ OBJECTIVES = [
 ]
 
 
-def wanted_of(kind: str, loss, *, every: int = 1, fit_intercept: bool = True) -> Wanted:
-    """Every so many of the weights of all columns for all outputs."""
+def wanted_of(kind: str, loss, *, fit_intercept: bool = True) -> Wanted:
+    """A weight for each column; of several outputs, for every other column one more."""
     n_outputs = 3 if kind == "multiclass" else 1
-    columns, outputs = np.divmod(np.arange(0, N_FEATURES * n_outputs, every), n_outputs)
+    numbers = np.arange(0, N_FEATURES * n_outputs, min(2, n_outputs))
+    columns, outputs = np.divmod(numbers, n_outputs)
     return Wanted(columns, outputs, n_outputs, fit_intercept, loss)
 
 
-def examples_of(X, y, importance=None) -> Examples:
+def shared_rows(X, y, importance=None) -> Rows:
+    """Rows whose importances add up to 1."""
     importance = np.ones(len(y)) if importance is None else importance
-    return Examples(sparse.csr_array(X), y, importance)
+    return as_rows(sparse.csr_array(X), y, importance / importance.sum())
 
 
 def objective_of(kind: str, loss, **more) -> Objective:
     X, y = rows_of(kind)
-    examples = examples_of(X, y, data.importances(len(y)))
-    return Objective(examples, wanted_of(kind, loss, every=2, **more), L2)
+    rows = shared_rows(X, y, data.importances(len(y)))
+    return Objective(rows, wanted_of(kind, loss, **more), L2)
+
+
+def found_by(objective: Objective) -> np.ndarray:
+    return minimum(objective, objective.start(), EXACT)
 
 
 @pytest.mark.parametrize(("kind", "loss"), OBJECTIVES, ids=str)
@@ -181,20 +189,38 @@ class TestObjective:
     def test_gradient_is_that_of_the_value(self, kind, loss):
         objective = objective_of(kind, loss)
         rng = np.random.default_rng(0)
-        at = rng.normal(size=len(objective.curvatures))
-        _, gradient = objective.value_and_gradient(at)
+        at = rng.normal(size=len(objective.start()))
+        gradient = objective.at(at).gradient
         for direction in rng.normal(size=(5, len(at))):
-            ahead, behind = (
-                objective.value_and_gradient(at + step * direction)[0] for step in (1e-6, -1e-6)
-            )
+            ahead, behind = (objective.at(at + step * direction).value for step in (1e-6, -1e-6))
             assert (ahead - behind) / 2e-6 == pytest.approx(gradient @ direction, rel=1e-5)
+
+    def test_hessian_is_that_of_the_gradient(self, kind, loss):
+        """Close to the origin, and where no loss is a straight line."""
+        objective = objective_of(kind, Huber(50.0) if isinstance(loss, Huber) else loss)
+        rng = np.random.default_rng(0)
+        point = objective.at(1e-2 * rng.normal(size=len(objective.start())))
+        for direction in rng.normal(size=(5, len(point.variables))):
+            ahead, behind = (
+                objective.at(point.variables + step * direction).gradient for step in (1e-6, -1e-6)
+            )
+            curved = objective.curved(point, direction)
+            np.testing.assert_allclose((ahead - behind) / 2e-6, curved, rtol=1e-4, atol=1e-5)
+
+    def test_diagonal_is_that_of_the_hessian(self, kind, loss):
+        objective = objective_of(kind, loss)
+        point = objective.at(np.random.default_rng(0).normal(size=len(objective.start())))
+        units = np.eye(len(point.variables))
+        diagonal = [unit @ objective.curved(point, unit) for unit in units]
+        np.testing.assert_allclose(point.spread, 1.0 / np.array(diagonal), rtol=1e-9)
 
     @pytest.mark.parametrize("fit_intercept", [True, False])
     def test_gradient_is_zero_at_the_minimum(self, kind, loss, fit_intercept):
         objective = objective_of(kind, loss, fit_intercept=fit_intercept)
-        found = minimum(objective)
-        start = objective.value_and_gradient(np.zeros(len(found)))[1]
-        _, gradient = objective.value_and_gradient(found)
+        found = found_by(objective)
+        moves = objective.at(found).spread > 0.0
+        assert moves.all() == fit_intercept
+        start, gradient = (objective.at(v).gradient[moves] for v in (0.0 * found, found))
         assert np.abs(gradient).max() < 1e-6 * np.abs(start).max()
 
 
@@ -224,10 +250,10 @@ def test_weights_of_rows_are_repetitions(kind, loss):
     X, y = rows_of(kind, n=80)
     counts = np.random.default_rng(0).integers(0, 4, len(y))
     weighted, repeated = (
-        minimum(Objective(examples, wanted_of(kind, loss), L2))
-        for examples in (
-            examples_of(X, y, counts.astype(float)),
-            examples_of(np.repeat(X, counts, axis=0), np.repeat(y, counts)),
+        found_by(Objective(rows, wanted_of(kind, loss), L2))
+        for rows in (
+            shared_rows(X, y, counts.astype(float)),
+            shared_rows(np.repeat(X, counts, axis=0), np.repeat(y, counts)),
         )
     )
     np.testing.assert_allclose(weighted, repeated, rtol=0, atol=1e-5)
@@ -247,7 +273,7 @@ def test_units_do_not_matter():
 def test_large_targets_are_reached():
     X, y = rows_of("regression")
     small, large = (
-        minimum(Objective(examples_of(X, factor * y), wanted_of("regression", Squared()), L2))
+        found_by(Objective(shared_rows(X, factor * y), wanted_of("regression", Squared()), L2))
         for factor in (1.0, 1e30)
     )
     np.testing.assert_allclose(large / 1e30, small, rtol=0, atol=1e-6)
@@ -260,10 +286,9 @@ def strength_for(noise: float, n: int = 400) -> float:
     """What is chosen for as many features as there are rows, of which two say something."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, N_FEATURES))
-    return best_strength(
-        examples_of(X, X[:, 0] - X[:, 1] + noise * rng.normal(size=n)),
-        wanted_of("regression", Squared()),
-    )
+    y = X[:, 0] - X[:, 1] + noise * rng.normal(size=n)
+    examples = Examples.in_own_units(sparse.csr_array(X), y, np.ones(n))
+    return best_strength(examples, wanted_of("regression", Squared()))
 
 
 def test_noise_is_met_by_a_stronger_penalty():
@@ -285,6 +310,18 @@ def test_the_default_is_one_of_the_strengths_divided_by_the_number_of_examples()
         np.array_equal(default, online("binary", refit=True, refit_l2=s / len(y)).fit(X, y).coef_)
         for s in STRENGTHS
     )
+
+
+def test_bits_do_not_depend_on_the_threads_of_blas():
+    """So many numbers it would sum in several threads."""
+    X, importance = np.random.default_rng(0).random((2, 40_000))
+    y = X + importance
+    found = set()
+    for n_threads in (1, 2, 4):
+        with threadpool_limits(n_threads, "blas"):
+            model = SparseOnlineRegressor(l1=0.0, refit=True).fit(X[:, None], y, importance)
+            found.add((effective_number(importance), model.coef_[0], model.intercept_[0]))
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 3])

@@ -16,20 +16,24 @@ would rise without it.
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.arrays import Floats
-from rarefy.engine.lbfgs import minimum
+from rarefy.arrays import Floats, Rows, as_rows, dot
 from rarefy.engine.learner import Learner
-from rarefy.engine.refit_objective import Examples, Objective, Wanted, long_dot, smooth
+from rarefy.engine.newton import minimum
+from rarefy.engine.refit_objective import Objective, Wanted, smooth
 from rarefy.splits import held_out
 
 STRENGTHS = (1e3, 3e2, 1e2, 3e1, 1e1, 3.0, 1.0, 0.3, 0.1, 0.03)  # l2 times the number of examples
 HELD_OUT = 0.25  # of the examples, to choose from them
-ROUGH = 1e-2  # precision where strengths are compared; the start is the minimum of the last one
+LEAST_GAIN = 0.01  # of a weaker penalty, as a share of what all weaker ones have gained
+
+# Precision of the refit, of weights that tell strong from weak, and where strengths are compared.
+EXACT, TO_RANK, TO_COMPARE = 1e-7, 1e-3, 0.1
 
 
 def refitted(
@@ -54,111 +58,149 @@ def refits(
 
     That is a chain of refits of as many features as were kept, and of every smaller power of two.
     """
-    slots, _ = learner.nonzero()
-    linked = _refitted(learner, slots, X, y, importance, l2)
-    by_limit: dict[int | None, Learner] = {None: linked}
-    for limit in sorted({limit for limit in limits if limit is not None}, reverse=True):
-        while (n_features := _n_features(linked)) > limit:
-            power = 1 << (n_features - 1).bit_length() - 1
-            if power < limit:
-                break
-            slots = _strongest(linked, power, X, importance)
-            linked = _refitted(learner, slots, X, y, importance, l2)
-        by_limit[limit] = linked
-        if n_features > limit:
-            slots = _strongest(linked, limit, X, importance)
-            by_limit[limit] = _refitted(learner, slots, X, y, importance, l2)
-    return [by_limit[limit] for limit in limits]
+    link = Link.first(learner, X, y, importance, l2)
+    reached = [link.n_features if limit is None else limit for limit in limits]
+    by_limit = {}
+    for limit in sorted(set(reached), reverse=True):
+        while link.n_features > limit and (power := _power_below(link.n_features)) >= limit:
+            link = link.cut(power)
+        by_limit[limit] = link.cut(limit).refitted(learner)
+    return [by_limit[limit] for limit in reached]
 
 
-def _n_features(learner: Learner) -> int:
-    slots, _ = learner.nonzero()
-    return len(np.unique(slots // learner.n_outputs))
+def _power_below(n: int) -> int:
+    return 1 << (n - 1).bit_length() - 1
 
 
-def _strongest(learner: Learner, n_features: int, X: Any, importance: Floats) -> NDArray[np.int64]:
-    """The slots of so many features."""
-    slots, weights = learner.nonzero()
-    features, numbers = np.unique(slots // learner.n_outputs, return_inverse=True)
-    strengths = np.bincount(numbers, weights**2) * (X[:, features].power(2).T @ importance)
-    kept = np.argsort(-strengths, kind="stable")[:n_features]
-    return slots[np.isin(numbers, kept)]
+class Examples(NamedTuple):
+    X: Any  # CSR; the root mean square of a column is 1 in the rows that have it
+    sizes: Floats  # what it was
+    y: Floats
+    importance: Floats
+
+    @classmethod
+    def in_own_units(cls, X: Any, y: Floats, importance: Floats) -> "Examples":
+        from scipy import sparse
+
+        squares = X.power(2).T @ importance
+        occurrences = X.astype(bool).T @ importance
+        means = np.divide(squares, occurrences, out=np.ones_like(squares), where=occurrences > 0.0)
+        sizes = np.sqrt(means)
+        parts = (X.data / sizes[X.indices], X.indices, X.indptr)
+        return cls(sparse.csr_array(parts, shape=X.shape), sizes, y, importance)
+
+    def rows(self, importance: Floats) -> Rows:
+        """Such of these importances, which are made to add up to 1."""
+        return as_rows(self.X, self.y, importance / importance.sum())
 
 
-def _refitted(
-    learner: Learner,
-    slots: NDArray[np.int64],
-    X: Any,
-    y: Floats,
-    importance: Floats,
-    l2: float | None,
-) -> Learner:
-    """A learner with refitted weights in these slots."""
-    features, outputs = np.divmod(slots, learner.n_outputs)
-    kept, columns = np.unique(features, return_inverse=True)
-    has_intercept = len(learner.intercept_state) > 0
-    examples = Examples(X[:, kept], y, importance).only(importance > 0.0)
-    sizes = examples.sizes
-    examples = examples.scaled(1.0 / sizes)
-    sizes = sizes[columns]
-    if learner.n_outputs == 1:
-        basis = without_repetition(examples.X)
-        examples = examples._replace(X=examples.X @ basis)
-        columns, outputs = np.arange(basis.shape[1]), np.zeros(basis.shape[1], dtype=np.int64)
-    wanted = Wanted(columns, outputs, learner.n_outputs, has_intercept, smooth(learner.loss))
-    if l2 is None:
-        l2 = best_strength(examples, wanted) / examples.size
-    objective = Objective(examples, wanted, l2)
-    weights, intercepts = objective.parts(minimum(objective))
-    if learner.n_outputs == 1:
-        weights = basis @ weights
-    return learner.with_weights(slots, weights / sizes, intercepts)
+class Link:
+    """A refit of some features; `slots` are those of the learner that the weights are for."""
+
+    def __init__(
+        self,
+        examples: Examples,
+        wanted: Wanted,
+        slots: NDArray[np.int64],
+        l2: float | None,
+        strengths: Sequence[float] = STRENGTHS,
+    ) -> None:
+        self._examples = examples
+        self._wanted = wanted
+        self._slots = slots
+        self._given_l2 = l2
+        self._strengths = strengths
+
+    @classmethod
+    def first(
+        cls, learner: Learner, X: Any, y: Floats, importance: Floats, l2: float | None
+    ) -> "Link":
+        """That of all features that were kept."""
+        slots, _ = learner.nonzero()
+        features, columns = np.unique(slots // learner.n_outputs, return_inverse=True)
+        has_intercept = len(learner.intercept_state) > 0
+        outputs = slots % learner.n_outputs
+        wanted = Wanted(columns, outputs, learner.n_outputs, has_intercept, smooth(learner.loss))
+        return cls(Examples.in_own_units(X[:, features], y, importance), wanted, slots, l2)
+
+    @property
+    def n_features(self) -> int:
+        return len(self._examples.sizes)
+
+    def cut(self, n_features: int) -> "Link":
+        """The refit of the strongest features; its penalty is not sought far above that of this."""
+        if n_features >= self.n_features:
+            return self
+        kept = np.sort(np.argsort(-self._relevance, kind="stable")[:n_features])
+        chosen = np.isin(self._wanted.columns, kept)
+        X, sizes, y, importance = self._examples
+        columns = np.searchsorted(kept, self._wanted.columns[chosen])
+        most = 20.0 * self._l2 * effective_number(importance)
+        return Link(
+            Examples(X[:, kept], sizes[kept], y, importance),
+            self._wanted._replace(columns=columns, outputs=self._wanted.outputs[chosen]),
+            self._slots[chosen],
+            self._given_l2,
+            [strength for strength in STRENGTHS if strength <= most],
+        )
+
+    def refitted(self, learner: Learner) -> Learner:
+        """A learner with the refitted weights."""
+        weights, intercepts = self._minimum(EXACT)
+        sizes = self._examples.sizes[self._wanted.columns]
+        return learner.with_weights(self._slots, weights / sizes, intercepts)
+
+    @cached_property
+    def _relevance(self) -> Floats:
+        """How strong each feature is."""
+        weights, _ = self._minimum(TO_RANK)
+        squares = self._examples.X.power(2).T @ self._examples.importance
+        return np.asarray(np.bincount(self._wanted.columns, weights**2) * squares)
+
+    def _minimum(self, precision: float) -> tuple[Floats, Floats]:
+        rows = self._examples.rows(self._examples.importance)
+        objective = Objective(rows, self._wanted, self._l2)
+        return objective.parts(minimum(objective, objective.start(), precision))
+
+    @cached_property
+    def _l2(self) -> float:
+        if self._given_l2 is not None:
+            return self._given_l2
+        strength = best_strength(self._examples, self._wanted, self._strengths)
+        return strength / effective_number(self._examples.importance)
 
 
-def without_repetition(X: Any) -> Any:
-    """Orthonormal directions, as columns, in which all that the columns of X can say is said.
-
-    Columns that have one entry, all in the same row, say the same, and are one direction; of rare
-    features, which are many, few are left. All other columns stay. A penalty of the sum of squares
-    is the same in both.
-    """
-    from scipy import sparse
-
-    by_column = X.tocsc()
-    is_lone = np.diff(by_column.indptr) == 1
-    at = by_column.indptr[:-1][is_lone]
-    values = by_column.data[at]
-    _, direction = np.unique(by_column.indices[at], return_inverse=True)
-    lengths = np.sqrt(np.bincount(direction, values**2))
-    lone, others = np.flatnonzero(is_lone), np.flatnonzero(~is_lone)
-    entries = np.concatenate([np.ones(len(others)), values / lengths[direction]])
-    columns = np.concatenate([np.arange(len(others)), len(others) + direction])
-    shape = X.shape[1], len(others) + len(lengths)
-    rows = np.concatenate([others, lone])
-    return sparse.csr_array((entries, (rows, columns)), shape=shape)
-
-
-def best_strength(examples: Examples, wanted: Wanted) -> float:
+def best_strength(
+    examples: Examples, wanted: Wanted, strengths: Sequence[float] = STRENGTHS
+) -> float:
     """The largest strength whose loss on held-out examples is not clearly worse than the least.
 
     That is, by not more than a standard error: the features were chosen with a view to all of the
     examples, which makes weak penalties look better than they are.
     """
-    held = held_out(0, len(examples.y), HELD_OUT)
-    if held.all() or not held.any():
+    counts = np.flatnonzero(examples.importance)
+    held = counts[held_out(0, len(counts), HELD_OUT)]
+    if len(held) in (0, len(counts)):
         return 1.0
-    learned, predicted = examples.only(~held), examples.only(held)
+    learned, judged = examples.importance.copy(), np.zeros_like(examples.importance)
+    learned[held], judged[held] = 0.0, examples.importance[held]
+    rows, held_rows = examples.rows(learned), examples.rows(judged)
+    variables = Objective(rows, wanted, 0.0).start()
     means: list[float] = []
-    variables = None
-    for strength in STRENGTHS:
-        objective = Objective(learned, wanted, strength / learned.size)
-        variables = minimum(objective, variables, ROUGH)
-        losses, _ = objective.losses_and_slopes(predicted, variables)
-        mean = long_dot(predicted.shares, losses)
-        if means and mean >= means[-1]:
+    for strength in strengths:
+        objective = Objective(rows, wanted, strength / effective_number(learned))
+        variables = minimum(objective, variables, TO_COMPARE)
+        losses = objective.losses(held_rows, variables)
+        mean = dot(held_rows.importance, losses)
+        if means and means[-1] - mean <= LEAST_GAIN * (means[0] - mean):
             break
         means.append(mean)
-        differences = predicted.shares * (losses - mean)
-        error = math.sqrt(long_dot(differences, differences))
+        differences = held_rows.importance * (losses - mean)
+        error = math.sqrt(dot(differences, differences))
     good_enough = np.array(means) <= means[-1] + error
-    return STRENGTHS[int(good_enough.argmax())]
+    return strengths[int(good_enough.argmax())]
+
+
+def effective_number(importance: Floats) -> float:
+    """How many examples there are; those of little importance hardly count."""
+    return float(importance.sum() ** 2 / dot(importance, importance))

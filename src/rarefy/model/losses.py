@@ -6,6 +6,9 @@ functions of numbers, so that a loss can be read, tested and differentiated by i
 `drift(p, y, time)` is how far p moves if it follows the loss downhill for that time: p' - p, where
 dp/dτ = -slope(p). Importance-aware updates (T2.4.3) are made of it. It never passes the minimum,
 and to drift for a + b is to drift for a and then for b.
+
+`curvature(p, y)` is the second derivative of a loss without kinks; where that is zero and the slope
+is not, it is the curvature of the parabola that touches the loss there and has its minimum.
 """
 
 import math
@@ -44,6 +47,9 @@ class SquaredHinge(NamedTuple):
     def slope(self, p: float, y: float) -> float:
         return -2.0 * y * max(0.0, 1.0 - y * p)
 
+    def curvature(self, p: float, y: float) -> float:
+        return 2.0 if y * p < 1.0 else 0.0
+
     def drift(self, p: float, y: float, time: float) -> float:
         return y * decayed(max(0.0, 1.0 - y * p), 2.0 * time)
 
@@ -53,14 +59,17 @@ class Logistic(NamedTuple):
     """log(1 + exp(-yp)), written so that the exponential never overflows."""
 
     def value(self, p: float, y: float) -> float:
-        m = y * p
-        return math.log1p(math.exp(-abs(m))) + max(-m, 0.0)
+        return math.log1p(math.exp(-abs(p))) + max(-y * p, 0.0)
 
     def slope(self, p: float, y: float) -> float:
         e = math.exp(-abs(p))
         if y * p > 0.0:
             return -y * e / (1.0 + e)
         return -y / (1.0 + e)
+
+    def curvature(self, p: float, y: float) -> float:
+        e = math.exp(-abs(p))
+        return e / ((1.0 + e) * (1.0 + e))
 
     def drift(self, p: float, y: float, time: float) -> float:
         return y * logistic_drift(y * p, time)
@@ -77,6 +86,10 @@ class ModifiedHuber(NamedTuple):
     def slope(self, p: float, y: float) -> float:
         m = y * p
         return -2.0 * y * max(0.0, 1.0 - m) if m >= -1.0 else -4.0 * y
+
+    def curvature(self, p: float, y: float) -> float:
+        m = y * p
+        return 0.0 if m >= 1.0 else min(2.0, 4.0 / (1.0 - m))
 
     def drift(self, p: float, y: float, time: float) -> float:
         return y * run_down(max(0.0, 1.0 - y * p), time, 2.0, 2.0)
@@ -106,6 +119,9 @@ class Squared(NamedTuple):
     def slope(self, p: float, y: float) -> float:
         return 2.0 * (p - y)
 
+    def curvature(self, p: float, y: float) -> float:
+        return 2.0
+
     def drift(self, p: float, y: float, time: float) -> float:
         return decayed(y - p, 2.0 * time)
 
@@ -122,6 +138,9 @@ class Huber(NamedTuple):
 
     def slope(self, p: float, y: float) -> float:
         return min(max(p - y, -self.epsilon), self.epsilon)
+
+    def curvature(self, p: float, y: float) -> float:
+        return min(1.0, self.epsilon / abs(p - y)) if p != y else 1.0
 
     def drift(self, p: float, y: float, time: float) -> float:
         return math.copysign(run_down(abs(y - p), time, self.epsilon, 1.0), y - p)

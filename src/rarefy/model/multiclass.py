@@ -3,6 +3,9 @@
 `y` is the number of the right class. Every (feature, class) pair has a weight of its own, and all
 share one clock. How the importance of an example enters its slopes is up to the `update` (see
 `rarefy.model.importance`).
+
+Losses without kinks have a Hessian, which is made of one number for each score, the `bend`:
+`curvature` makes its diagonal of them, and `turn` says how slopes change with a change of scores.
 """
 
 import math
@@ -79,6 +82,25 @@ class Softmax(NamedTuple):
         for z in range(len(p)):
             out[z] = importance * (out[z] / total - (1.0 if z == y else 0.0))
 
+    def bend(self, p: Scores, y: int, out: Scores) -> None:
+        highest = _highest(p)
+        total = 0.0
+        for z in range(len(p)):
+            out[z] = math.exp(p[z] - highest)
+            total += out[z]
+        for z in range(len(p)):
+            out[z] /= total
+
+    def curvature(self, bend: float) -> float:
+        return bend * (1.0 - bend)
+
+    def turn(self, bend: Scores, change: Scores, importance: float, out: Scores) -> None:
+        mean = 0.0
+        for z in range(len(bend)):
+            mean += bend[z] * change[z]
+        for z in range(len(bend)):
+            out[z] = importance * bend[z] * (change[z] - mean)
+
 
 @compile_methods
 class OneVsRest(NamedTuple):
@@ -98,6 +120,17 @@ class OneVsRest(NamedTuple):
         for z in range(len(p)):
             sign = 1.0 if z == y else -1.0
             out[z] = update.slope(self.loss, p[z], sign, importance, reach)
+
+    def bend(self, p: Scores, y: int, out: Scores) -> None:
+        for z in range(len(p)):
+            out[z] = self.loss.curvature(p[z], 1.0 if z == y else -1.0)
+
+    def curvature(self, bend: float) -> float:
+        return bend
+
+    def turn(self, bend: Scores, change: Scores, importance: float, out: Scores) -> None:
+        for z in range(len(bend)):
+            out[z] = importance * bend[z] * change[z]
 
 
 MULTICLASS = ("auto", "crammer_singer", "softmax", "ovr")
