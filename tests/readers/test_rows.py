@@ -8,6 +8,7 @@ import json
 import math
 import re
 import sys
+import warnings
 import zoneinfo
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rarefy
-from rarefy import InputError, SparseOnlineClassifier
+from rarefy import InputError, RarefyWarning, SparseOnlineClassifier
 from rarefy.readers.features.value_texts import form_of, written
 
 pa = pytest.importorskip("pyarrow")
@@ -554,12 +555,15 @@ class TestColumns:
         rows.to_csv("new.csv", index=False)
         rows.to_json("new.jsonl", orient="records", lines=True)
         records = rows.to_dict("records")
-        for other in (rows, mixed, records, records[0], "new.parquet", "new.csv", "new.jsonl"):
-            with pytest.raises(InputError, match=r"'colour' was not there before \(is it 'color'"):
-                scores(model, other)
         expected = scores(model, ROW)
+        for other in (rows, mixed, records, records[0], "new.parquet", "new.csv", "new.jsonl"):
+            message = r"not there before, and passed over: 'colour' \(is it 'color'"
+            with pytest.warns(RarefyWarning, match=message):
+                found = scores(model, other)
+            assert found[:1] == expected
         for path in ("new.parquet", "new.csv", "new.jsonl"):
-            assert scores(model, rarefy.read(path, ignore=["colour"])) == expected
+            with warnings.catch_warnings(action="error"):
+                assert scores(model, rarefy.read(path, ignore=["colour"])) == expected
 
 
 def test_json_lines_have_no_fixed_columns():
@@ -594,7 +598,7 @@ def test_lists_and_structs():
     Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert scores(model, rows) == scores(model, pandas.DataFrame(rows)) == expected
     assert scores(model, "rows.jsonl") == expected
-    with pytest.raises(InputError, match=r"'agee' was not there before"):
+    with pytest.warns(RarefyWarning, match=r"passed over: 'user.agee' \(is it 'user.age'"):
         scores(model, {"user": {"agee": 3}})
 
 

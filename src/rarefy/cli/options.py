@@ -120,18 +120,35 @@ top_option = click.option(
     show_default=True,
     help="How many features to show.",
 )
+weight_option = click.option("--weight", help="Column of the importance of a row.")
+delimiter_option = click.option(
+    "--delimiter", help="Character between CSV fields; inferred from the first line."
+)
+quotes_option = click.option(
+    "--quotes/--no-quotes",
+    default=None,
+    help="Whether CSV fields may be quoted.  [default: quotes]",
+)
+ignore_option = names_option("--ignore", help="Columns or namespaces to pass over; globs, too.")
+# What may differ in data that a model reads as it has learned to.
+new_data_options = options(ignore_option, delimiter_option, quotes_option)
+labelled_data_options = options(
+    click.option("--label", help="Column of the labels.  [default: as in training]"),
+    weight_option,
+    new_data_options,
+)
 column_options = options(
-    click.option("--label", default="label", show_default=True, help="Column of the labels."),
-    click.option("--weight", help="Column of the importance of a row."),
-    names_option("--text", help="Columns to cut into words and word pairs."),
-    names_option("--categorical", help="Columns whose values are names."),
-    names_option("--numeric", help="Columns whose values are numbers."),
-    names_option("--ignore", help="Columns to pass over."),
-    click.option("--delimiter", help="Of CSV; told from the first line."),
+    click.option("--label", help="Column of the labels.  [default: label]"),
+    weight_option,
+    names_option("--text", help="Columns to cut into words and word pairs; globs, too: 'T*'."),
+    names_option("--categorical", help="Columns whose values are names; globs, too: 'C*'."),
+    names_option("--numeric", help="Columns whose values are numbers; globs, too."),
+    ignore_option,
+    delimiter_option,
     click.option(
         "--header/--no-header", default=True, help="Of CSV; without one, columns are 1, 2."
     ),
-    click.option("--quotes/--no-quotes", default=True, help="Whether CSV fields may be quoted."),
+    quotes_option,
     click.option(
         "--cross",
         type=Names(),
@@ -143,10 +160,9 @@ column_options = options(
     click.option(
         "--max-classes",
         type=click.IntRange(2),
-        default=MOST_CLASSES,
-        show_default=True,
         metavar="N",
-        help="More different labels are taken for ids, texts or numbers, and refused.",
+        help="More different labels are taken for ids, texts or numbers, and refused.  [default: "
+        f"{MOST_CLASSES}, and fewer numbers if they do not look like classes]",
     ),
 )
 

@@ -53,7 +53,7 @@ class RowsReader(Reader):
             return
         from rarefy.readers.formats.arrow import table_batches
 
-        for batch in table_batches(NAME, table, self.arrow_reading(pool)):
+        for batch in table_batches(NAME, table, self.arrow_reading(NAME, pool)):
             yield from self._parts(batch)
 
     def _blocks(self, file: str, line_reached: Callable[[], int]) -> Iterator[Block]:

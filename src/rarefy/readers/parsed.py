@@ -25,7 +25,6 @@ class Problem(IntEnum):
     JSON = 15
     NO_LABEL = 16
     TOO_DEEP = 17
-    UNKNOWN_COLUMN = 18  # the position is that of its name
     MEMBER = 30
     AFTER_NAME = 31
     JSON_VALUE = 32

@@ -1,21 +1,22 @@
 """Readers: files in several formats to batches of rows; each text format has a compiled parser."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count
 from operator import itemgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from rarefy.checks import choose
 from rarefy.errors import InputError
 from rarefy.readers.batch import Batch
 from rarefy.readers.buffers import BufferPool, PooledBuffer, written_batch
-from rarefy.readers.features.columns import Columns, checked_columns, checked_names, unknown_column
+from rarefy.readers.features.columns import Columns, checked_columns, checked_names
+from rarefy.readers.features.cross_names import check_first_features, crosses_of_columns
 from rarefy.readers.features.crosses import checked_crosses, crossings
 from rarefy.readers.features.labels import (
-    MOST_CLASSES,
     Labels,
     checked_classes,
     listed,
@@ -37,6 +38,7 @@ from rarefy.readers.text.scan import n_lines
 
 BAD_LINES = ("stop", "skip")
 NAMED_KINDS = ("text", "categorical", "numeric")
+WITHOUT_COLUMNS = ("svmlight", "vw")
 
 Placed = tuple[Job[Batch], int]  # what makes a batch, and the position in the file behind it
 
@@ -49,8 +51,8 @@ def read(
     bad_lines: str = "stop",
     cross: Sequence[tuple[str, str]] = (),
     classes: Sequence[Any] = (),
-    max_classes: int = MOST_CLASSES,
-    label: str = "label",
+    max_classes: int | None = None,
+    label: str | None = None,
     weight: str | None = None,
     text: Sequence[str] = (),
     categorical: Sequence[str] = (),
@@ -58,7 +60,7 @@ def read(
     ignore: Sequence[str] = (),
     delimiter: str | None = None,
     header: bool = True,
-    quotes: bool = True,
+    quotes: bool | None = None,
 ) -> "Reader":
     """Make a reader of files, which are read when a model learns from it or predicts it.
 
@@ -78,24 +80,28 @@ def read(
         the other are features too.
     classes : sequence, optional
         All labels that may come. Without it, they are told from the first rows.
-    max_classes : int, default=1000
+    max_classes : int, optional
         How many different labels are believed to be classes, if `classes` is not given; more are
-        refused.
-    label : str, default="label"
-        The column of the label, in formats with columns (CSV, JSON lines, Parquet, Arrow), as for
-        all parameters below.
+        refused. By default 1,000; and numbers only if there are 20 at most, or ten rows for each.
+    label : str, optional
+        The column of the label, by default "label", in formats with columns (CSV, JSON lines,
+        Parquet, Arrow), as for all parameters below.
     weight : str, optional
         The column of the importance of a row, by default 1.
     text, categorical, numeric, ignore : sequence of str, optional
         Columns that are cut into words and word pairs; whose every value is a feature; whose number
-        is the value of a feature; that are not looked at. Columns that are not named are told from
-        what they contain.
+        is the value of a feature; that are not looked at. Globs, as in "C*", stand for all columns
+        that they match and that are named nowhere else. What is not named is inferred from what
+        it contains.
     delimiter : str, optional
         What stands between the fields of a CSV file; told from its first line if it is not given.
     header : bool, default=True
         Whether the first line of a CSV file names the columns; else they are called 1, 2, 3.
-    quotes : bool, default=True
-        Whether fields of a CSV file may be quoted.
+    quotes : bool, optional
+        Whether fields of a CSV file may be quoted, by default True.
+
+    Of a reader whose rows a model predicts, `label`, `weight`, `ignore`, `delimiter` and `quotes`
+    hold if they are given; all else is as the model has learned it.
 
     Returns
     -------
@@ -126,8 +132,9 @@ def read(
     if format is not None:
         choose("format", format, dict.fromkeys(FORMATS))
     choose("bad_lines", bad_lines, dict.fromkeys(BAD_LINES))
+    stated = {"label": label, "weight": weight, "delimiter": delimiter, "quotes": quotes}
     columns = Columns(
-        label,
+        "label" if label is None else label,
         weight,
         checked_names("text", text),
         checked_names("categorical", categorical),
@@ -135,7 +142,7 @@ def read(
         checked_names("ignore", ignore),
         delimiter,
         header,
-        quotes,
+        True if quotes is None else quotes,
     )
     return Reader(
         expand(paths),
@@ -145,6 +152,7 @@ def read(
         max_classes=max_classes,
         cross=checked_crosses(cross),
         skip_bad_lines=bad_lines == "skip",
+        stated={name: value for name, value in stated.items() if value is not None},
     )
 
 
@@ -165,6 +173,8 @@ class Reader:
         False if one of the files is standard input or another pipe.
     columns : Columns
         What each column is, as far as it was said or found.
+    roles : dict of str to str
+        How the columns of the first file are taken, once it is read; empty if it has none.
     """
 
     def __init__(
@@ -174,16 +184,20 @@ class Reader:
         *,
         columns: Columns,
         classes: Sequence[str],
-        cross: tuple[tuple[str, str], ...],
+        cross: tuple[tuple[str, ...], ...],
         skip_bad_lines: bool,
-        max_classes: int = MOST_CLASSES,
+        max_classes: int | None = None,
+        stated: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self.files = files
         self.format = format
         self.columns = columns
         self.labels = Labels(classes, max_classes)
         self.cross = cross
+        self.roles: dict[str, str] = {}
+        self._is_first_reading = True  # what users say of columns is yet to be held against files
         self.names_wanted = False
+        self._stated = stated  # of the columns, which holds against what a model has learned
         self.skip_bad_lines = skip_bad_lines
         self.faults = BadLines(skip=skip_bad_lines)
         self._numbers = count()
@@ -201,6 +215,16 @@ class Reader:
             "max_classes": self.labels.most,
         }
 
+    def read_like(self, columns: Columns, cross: tuple[tuple[str, ...], ...]) -> None:
+        """Read as another reader did; but what is stated of these files holds.
+
+        What this one is told to ignore, and the other has not read, is ignored.
+        """
+        more = [name for name in self.columns.ignore if name not in columns.kinds]
+        like = columns._replace(ignore=(*columns.ignore, *more), **self._stated)
+        self.columns, self.cross = checked_columns(like), cross
+        self._is_first_reading = False
+
     def another(self) -> "Reader":
         """A reader of the same files, to go over them side by side with this one."""
         once = [file for file in self.files if is_pipe(file)]
@@ -217,6 +241,7 @@ class Reader:
             cross=self.cross,
             skip_bad_lines=self.skip_bad_lines,
             max_classes=self.labels.most,
+            stated=self._stated,
         )
 
     @property
@@ -282,6 +307,10 @@ class Reader:
                 yield Job(parse).then(itemgetter(0)), block.file_position
                 continue
             batch, line = parse()
+            if self.cross and self._is_first_reading:
+                is_all = block.last and len(self.files) == 1
+                check_first_features(file, self.cross, batch, is_all=is_all)
+                self._is_first_reading = False
             for job in self._parts(batch):
                 yield job, block.file_position
 
@@ -307,23 +336,28 @@ class Reader:
                 f"{file}: reading Parquet and Arrow files needs `pip install rarefy[arrow]`."
             ) from error
         with too_many_labels_at(file):
-            for batch, position in arrow_batches(file, format, self.arrow_reading(pool)):
+            for batch, position in arrow_batches(file, format, self.arrow_reading(file, pool)):
                 for job in self._parts(batch):
                     yield job, position
 
-    def arrow_reading(self, pool: BufferPool) -> Any:
+    def arrow_reading(self, file: str, pool: BufferPool) -> Any:
         """How to read a Parquet or Arrow file."""
         from rarefy.readers.formats.arrow import ArrowReading
 
         return ArrowReading(
             self.columns,
-            self._settle_columns,
+            partial(self._settle, file),
             self.labels,
             pool,
             self._refuse_row,
         )
 
-    def _settle_columns(self, columns: Columns) -> None:
+    def _settle(self, file: str, columns: Columns, roles: Mapping[str, str]) -> None:
+        """Keep what the columns of the first file were found to be, for all files and passes."""
+        if self._is_first_reading and roles:
+            self.roles = dict(roles)
+            self.cross = crosses_of_columns(file, self.cross, roles, all_known=columns.complete)
+            self._is_first_reading = not columns.complete
         self.columns = columns
 
     def _check_pipe(self, file: str) -> None:
@@ -343,24 +377,26 @@ class Reader:
         columns of the first file were found to be holds for all files, and for all passes.
         """
         format = self.format or recognise(file, block)
-        if format == "svmlight":
-            self._refuse_names(file)
+        if format in WITHOUT_COLUMNS:
+            self._refuse_names(file, format)
         opening = TEXT_FORMATS[format]
         opened = opening(file, block, self.columns, self.labels)
         if opened is None:
             return None
-        self.columns = opened.columns or self.columns
+        if opened.columns is not None:
+            self._settle(file, opened.columns, opened.roles)
         return opened
 
-    def _refuse_names(self, file: str) -> None:
-        """svmlight has no columns; who asks for some has another file, or model, in mind."""
-        if self.cross:
-            raise InputError(
-                f"{file}: svmlight has no namespaces or columns that could be crossed."
-            )
+    def _refuse_names(self, file: str, format: str) -> None:
+        """Who asks for columns where there are none has another file, or model, in mind."""
+        if format == "vw" and not self._is_first_reading:
+            return  # namespaces can be the columns that a model knows
+        what = "columns" if format == "vw" else "namespaces or columns"
+        if self.cross and format != "vw":
+            raise InputError(f"{file}: {format} has no {what} that could be crossed.")
         named = [name for kind in NAMED_KINDS for name in getattr(self.columns, kind)]
         if named:
-            raise InputError(f"{file}: svmlight has no columns, and so no column {named[0]!r}.")
+            raise InputError(f"{file}: {format} has no {what}, and so no column {named[0]!r}.")
 
     def _parse(
         self,
@@ -409,18 +445,11 @@ class Reader:
 
     def _expected(self, opened: Opened, block: Block, parsed: Parsed) -> str:
         """What is wrong where the parser stopped."""
-        if parsed.problem == Problem.UNKNOWN_COLUMN:
-            return self._unknown_column(block, parsed.position)
         if parsed.problem != Problem.NEW_LABEL:
             return f"{EXPECTED[Problem(parsed.problem)]} is expected"
         assert opened.label_at is not None
         label = opened.label_at(block, parsed.position)
         return f"the label {label!r} is not one of {listed(self.labels.classes)}"
-
-    def _unknown_column(self, block: Block, position: int) -> str:
-        from rarefy.readers.formats.jsonl import name_at
-
-        return unknown_column(name_at(block, position), self.columns)
 
 
 def _what_is_read_once(file: str) -> str:

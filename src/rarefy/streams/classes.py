@@ -8,13 +8,18 @@ from rarefy.checks import number_or_none
 from rarefy.errors import InputError
 from rarefy.jit import compiled
 from rarefy.readers.batch import Batch
-from rarefy.readers.features.labels import LARGEST_LABEL, listed
+from rarefy.readers.features.labels import LARGEST_LABEL, MOST_CLASSES, listed
+
+CLASSES_BEYOND_DOUBT = 20
+ROWS_OF_CLASS = 3  # on average, at the least
+LEAST_COUNTED = 0.9  # share of the numbers from the first to the last class that are classes
 
 
-def classes_of(batch: Batch, most: int) -> tuple[str, ...]:
+def classes_of(batch: Batch, most: int | None) -> tuple[str, ...]:
     """The classes, sorted, told from the labels of the first batch; numbers that are more are none.
 
-    Of words the reader sees to it that they are not more. A batch that was cut counts as a whole.
+    Without `most`, numbers are none either that do not look like those of classes. Of words the
+    reader sees to it that they are not more. A batch that was cut counts as a whole.
     """
     if batch.block_labels is not None:
         batch = batch._replace(labels=batch.block_labels)
@@ -25,15 +30,15 @@ def classes_of(batch: Batch, most: int) -> tuple[str, ...]:
         return tuple(names)
     values = np.array(sorted(set(batch.labels[~np.isnan(batch.labels)].tolist())))
     are_whole = bool((values % 1.0 == 0.0).all())
-    if not are_whole or len(values) > most:
+    if not are_whole or _are_too_many(values, len(batch.labels), most):
         some = ", ".join(f"{value:g}" for value in values[:3])
         allow = (
-            f" If these {len(values):,} numbers are classes, allow as many with max_classes=... "
-            f"(--max-classes)."
+            f" If these {len(values):,} numbers are classes, say so with max_classes="
+            f"{len(values)} (--max-classes {len(values)})."
         )
         raise InputError(
-            f"{batch.path}: labels such as {some} look like numbers to predict; "
-            f"choose a loss for that, such as squared.{allow if are_whole else ''}"
+            f"{batch.path}: labels such as {some} look like numbers to predict; choose a loss for "
+            f"that, such as loss='squared' (--loss squared).{allow if are_whole else ''}"
         )
     if (np.abs(values) >= LARGEST_LABEL).any():
         raise InputError(
@@ -48,6 +53,20 @@ def classes_of(batch: Batch, most: int) -> tuple[str, ...]:
     if len(found) < 2:
         raise _too_few_classes(batch, found)
     return tuple(found)
+
+
+def _are_too_many(values: Floats, n_rows: int, most: int | None) -> bool:
+    """Whether whole numbers are too many, and too little like numbers of classes, to be such.
+
+    Classes have several rows each, and are counted from 0 or 1 with few gaps.
+    """
+    n = len(values)
+    if most is not None or n > MOST_CLASSES:
+        return n > (most or MOST_CLASSES)
+    are_counted = (
+        n > 0 and values[0] in (0.0, 1.0) and n > LEAST_COUNTED * (values[-1] - values[0] + 1)
+    )
+    return n > CLASSES_BEYOND_DOUBT and (n_rows < ROWS_OF_CLASS * n or not are_counted)
 
 
 def _too_few_classes(batch: Batch, found: list[str]) -> InputError:

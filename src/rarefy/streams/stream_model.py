@@ -1,6 +1,7 @@
 """A model that learns from, and predicts, what a reader gives."""
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -12,7 +13,7 @@ from rarefy.arrays import Floats
 from rarefy.engine.online_learner import OnlineLearner, RowLearner
 from rarefy.engine.pruning import limited
 from rarefy.engine.task import Task
-from rarefy.errors import InputError
+from rarefy.errors import InputError, RarefyWarning
 from rarefy.model.answers import predicted_classes
 from rarefy.model.class_weights import ClassWeights
 from rarefy.readers import Reader
@@ -27,7 +28,7 @@ class Reading(NamedTuple):
     """How data was read, so that other data is read in the same way."""
 
     columns: Columns = Columns()
-    cross: tuple[tuple[str, str], ...] = ()
+    cross: tuple[tuple[str, ...], ...] = ()
 
 
 class Scored(NamedTuple):
@@ -163,14 +164,19 @@ class StreamModel(StreamLearner[OnlineLearner]):
 
         The reader reads as the one did from which the model has learned; labels do not matter.
         """
+        known = _KnownFeatures(self)
         for prepared in self._read_again(reader, lambda prepared: prepared, label_needed=False):
-            yield self.store.scores(self.learner, prepared)
+            yield known.seen_in(self.store.scores(self.learner, prepared))
+        known.warn_if_none(reader)
 
     def scored(self, reader: Reader) -> Iterator[Scored]:
         """The scores and targets of every row; a label that the loss cannot take is an error."""
+        known = _KnownFeatures(self)
         for prepared in self._read_again(reader, self.with_targets, label_needed=True):
             rows = prepared.rows()
-            yield Scored(self.store.scores(self.learner, prepared), rows.y, rows.importance)
+            scores = known.seen_in(self.store.scores(self.learner, prepared))
+            yield Scored(scores, rows.y, rows.importance)
+        known.warn_if_none(reader)
 
     def _read_again(
         self, reader: Reader, finish: Callable[[Prepared], Prepared], *, label_needed: bool
@@ -185,15 +191,14 @@ class StreamModel(StreamLearner[OnlineLearner]):
     ) -> Iterator[Reader]:
         """A reader of the same that reads as the one did from which the model has learned.
 
-        What the other is told to ignore, and the model has not learned from, is ignored still. The
-        other gets to know the bad lines, and else stays as it is.
+        What is stated of the other's files holds. The other gets to know the bad lines, and else
+        stays as it is.
         """
-        known = self.reading.columns
-        more = [name for name in reader.columns.ignore if name not in known.kinds]
         again = copy(reader)
         again.names_wanted = names_wanted
-        again.columns = known._replace(label_needed=label_needed, ignore=(*known.ignore, *more))
-        again.cross = self.reading.cross
+        again.read_like(
+            self.reading.columns._replace(label_needed=label_needed), self.reading.cross
+        )
         try:
             yield again
         finally:
@@ -211,6 +216,31 @@ class StreamModel(StreamLearner[OnlineLearner]):
     def kept(self) -> Kept:
         """The weights that are not zero."""
         return self.store.kept(self.learner.settled())
+
+
+class _KnownFeatures:
+    """Whether rows that are predicted have any feature with a weight, as their scores tell."""
+
+    def __init__(self, model: StreamModel) -> None:
+        self._learner = model.learner.settled()
+        self._intercepts = self._learner.intercept()
+        self._n_rows, self._any = 0, False
+
+    def seen_in(self, scores: Floats) -> Floats:
+        """The scores, of which note is taken."""
+        self._n_rows += len(scores)
+        self._any = self._any or bool((scores != self._intercepts).any())
+        return scores
+
+    def warn_if_none(self, reader: Reader) -> None:
+        if self._n_rows and not self._any and self._learner.n_nonzero():
+            warnings.warn(
+                f"{' '.join(reader.files) or 'rows'}: the model has no weight for any feature of "
+                f"these {self._n_rows:,} rows, and so all predictions are the same. Is it data of "
+                f"the same kind, with the same names of columns or namespaces?",
+                RarefyWarning,
+                stacklevel=2,
+            )
 
 
 def predicted_labels(model: StreamModel, scores: Floats) -> list[str]:

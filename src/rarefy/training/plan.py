@@ -63,7 +63,8 @@ DEFAULTS: dict[str, Any] = {
 }
 LATER_SETTINGS = {"target_features": None}  # that files of before do not have
 # What may be asked for beside DATA when a finished model goes on; all else is in the file.
-WITH_FINISHED = (*OF_RUN, "format", "bad_lines")
+OF_NEW_DATA = ("format", "bad_lines", "label", "weight", "ignore", "delimiter", "quotes")
+WITH_FINISHED = (*OF_RUN, *OF_NEW_DATA)
 
 
 class RequestError(ConfigError):
@@ -255,7 +256,7 @@ def resumed_plan(
     else:
         target = saved.asked.get("target_features")
     if about is None or is_over:
-        asked = {**OF_RUN, "format": None, "bad_lines": READING["bad_lines"], **asked}
+        asked = {**OF_RUN, **{name: READING[name] for name in OF_NEW_DATA}, **asked}
         if not data:
             raise RequestError(f"{resume} is finished; name new DATA to learn.")
         if saved.search is not None and asked["passes"] != 1:
@@ -264,7 +265,7 @@ def resumed_plan(
                 f"examples that are new, and so in one pass.",
                 passes=asked["passes"],
             )
-        reader = _reader_like(saved, data, asked["format"], asked["bad_lines"])
+        reader = _reader_like(saved, data, {name: asked[name] for name in OF_NEW_DATA})
         settings = _settings(asked, target)
         plan = _plan(model, reader, output, saved.asked, settings, slim)
         return plan._replace(resumed=resume)
@@ -341,12 +342,10 @@ def _holdout(
     return HeldOutShare(share, with_flips=has_answers and passes > 1)
 
 
-def _reader_like(
-    saved: Model, data: Sequence[str | Path], format: str | None, bad_lines: str
-) -> Reader:
+def _reader_like(saved: Model, data: Sequence[str | Path], reading: dict[str, Any]) -> Reader:
     """A reader of new data that reads as the one did from which the model has learned."""
-    reader = read(*data, format=format, bad_lines=bad_lines, classes=saved.classes)
-    reader.columns, reader.cross = saved.reading
+    reader = read(*data, classes=saved.classes, **reading)
+    reader.read_like(*saved.reading)
     return reader
 
 

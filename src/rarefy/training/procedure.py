@@ -1,5 +1,6 @@
 """How every model is trained on a stream: read and learn, settle, refit; saved as it goes."""
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
@@ -48,6 +49,9 @@ class Reporter(Protocol):
     def advance(self, share: float, examples: int) -> None:
         """How far learning is, after every batch; `share` is NaN where the size is not known."""
 
+    def columns(self, roles: Mapping[str, str]) -> None:
+        """How each column is taken, once, when the first rows are learned."""
+
     def line(self, line: ProgressLine) -> None:
         """A new line of the learning curve."""
 
@@ -61,6 +65,9 @@ class Silent:
     wants_lines = False
 
     def advance(self, share: float, examples: int) -> None:
+        pass
+
+    def columns(self, roles: Mapping[str, str]) -> None:
         pass
 
     def line(self, line: ProgressLine) -> None:
@@ -100,7 +107,9 @@ class Training:
         """Whether it came to its end; else it was interrupted, and can be gone on with."""
         run = self.run
         try:
-            for _ in run.steps(self._pause):
+            for step, _ in enumerate(run.steps(self._pause)):
+                if step == 0 and run.reader.roles:
+                    self.reporter.columns(run.reader.roles)
                 self._look()
         except Stopped:
             return False

@@ -2,10 +2,11 @@
 
 import json
 import sys
+from typing import Any
 
 import click
 
-from rarefy.cli.options import data_options, report_bad_lines
+from rarefy.cli.options import data_options, labelled_data_options, report_bad_lines
 from rarefy.cli.views.metrics_view import plain_lines, show_metrics
 from rarefy.files.model_file import load_model
 from rarefy.readers import read
@@ -17,10 +18,9 @@ from rarefy.system.output_checks import STREAM, check_outputs
 @click.command()
 @click.argument("model_path", metavar="MODEL")
 @data_options
+@labelled_data_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
-def evaluate(
-    model_path: str, data: tuple[str, ...], format: str | None, bad_lines: str, as_json: bool
-) -> None:
+def evaluate(model_path: str, data: tuple[str, ...], as_json: bool, **reading: Any) -> None:
     """Measure how well MODEL predicts DATA, which has labels.
 
     \b
@@ -29,7 +29,7 @@ def evaluate(
     """
     check_outputs([STREAM], [model_path, *expand(data)])
     saved = load_model(model_path)
-    reader = read(*data, format=format, bad_lines=bad_lines, classes=saved.classes)
+    reader = read(*data, classes=saved.classes, **reading)
     summary = measured(saved.scorer(), reader)
     report_bad_lines(reader)
     if as_json:

@@ -2,12 +2,13 @@
 
 import json
 import math
+from typing import Any
 
 import click
 
 from rarefy.analysis.flip_causes import Side
 from rarefy.analysis.side_by_side import stream_flips
-from rarefy.cli.options import FILE, data_options, report_bad_lines
+from rarefy.cli.options import FILE, data_options, labelled_data_options, report_bad_lines
 from rarefy.cli.views.flips_view import flips_as_json, show_flips
 from rarefy.files.model import Model
 from rarefy.files.model_file import load_model
@@ -22,6 +23,7 @@ EXIT_CODE = 3  # more answers were lost than allowed
 @click.argument("old_path", metavar="OLD", type=FILE)
 @click.argument("new_path", metavar="NEW", type=FILE)
 @data_options
+@labelled_data_options
 @click.option(
     "--top",
     type=click.IntRange(0),
@@ -40,11 +42,10 @@ def flips(
     old_path: str,
     new_path: str,
     data: tuple[str, ...],
-    format: str | None,
-    bad_lines: str,
     top: int,
     max_negative: float | None,
     as_json: bool,
+    **reading: Any,
 ) -> None:
     """Show which answers change from the model OLD to the model NEW on DATA, which has labels.
 
@@ -60,7 +61,7 @@ def flips(
         raise click.UsageError("--max-negative nan: a share from 0 to 1 is expected.")
     check_outputs([STREAM], [old_path, new_path, *expand(data)])
     old, new = load_model(old_path), load_model(new_path)
-    reader = read(*data, format=format, bad_lines=bad_lines, classes=old.classes)
+    reader = read(*data, classes=old.classes, **reading)
     found = stream_flips(_side(old), _side(new), reader, top)
     report_bad_lines(reader)
     if as_json:

@@ -1,12 +1,19 @@
 """`rarefy inspect`."""
 
 import json
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from rarefy.analysis.explanation import explain_row
-from rarefy.cli.options import FILE, format_options, report_bad_lines, top_option
+from rarefy.cli.options import (
+    FILE,
+    format_options,
+    new_data_options,
+    report_bad_lines,
+    top_option,
+)
 from rarefy.cli.views.explanation_view import explanation_as_json, show_explanation
 from rarefy.cli.views.feature_view import SORT_KEYS, feature_as_json, order_of
 from rarefy.cli.views.formatting import visible
@@ -17,7 +24,7 @@ from rarefy.readers import read
 from rarefy.readers.source import expand
 from rarefy.system.output_checks import STREAM, check_outputs
 
-ONLY_WITH_WHY = ("row", "format", "bad_lines")
+ONLY_WITH_WHY = ("row", "format", "bad_lines", "ignore", "delimiter", "quotes")
 ONLY_WITHOUT = ("sort",)
 
 
@@ -35,19 +42,20 @@ ONLY_WITHOUT = ("sort",)
 @click.option("--why", metavar="DATA", type=FILE, help="Explain the prediction of a row of DATA.")
 @click.option("--row", type=click.IntRange(1), default=1, show_default=True, help="Which row.")
 @format_options
+@new_data_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
 @click.pass_context
 def inspect(
     context: click.Context,
+    /,
     model_path: str,
     top: int,
     sort: str,
     class_name: str | None,
     why: str | None,
     row: int,
-    format: str | None,
-    bad_lines: str,
     as_json: bool,
+    **reading: Any,
 ) -> None:
     """Show what MODEL is, how it was trained, and its strongest features.
 
@@ -65,7 +73,7 @@ def inspect(
     model = load_model(model_path)
     output = None if class_name is None else _class_number(model, class_name)
     if why is not None:
-        reader = read(why, format=format, bad_lines=bad_lines, classes=model.classes)
+        reader = read(why, classes=model.classes, **reading)
         explanation = explain_row(model, reader, row)
         report_bad_lines(reader)
         if as_json:

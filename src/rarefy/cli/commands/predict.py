@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from rarefy.cli.options import FILE, data_options, report_bad_lines
+from rarefy.cli.options import FILE, data_options, new_data_options, report_bad_lines
 from rarefy.cli.outputs import Destination
 from rarefy.files.model_file import load_model
 from rarefy.model.answers import LOSSES_WITH_PROBABILITIES
@@ -18,6 +18,7 @@ from rarefy.system.output_checks import STREAM
 @click.command()
 @click.argument("model_path", metavar="MODEL", type=FILE)
 @data_options
+@new_data_options
 @click.option("-o", "--output", type=FILE, default=STREAM, help="Where to write the predictions.")
 @click.option("--scores", is_flag=True, help="Scores instead of labels, one a class.")
 @click.option(
@@ -26,11 +27,10 @@ from rarefy.system.output_checks import STREAM
 def predict(
     model_path: str,
     data: tuple[str, ...],
-    format: str | None,
-    bad_lines: str,
     output: str,
     scores: bool,
     probabilities: bool,
+    **reading: Any,
 ) -> None:
     """Predict DATA with MODEL, a line each.
 
@@ -47,7 +47,7 @@ def predict(
     saved = load_model(model_path)
     if probabilities and saved.loss not in LOSSES_WITH_PROBABILITIES:
         raise click.UsageError(f"the model has the {saved.loss} loss, which has no probabilities.")
-    reader = read(*data, format=format, bad_lines=bad_lines, classes=saved.classes)
+    reader = read(*data, classes=saved.classes, **reading)
     model = saved.scorer()
     with place.writing() as file:
         for batch in model.scores(reader):

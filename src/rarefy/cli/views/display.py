@@ -3,6 +3,7 @@
 import json as json_text
 import os
 import sys
+from collections.abc import Mapping
 from typing import Any, Self
 
 import click
@@ -34,6 +35,9 @@ class Display:
     def advance(self, share: float, examples: int = 0) -> None:
         """How far the stage is, and the examples learned; `share` is NaN where it is not known."""
 
+    def columns(self, roles: Mapping[str, str]) -> None:
+        """How each column of the data is taken."""
+
     def line(self, line: ProgressLine) -> None:
         """A new line of the running table."""
 
@@ -49,6 +53,9 @@ class JsonLines(Display):
 
     def __init__(self) -> None:
         self.wants_lines = True
+
+    def columns(self, roles: Mapping[str, str]) -> None:
+        self._write("columns", {"columns": dict(roles)})
 
     def line(self, line: ProgressLine) -> None:
         self._write("line", line._asdict())

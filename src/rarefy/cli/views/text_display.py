@@ -6,11 +6,13 @@ Rich writes them off a terminal too, so that there is one way to write: it adds 
 import math
 import sys
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from rarefy.cli.views.column_view import column_lines
 from rarefy.cli.views.display import Display
 from rarefy.cli.views.running_table import RunningTable, summary_lines
 from rarefy.training.progress_tracker import ProgressLine
@@ -45,6 +47,10 @@ class TextDisplay(Display):
         if now >= self._next_share and not math.isnan(share):
             self._next_share = now + SECONDS_BETWEEN_SHARES
             self.say(f"{int(100 * share):3} %")
+
+    def columns(self, roles: Mapping[str, str]) -> None:
+        for text in column_lines(roles):
+            self._write(text)
 
     def line(self, line: ProgressLine) -> None:
         if self._table is not None:

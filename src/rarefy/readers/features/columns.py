@@ -1,12 +1,14 @@
 """What the user says about named columns: for CSV, JSON lines, Parquet and Arrow."""
 
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from rarefy.checks import check_flag, is_text
-from rarefy.errors import ConfigError, InputError
+from rarefy.errors import ConfigError, InputError, RarefyWarning
 
 FLAGS = ("header", "quotes", "label_needed", "complete", "named")
 KINDS = ("text", "categorical", "numeric", "ignore")
@@ -89,11 +91,12 @@ def roles_in(file: str, names: Sequence[str], columns: Columns) -> dict[str, str
 
     Label and weight are there to learn from, and may be absent otherwise.
     """
-    there_are = f"the columns are {_listed(names)}"
-    no_header = NO_HEADER if columns.header else ""
+    there_are = f"the columns are {listed_columns(names)}"
+    no_header = NO_HEADER if columns.header and not columns.complete else ""
     name, n_times = Counter(names).most_common(1)[0]
     if n_times > 1:
         raise InputError(f"{file}: {n_times} columns are called {name!r}; {there_are}.{no_header}")
+    columns = without_globs(columns, names)
     roles = columns.kinds
     if columns.weight is not None:
         roles[columns.weight] = "weight"
@@ -107,10 +110,33 @@ def roles_in(file: str, names: Sequence[str], columns: Columns) -> dict[str, str
             f"Say which one it is with label=... (--label on the command line).{no_header}"
         )
     roles[columns.label] = "label"
-    for name in names:
-        if columns.complete and name not in roles:
-            raise InputError(f"{file}: {unknown_column(name, columns)}. {leave_out(name)}")
+    if columns.complete:
+        unknown = [name for name in names if name not in roles]
+        pass_over(file, unknown, columns)
+        roles |= dict.fromkeys(unknown, "ignore")
     return {name: roles[name] for name in names if name in roles}
+
+
+def without_globs(columns: Columns, names: Sequence[str]) -> Columns:
+    """The columns with every glob replaced by the names that it matches, if there are any.
+
+    What is said of a column by its name holds against a glob.
+    """
+    if columns.complete:
+        return columns
+    there, by_name = set(names), {columns.label, columns.weight, *columns.kinds}
+    lists: dict[str, Any] = {}
+    for kind in KINDS:
+        found: list[str] = []
+        for given in getattr(columns, kind):
+            matches = [] if given in there else _matches(given, names)
+            found += [name for name in matches if name not in by_name] if matches else [given]
+        lists[kind] = tuple(dict.fromkeys(found))
+    return checked_columns(columns._replace(**lists))
+
+
+def _matches(glob: str, names: Sequence[str]) -> list[str]:
+    return [name for name in names if fnmatchcase(name, glob)] if set(glob) & set("*?[") else []
 
 
 def may_be_absent(role: str, columns: Columns) -> bool:
@@ -125,25 +151,28 @@ def missing_column(
 ) -> InputError:
     others = [other for other in names if other not in columns.kinds]
     return InputError(
-        f"{file}: there is no column {name!r} ({role}){_nearest(name, others)}; "
-        f"the columns are {_listed(names)}."
+        f"{file}: there is no column {name!r} ({role}){nearest(name, others)}; "
+        f"the columns are {listed_columns(names)}."
     )
 
 
-def unknown_column(name: str, columns: Columns) -> str:
-    """What is wrong with a column that was not learned from."""
+def pass_over(file: str, unknown: Sequence[str], columns: Columns) -> None:
+    """Warn of columns that were not there before, and are not looked at."""
+    if not unknown:
+        return
     known = list(columns.kinds)
-    return (
-        f"the column {name!r} was not there before{_nearest(name, known)}; "
-        f"the columns were {_listed(known)}"
+    shown = [f"{name!r}{nearest(name, known)}" for name in unknown[:SHOWN_COLUMNS]]
+    more = "" if len(unknown) <= SHOWN_COLUMNS else f", ... ({len(unknown)} in all)"
+    warnings.warn(
+        f"{file}: not there before, and passed over: {', '.join(shown)}{more}; the columns were "
+        f"{listed_columns(known)}. What is named in ignore=[...] (--ignore) is passed over without "
+        f"a warning.",
+        RarefyWarning,
+        stacklevel=2,
     )
 
 
-def leave_out(name: str) -> str:
-    return f"Leave it out, or have rarefy.read pass over it with ignore=[{name!r}]."
-
-
-def _nearest(name: str, names: Sequence[str]) -> str:
+def nearest(name: str, names: Sequence[str]) -> str:
     """The name that may have been meant."""
     found = get_close_matches(name, names, n=1)
     return f" (is it {found[0]!r}?)" if found else ""
@@ -161,7 +190,7 @@ def complete_columns(
     return columns._replace(complete=True, named=True, forms=tuple(forms.items()), **lists)
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed_columns(names: Sequence[str]) -> str:
     shown = [n if len(n) <= SHOWN_NAME else f"{n[:SHOWN_NAME]}..." for n in names[:SHOWN_COLUMNS]]
     listed = ", ".join(shown) or "none"
     return listed if len(names) <= SHOWN_COLUMNS else f"{listed}, ... ({len(names)} in all)"

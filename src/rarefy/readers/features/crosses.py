@@ -78,7 +78,7 @@ class Crossing(NamedTuple):
 
 
 def crossings(
-    batch: Batch, cross: Sequence[tuple[str, str]], refuse: Callable[[str], None]
+    batch: Batch, cross: Sequence[tuple[str, ...]], refuse: Callable[[str], None]
 ) -> Iterator[Crossing]:
     """The batch in parts whose crosses take a limited amount of memory.
 

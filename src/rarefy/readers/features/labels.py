@@ -95,14 +95,15 @@ class Labels:
     """The labels of all files that a reader reads: numbers, until a file says otherwise.
 
     A file can say so only as long as no row has been read. `classes` are all words that may come;
-    without them any word may, but no more than `most` different ones.
+    without them any word may, but no more than `most` different ones, by default MOST_CLASSES.
     """
 
-    def __init__(self, classes: Sequence[str] = (), most: int = MOST_CLASSES) -> None:
-        check_whole("max_classes", most, 2, MOST_CLASSES_EVER)
+    def __init__(self, classes: Sequence[str] = (), most: int | None = None) -> None:
+        if most is not None:
+            check_whole("max_classes", most, 2, MOST_CLASSES_EVER)
         self.classes = tuple(classes)
         self.most = most
-        self._limit = len(self.classes) or most
+        self._limit = len(self.classes) or most or MOST_CLASSES
         self.are_words = self._settled = any(number_or_none(name) is None for name in classes)
         self._begin()
 
@@ -129,7 +130,7 @@ class Labels:
         """More room for new words, if there may be more."""
         if self.words.used[0] == self._limit:
             raise TooManyLabelsError(
-                f"there are more than {self.most:,} different labels, as in a column of ids or "
+                f"there are more than {self._limit:,} different labels, as in a column of ids or "
                 f"texts. If the labels are in another column, name it with label=... (--label); if "
                 f"these are the classes, allow more of them with max_classes=... (--max-classes)."
             )

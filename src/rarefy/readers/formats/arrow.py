@@ -8,7 +8,7 @@ Arrow file the columns that are used are in memory a record batch at a time.
 import math
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -22,7 +22,8 @@ from rarefy.errors import InputError
 from rarefy.readers import source
 from rarefy.readers.batch import Batch
 from rarefy.readers.buffers import BufferPool, PooledBuffer, written_batch
-from rarefy.readers.features.columns import Columns
+from rarefy.readers.features.column_doubts import warn_of_doubts
+from rarefy.readers.features.columns import Columns, without_globs
 from rarefy.readers.features.labels import Labels
 from rarefy.readers.formats.arrow_columns import (
     COLUMNS,
@@ -33,8 +34,15 @@ from rarefy.readers.formats.arrow_columns import (
     WordLabels,
     place_entries,
 )
-from rarefy.readers.formats.arrow_schema import Layout, found_columns, is_text, layout
-from rarefy.readers.formats.arrow_values import leaf_array, without_views
+from rarefy.readers.formats.arrow_schema import (
+    Layout,
+    Leaf,
+    all_names,
+    found_columns,
+    is_text,
+    layout,
+)
+from rarefy.readers.formats.arrow_values import as_texts, flat, leaf_array, without_views
 from rarefy.readers.parsed import Parsed, Problem
 from rarefy.readers.source import COMPRESSIONS, Unchanged, is_pipe
 
@@ -43,6 +51,7 @@ MOST_BYTES = 8 << 20
 BUFFER_BYTES = 1 << 20  # of a column, that are read ahead
 SHOWN_REASON = 200  # characters of what PyArrow says
 SHOWN_VALUE = 40
+ROWS_LOOKED_AT = 1000
 MISSING_FIXED_LIST = re.compile(r"Expected all lists to be of size=\d+ but index \d+ had size=0")
 FILE_MAGIC, FIRST_VERSION_MAGIC = b"ARROW1", b"FEA1"
 AS_BYTES = {
@@ -64,7 +73,7 @@ class ArrowReading(NamedTuple):
     """How to read a file, and who is told of what is found in it."""
 
     columns: Columns
-    settle: Callable[[Columns], None]  # what each column was found to be
+    settle: Callable[[Columns, dict[str, str]], None]  # what each column was found to be
     labels: Labels
     pool: BufferPool
     refuse: Callable[[str], None]  # what is wrong with a bad row
@@ -93,15 +102,34 @@ def table_batches(name: str, table: Any, reading: ArrowReading) -> Iterator[Batc
 
 
 def _batches(file: str, opened: Opened, reading: ArrowReading) -> Iterator[tuple[Batch, int]]:
-    plan = layout(file, opened.schema, reading.columns)
-    reading.settle(found_columns(plan, reading.columns))
+    columns = without_globs(reading.columns, all_names(opened.schema))
+    plan = layout(file, opened.schema, columns)
+    reading.settle(found_columns(plan, columns), plan.roles(columns))
     if plan.label is not None:
         reading.labels.settle(words=is_text(plan.label.type))
     row = 0
     for piece in opened.pieces(plan):
+        if row == 0 and not columns.complete:
+            inferred = [leaf for leaf in plan.features if leaf.name not in columns.kinds]
+            _warn_of_doubts(file, piece, inferred)
         lines = np.arange(row + 1, row + len(piece) + 1)
         row += len(piece)
         yield _batch(file, piece, lines, plan, reading), int(row * opened.row_bytes)
+
+
+def _warn_of_doubts(file: str, piece: Any, leaves: Sequence[Leaf]) -> None:
+    """Warn of columns whose kind was inferred from their type, by the first values."""
+    first = piece.slice(0, ROWS_LOOKED_AT)
+    may_be_ids = [leaf for leaf in leaves if is_text(leaf.type) or types.is_integer(leaf.type)]
+    values = {leaf.name: _texts(flat(leaf_array(first, leaf))[0]) for leaf in may_be_ids}
+    warn_of_doubts(file, {leaf.name: leaf.kind for leaf in may_be_ids}, values)
+
+
+def _texts(array: Any) -> list[str]:
+    """The values as text; empty where one is missing."""
+    texts, _ = as_texts(array)
+    bounds = zip(texts.begins.tolist(), texts.ends.tolist(), strict=True)
+    return [texts.data[begin:end].tobytes().decode("utf-8", "replace") for begin, end in bounds]
 
 
 # --- files ---------------------------------------------------------------------------------

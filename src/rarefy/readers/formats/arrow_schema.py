@@ -10,10 +10,9 @@ from rarefy.errors import InputError
 from rarefy.readers.features.columns import (
     Columns,
     complete_columns,
-    leave_out,
     may_be_absent,
     missing_column,
-    unknown_column,
+    pass_over,
 )
 from rarefy.readers.features.value_texts import UNIT_FORMS, zone_form
 
@@ -62,8 +61,17 @@ class Layout(NamedTuple):
     @property
     def columns(self) -> list[str]:
         """The columns that have to be read, in their order."""
+        return list(dict.fromkeys(leaf.column for leaf in self._leaves))
+
+    @property
+    def _leaves(self) -> list[Leaf]:
         leaves = [self.label, self.weight, *self.features]
-        return list(dict.fromkeys(leaf.column for leaf in leaves if leaf is not None))
+        return [leaf for leaf in leaves if leaf is not None]
+
+    def roles(self, columns: Columns) -> dict[str, str]:
+        """How each column, or field of a struct, is taken."""
+        roles = {leaf.name: leaf.kind for leaf in self._leaves}
+        return {**roles, **dict.fromkeys(columns.ignore, "ignore")}
 
 
 def layout(file: str, schema: Any, columns: Columns) -> Layout:
@@ -102,9 +110,7 @@ def layout(file: str, schema: Any, columns: Columns) -> Layout:
     for field in schema:
         walk(field.name, field.name, (), field.type, None)
     _check_names(file, names, said, leaves, columns)
-    if unknown:
-        what, remedy = unknown_column(unknown[0], columns), leave_out(unknown[0])
-        raise InputError(f"{file}: {what}. {remedy}")
+    pass_over(file, unknown, columns)
     roles = {leaf.kind: leaf for leaf in leaves}
     return Layout(
         roles.get("label"),
@@ -113,17 +119,27 @@ def layout(file: str, schema: Any, columns: Columns) -> Layout:
     )
 
 
+def all_names(fields: Any, before: str = "") -> list[str]:
+    """The names of columns, and of the fields of structs in them."""
+    names = []
+    for field in fields:
+        names.append(before + field.name)
+        if types.is_struct(type := _stored(field.type)):
+            inner = [type.field(i) for i in range(type.num_fields)]
+            names += all_names(inner, f"{before}{field.name}.")
+    return names
+
+
 def found_columns(plan: Layout, columns: Columns) -> Columns:
     """The columns with what is found of them; one of which all is missing leaves that open."""
     if any(types.is_null(leaf.type) for leaf in plan.features):
         return columns._replace(named=True)
-    roles = {leaf.name: leaf.kind for leaf in plan.features}
     forms = {
         leaf.name: UNIT_FORMS[leaf.type.unit] + zone_form(leaf.type.tz)
         for leaf in plan.features
         if leaf.kind == "categorical" and types.is_timestamp(leaf.type)
     }
-    return complete_columns(columns, {**roles, **dict.fromkeys(columns.ignore, "ignore")}, forms)
+    return complete_columns(columns, plan.roles(columns), forms)
 
 
 def _leaf(file: str, leaf: Leaf, columns: Columns) -> Leaf | None:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ import numpy as np
 from rarefy.errors import InputError
 from rarefy.hashing import hash_text
 from rarefy.readers.buffers import BatchBuffer
+from rarefy.readers.features.column_doubts import warn_of_doubts
 from rarefy.readers.features.columns import Columns, complete_columns, roles_in
 from rarefy.readers.features.labels import Labels
 from rarefy.readers.features.value_texts import form_of
@@ -60,6 +61,7 @@ class CsvFile(NamedTuple):
     table: Table
     columns: Columns  # with every column of the file in it
     labels: Labels
+    roles: Mapping[str, str]  # of the columns, in the order of the file
 
     def parse(self, data: Any, end: int, start: Parsed, buffer: BatchBuffer) -> Parsed:
         n_bytes = end - start.position
@@ -120,10 +122,12 @@ def open_csv_file(file: str, block: Block, columns: Columns, labels: Labels) -> 
     if label is not None:
         labels.settle(words=NUMBER.fullmatch(label) is None)
     table = _table(roles, columns, labels)
-    if next(_rows(block, header.dialect), None) is not None:
+    if next(_rows(block, header.dialect), None) is not None and not columns.complete:
         # a file without rows says nothing of the columns of others
+        inferred = {name: role for name, role in roles.items() if name not in header.roles}
+        warn_of_doubts(file, inferred, _texts(values, inferred))
         columns = complete_columns(columns, roles, _forms(roles, values))
-    return CsvFile(header.dialect, table, columns, labels)
+    return CsvFile(header.dialect, table, columns, labels, roles)
 
 
 class _Header(NamedTuple):
@@ -251,6 +255,10 @@ def _are_numbers(values: Sequence[bytes]) -> bool:
     """Whether all values that there are, and there are some, are finite numbers."""
     there = [value for value in values if value.strip(b" \t")]
     return bool(there) and all(NUMBER.fullmatch(v) and math.isfinite(float(v)) for v in there)
+
+
+def _texts(values: Mapping[str, list[bytes]], names: Iterable[str]) -> dict[str, list[str]]:
+    return {name: [value.decode() for value in values[name]] for name in names}
 
 
 def _forms(roles: Mapping[str, str], values: Mapping[str, list[bytes]]) -> dict[str, str]:

@@ -14,7 +14,8 @@ value means:
   position as a name, `path=0`, `path=1` and so on, counted within the innermost array.
 
 Of members with the same name all count, but the last label or importance is the one that holds.
-Any member may be absent; one of another name is a fault, if it is known which columns there are.
+Any member may be absent; one of another name is passed over with a warning, if it is known which
+columns there are.
 """
 
 import json
@@ -25,9 +26,11 @@ import numpy as np
 
 from rarefy.hashing import hash_text
 from rarefy.readers.buffers import BatchBuffer
-from rarefy.readers.features.columns import Columns
+from rarefy.readers.feature_names import ABSENT
+from rarefy.readers.features.columns import Columns, pass_over
 from rarefy.readers.features.labels import Labels, is_word
 from rarefy.readers.features.words import word_tables
+from rarefy.readers.formats.json_sample import unknown_in
 from rarefy.readers.formats.jsonl_parser import (
     CATEGORICAL,
     FORMS,
@@ -74,14 +77,23 @@ def _form_number(form: str | None) -> int:
 
 
 def json_parser(
-    columns: Columns, labels: Labels
+    file: str, columns: Columns, labels: Labels
 ) -> Callable[[Any, int, Parsed, BatchBuffer], Parsed]:
-    """The parser for files with these columns, which knows the labels that have come so far."""
+    """The parser for a file with these columns, which knows the labels that have come so far."""
     plan = plan_for(columns)
+    passed_over: set[str] = set()
 
     def parse(data: Any, end: int, start: Parsed, buffer: BatchBuffer) -> Parsed:
         scratch = scratch_for(end - start.position)
-        return parse_jsonl(data, end, start, buffer, plan, scratch, labels.are_words, labels.words)
+        parsed = parse_jsonl(
+            data, end, start, buffer, plan, scratch, labels.are_words, labels.words
+        )
+        if scratch.unknown[0] != ABSENT:
+            found = unknown_in(data, int(scratch.unknown[0]), columns)
+            new = [name for name in found if name not in passed_over]
+            passed_over.update(new)
+            pass_over(file, new, columns)
+        return parsed
 
     return parse
 
@@ -103,13 +115,6 @@ def begins_with_a_word(block: Block, name: str) -> bool:
             return is_word(label)
         position = line_end(block, position) + 1
     return False
-
-
-def name_at(block: Block, position: int) -> str:
-    """The name of the member at a position."""
-    line = block.data[position : line_end(block, position)].tobytes().decode()
-    name, _ = json.JSONDecoder().raw_decode(line)
-    return str(name)
 
 
 def _label(block: Block, position: int, name: str) -> Any:

@@ -43,7 +43,7 @@ class Plan(NamedTuple):
     kinds: NDArray[np.uint8]
     forms: NDArray[np.uint8]  # of values that are not text: a place in FORMS
     label_needed: bool
-    complete: bool  # a column that is not in it is a fault
+    complete: bool  # a column that is not in it is passed over
     tables: WordTables
 
 
@@ -70,7 +70,8 @@ def new_levels() -> Levels:
 class Scratch(NamedTuple):
     """Where the path of a member, its value as text, the words of that, and levels are written.
 
-    A label that is a word is kept to the end of its row, with its length.
+    A label that is a word is kept to the end of its row, with its length. `unknown` is where the
+    first row begins that has a column which is passed over, or ABSENT.
     """
 
     path: NDArray[np.uint8]
@@ -79,13 +80,15 @@ class Scratch(NamedTuple):
     levels: Levels
     label: NDArray[np.uint8]
     label_size: NDArray[np.int64]
+    unknown: NDArray[np.int64]
 
 
 def scratch_for(n_bytes: int) -> Scratch:
     """What lines need of up to so many bytes; most of it never becomes memory."""
     size = n_bytes + BEHIND
     path, text, label = (np.empty(size, np.uint8) for _ in range(3))
-    return Scratch(path, text, new_scratch(size), new_levels(), label, np.zeros(1, np.int64))
+    label_size, unknown = np.zeros(1, np.int64), np.full(1, ABSENT, np.int64)
+    return Scratch(path, text, new_scratch(size), new_levels(), label, label_size, unknown)
 
 
 @helper
@@ -171,12 +174,12 @@ def parse_object(
     The entry and the position after it, label and importance, and what is wrong, if something is;
     then the position is that of the fault.
     """
-    path, text, words, levels, label_text, label_size = scratch
+    path, text, words, levels, label_text, label_size, unknown = scratch
     closings, path_ends, seeds, level_kinds, n_elements = levels
     columns, kinds, forms, label_needed, complete, tables = plan
     keys, values, groups, names = buffer.keys, buffer.values, buffer.groups, buffer.names
     label, importance = math.nan, 1.0
-    depth, is_begun, name_at = 0, False, i
+    depth, is_begun, row_begin = 0, False, i
     label_size[0] = 0
     closings[0], path_ends[0], level_kinds[0] = CLOSE_OBJECT, 0, UNNAMED
     i += 1
@@ -200,7 +203,6 @@ def parse_object(
         if is_member:
             if data[i] != DOUBLE_QUOTE:
                 return entry, i, label, importance, Problem.MEMBER
-            name_at = i
             if depth > 0:
                 path[path_end] = POINT
                 path_end += 1
@@ -258,7 +260,9 @@ def parse_object(
                 importance = 1.0
             continue
         if complete and kind == UNNAMED:
-            return entry, name_at, label, importance, Problem.UNKNOWN_COLUMN
+            if unknown[0] == ABSENT:
+                unknown[0] = row_begin
+            continue
         if kind == TEXT:
             entry = add_words(buffer, entry, tables, words, text, 0, size, seed, path, 0, path_end)
             if entry < 0:

@@ -2,9 +2,10 @@
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from rarefy.errors import InputError
@@ -29,6 +30,7 @@ class Opened(NamedTuple):
     # where, and at which line, to go on after a fault at a position and line; None: the next line
     next_row: Callable[[Block, int, int], tuple[int, int]] | None = None
     columns: Columns | None = None  # what each column was found to be, if there are columns
+    roles: Mapping[str, str] = MappingProxyType({})  # of the columns that the file begins with
 
 
 def open_svmlight(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
@@ -42,15 +44,18 @@ def open_vw(file: str, block: Block, columns: Columns, labels: Labels) -> Opened
 
 
 def open_json(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
+    from rarefy.readers.formats.json_sample import settled
     from rarefy.readers.formats.jsonl import begins_with_a_word, json_parser, label_at
 
     labels.settle(words=begins_with_a_word(block, columns.label))
     find_label = partial(label_at, name=columns.label)
+    columns, roles = settled(file, block, columns)
     return Opened(
-        json_parser(columns, labels),
+        json_parser(file, columns, labels),
         rows_are_lines=True,
         label_at=find_label,
-        columns=columns._replace(named=True),
+        columns=columns,
+        roles=roles,
     )
 
 
@@ -65,6 +70,7 @@ def open_csv(file: str, block: Block, columns: Columns, labels: Labels) -> Opene
         label_at=csv.label_at,
         next_row=csv.next_row,
         columns=csv.columns,
+        roles=csv.roles,
     )
 
 

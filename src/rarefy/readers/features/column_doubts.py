@@ -1,0 +1,95 @@
+"""Columns that may not be what they were taken for: running text, ids, numbers with words."""
+
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from rarefy.checks import number_or_none
+from rarefy.errors import RarefyWarning
+
+FEWEST_VALUES = 20  # from which anything is concluded
+WORDS_OF_TEXT = 3.0  # a value of running text has as many on average
+MOSTLY = 0.5
+ALMOST_ALL = 0.9
+MOST_WARNINGS = 5
+SHOWN_TEXT = 40  # characters
+ID_NAME = re.compile(r"(^|[\W_])(?i:id|uuid|guid)$|[a-z]I[dD]$")
+WHOLE = re.compile(r"\s*[-+]?\d+\s*", re.ASCII)
+
+
+def warn_of_doubts(
+    file: str, inferred: Mapping[str, str], values: Mapping[str, Sequence[str]]
+) -> None:
+    """Warn of columns whose kind was inferred and whose first values look like something else."""
+    found = [doubt(name, kind, values[name]) for name, kind in inferred.items()]
+    said = [text for text in found if text]
+    for text in said[:MOST_WARNINGS]:
+        warnings.warn(f"{file}: {text}", RarefyWarning, stacklevel=2)
+    if len(said) > MOST_WARNINGS:
+        more = f"{len(said) - MOST_WARNINGS} more columns look like something else, too."
+        warnings.warn(f"{file}: {more}", RarefyWarning, stacklevel=2)
+
+
+def doubt(name: str, kind: str, values: Sequence[str]) -> str:
+    """What a column looks like, and what to do about it; empty if it looks like its kind."""
+    there = [value for value in values if value.strip()]
+    if len(there) < FEWEST_VALUES:
+        return ""
+    return next(_doubts(name, kind, there), "")
+
+
+def _doubts(name: str, kind: str, values: Sequence[str]) -> Iterator[str]:
+    share = len(set(values)) / len(values)  # of different values
+    if kind == "categorical":
+        if share > MOSTLY and _mean_words(values) >= WORDS_OF_TEXT:
+            yield (
+                f"the column {name!r} looks like running text, as in {_shown(values[0])}, but is "
+                f"taken as categorical: every text as a whole is one feature. Use "
+                f"{_option('text', name)} to cut it into words, or {_option('categorical', name)} "
+                f"if that is meant."
+            )
+        words = [value for value in values if number_or_none(value.strip()) is None]
+        if words and len(words) < (1.0 - ALMOST_ALL) * len(values):
+            yield (
+                f"the column {name!r} is taken as categorical because of values such as "
+                f"{_shown(words[0])}, but looks numeric. Leave missing numbers empty, or "
+                f"use {_option('categorical', name)} if each number is a name."
+            )
+        if share > ALMOST_ALL:
+            yield (
+                f"the column {name!r} looks like ids: {len(set(values)):,} of the first "
+                f"{len(values):,} values differ, and what never comes again teaches nothing. "
+                f"Use {_option('ignore', name)} to leave it out, or "
+                f"{_option('categorical', name)} if its values do come again."
+            )
+    elif all(map(WHOLE.fullmatch, values)):
+        has_id_name = ID_NAME.search(name) is not None
+        if share == 1.0 and (has_id_name or _is_rising(values)):
+            yield (
+                f"the column {name!r} looks like ids or row numbers, but is taken as numeric. "
+                f"Use {_option('ignore', name)} to leave it out, or {_option('numeric', name)} if "
+                f"its size matters."
+            )
+        if has_id_name:
+            yield (
+                f"the column {name!r} looks like ids, but is taken as numeric: a single feature. "
+                f"Use {_option('categorical', name)} to make a feature of every id, or "
+                f"{_option('numeric', name)} if its size matters."
+            )
+
+
+def _option(kind: str, name: str) -> str:
+    return f"--{kind} {name} ({kind}=[{name!r}])"
+
+
+def _shown(value: str) -> str:
+    return repr(value if len(value) <= SHOWN_TEXT else f"{value[:SHOWN_TEXT]}...")
+
+
+def _mean_words(values: Sequence[str]) -> float:
+    return sum(len(value.split()) for value in values) / len(values)
+
+
+def _is_rising(values: Sequence[str]) -> bool:
+    return all(int(before) < int(after) for before, after in pairwise(values))

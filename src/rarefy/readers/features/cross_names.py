@@ -1,0 +1,66 @@
+"""Which columns and namespaces are to be crossed: globs, and names of nothing."""
+
+import warnings
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from itertools import product
+
+import numpy as np
+
+from rarefy.errors import InputError, RarefyWarning
+from rarefy.hashing import hash_text
+from rarefy.readers.batch import Batch
+from rarefy.readers.features.columns import listed_columns, nearest
+
+ANY = "*"  # every feature of the row
+Cross = tuple[str, ...]
+NOT_FEATURES = ("label", "weight", "ignore")
+
+
+def crosses_of_columns(
+    file: str, crosses: Iterable[Cross], roles: Mapping[str, str], *, all_known: bool
+) -> tuple[Cross, ...]:
+    """The crosses with every glob replaced by the columns that it matches.
+
+    A name of no column is refused, if all columns are known.
+    """
+    features = [name for name, role in roles.items() if role not in NOT_FEATURES]
+    found: dict[tuple[str, ...], Cross] = {}  # each once, in whatever order its names are
+    for cross in crosses:
+        for name in cross:
+            if all_known and name != ANY and not _matches(name, features):
+                raise _names_nothing(file, cross, name, features)
+        for names in product(*(_matches(name, features) or [name] for name in cross)):
+            found.setdefault(tuple(sorted(names)), names)
+    return tuple(found.values())
+
+
+def _matches(name: str, features: list[str]) -> list[str]:
+    if name == ANY or name in features:
+        return [name]
+    return [feature for feature in features if fnmatchcase(feature, name)]
+
+
+def _names_nothing(file: str, cross: Cross, name: str, features: list[str]) -> InputError:
+    return InputError(
+        f"{file}: cross={','.join(cross)!r} (--cross) names no features: there is no column "
+        f"{name!r}{nearest(name, features)}; those with features are {listed_columns(features)}."
+    )
+
+
+def check_first_features(
+    file: str, crosses: Iterable[Cross], batch: Batch, *, is_all: bool
+) -> None:
+    """Refuse a cross of which the rows have nothing; only warn if these are not all rows."""
+    there = set(np.unique(batch.groups).tolist())
+    for cross in crosses:
+        for name in cross:
+            if name == ANY or hash_text(name) in there or len(batch.labels) == 0:
+                continue
+            text = (
+                f"{file}: cross={','.join(cross)!r} (--cross): there is no feature of "
+                f"{name!r} in the first {len(batch.labels):,} rows."
+            )
+            if is_all:
+                raise InputError(text)
+            warnings.warn(text, RarefyWarning, stacklevel=2)

@@ -1,0 +1,110 @@
+"""Data that a model reads as it has learned to: what may differ, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import error_of, run, train
+
+ROWS = "".join(f"{'ab'[n % 2]},{n % 5},{'xy'[n % 2]}\n" for n in range(40))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text("label,n,c\n" + ROWS)
+    return tmp_path
+
+
+def shown(*arguments: str) -> str:
+    return run("train", *arguments, "-o", "some.model").stderr
+
+
+def test_how_each_column_was_taken():
+    assert shown("data.csv").startswith(
+        "column label  label\ncolumn n      numeric\ncolumn c      categorical\n"
+    )
+    assert shown("data.csv", "--quiet") == ""
+    told = run("train", "data.csv", "-o", "some.model", "--json").stdout.splitlines()
+    assert json.loads(told[0]) == {
+        "event": "columns",
+        "columns": {"label": "label", "n": "numeric", "c": "categorical"},
+    }
+
+
+def test_of_many_columns_the_first_are_shown():
+    names = [f"c{n}" for n in range(100)]
+    rows = "".join(f"{n % 2}{',1' * 100}\n" for n in range(10))
+    Path("wide.csv").write_text(",".join(["label", *names]) + "\n" + rows)
+    assert shown("wide.csv").splitlines()[30] == "... and 71 more columns: 71 numeric"
+
+
+@pytest.mark.parametrize("command", [("predict",), ("evaluate",), ("flips", "some.model")])
+def test_a_new_column_is_passed_over(command):
+    train("data.csv")
+    Path("new.csv").write_text("label,n,c,more\n" + ROWS.replace("\n", ",1\n"))
+    name, *old = command
+    expected = run(name, *old, "some.model", "data.csv").stdout
+    for options, said in (([], "passed over: 'more'"), (["--ignore", "more"], "")):
+        found = run(name, *old, "some.model", "new.csv", *options)
+        assert found.stdout.replace("new.csv", "data.csv") == expected
+        assert said in found.stderr
+        assert bool(found.stderr) == bool(said)
+
+
+def test_another_dialect_and_label():
+    train("data.csv")
+    expected = run("evaluate", "some.model", "data.csv").stdout
+    Path("new.csv").write_text("n/c/truth\n" + "".join(_turned(row) for row in ROWS.split()))
+    assert "--label" in error_of("evaluate", "some.model", "new.csv", "--delimiter", "/")
+    options = ("--delimiter", "/", "--label", "truth")
+    assert run("evaluate", "some.model", "new.csv", *options).stdout == expected
+    again = run("train", "--resume", "some.model", "new.csv", *options, "-o", "more.model")
+    assert again.exit_code == 0
+
+
+def _turned(row: str) -> str:
+    label, n, c = row.split(",")
+    return f"{n}/{c}/{label}\n"
+
+
+def test_quotes_that_are_none():
+    train("data.csv", "--l1", "0")
+    Path("new.csv").write_text('n,c\n1,x"\n,"y\n')
+    assert "--no-quotes" in error_of("predict", "some.model", "new.csv")
+    assert run("predict", "some.model", "new.csv", "--no-quotes").stdout.count("\n") == 2
+
+
+def test_no_feature_is_known():
+    train("data.csv", "--l1", "0")
+    Path("other.jsonl").write_text('{"d": "x"}\n')
+    assert "has no weight for any feature" in run("predict", "some.model", "other.jsonl").stderr
+    Path("same.jsonl").write_text('{"c": "x"}\n')
+    assert run("predict", "some.model", "same.jsonl").stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "is_refused"),
+    [
+        ([n * n % 997 for n in range(200)], [], True),
+        ([n * n % 997 for n in range(200)], ["--max-classes", "200"], False),
+        ([n * n % 997 for n in range(200)], ["--loss", "squared"], False),
+        ([18 + n % 50 for n in range(500)], [], True),
+        ([n % 50 for n in range(500)], [], False),
+        ([n % 50 for n in range(100)], [], True),
+        ([5 * (n % 20) for n in range(40)], [], False),
+    ],
+)
+def test_numbers_to_predict(labels, options, is_refused):
+    Path("data.csv").write_text(
+        "label,a\n" + "".join(f"{y},{n % 3}\n" for n, y in enumerate(labels))
+    )
+    if is_refused:
+        message = error_of("train", "data.csv", "-o", "some.model", *options)
+        assert "look like numbers to predict" in message
+        assert "--loss squared" in message
+    else:
+        train("data.csv", *options)
