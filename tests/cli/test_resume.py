@@ -392,7 +392,7 @@ class TestWhatMayBeSaid:
         name, value = option.split("=")
         assert "settled by some.model" in said("--resume", "some.model", name, value, code=2)
 
-    @pytest.mark.parametrize("option", ["--rule=fobos", "--l1=1", "--store=array", "--label=x"])
+    @pytest.mark.parametrize("option", ["--rule=fobos", "--l1=1", "--store=array", "--text=x"])
     def test_what_is_settled_by_a_finished_model(self, option):
         carried_out(plan_of("binary.svm", "-o", "some.model"))
         name, value = option.split("=")

@@ -153,8 +153,9 @@ column_options = options(
         "--cross",
         type=Names(),
         multiple=True,
-        metavar="A,B",
-        help="Every feature of namespace or column A times every one of B; may be repeated.",
+        metavar="A,B[,C]",
+        help="Every feature of namespace or column A times every one of B (and C); '*' is all "
+        "features, globs are possible, and so are several such options.",
     ),
     names_option("--classes", help="All labels that may come; told from the first rows."),
     click.option(

@@ -1,6 +1,7 @@
 """What every reader gives: a batch of rows."""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,18 @@ class Batch(NamedTuple):
     groups: NDArray[np.uint64] = np.empty(0, np.uint64)  # hash of each feature's namespace
     share: float = math.nan  # of the bytes of all files that have been read, where that is known
     block_labels: NDArray[np.float64] | None = None  # of more rows, if it is the first part of them
+    tags: tuple[str, ...] = ()  # what rows are called, if that was asked for and the format has it
+
+    def without_groups(self, groups: Sequence[int]) -> "Batch":
+        """The batch without the features of some namespaces."""
+        keeps = ~np.isin(self.groups, np.array(groups, np.uint64))
+        ends = np.concatenate([[0], np.cumsum(keeps)])
+        return self._replace(
+            indptr=ends[self.indptr],
+            keys=self.keys[keeps],
+            values=self.values[keeps],
+            groups=self.groups[keeps],
+        )
 
     def place(self, row: int) -> str:
         """Where a row stands."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from rarefy.checks import choose
 from rarefy.errors import InputError
+from rarefy.hashing import hash_text
 from rarefy.readers.batch import Batch
 from rarefy.readers.buffers import BufferPool, PooledBuffer, written_batch
 from rarefy.readers.features.columns import Columns, checked_columns, checked_names
@@ -49,7 +50,7 @@ def read(
     *paths: str | Path,
     format: str | None = None,
     bad_lines: str = "stop",
-    cross: Sequence[tuple[str, str]] = (),
+    cross: Sequence[tuple[str, ...]] = (),
     classes: Sequence[Any] = (),
     max_classes: int | None = None,
     label: str | None = None,
@@ -75,9 +76,9 @@ def read(
     bad_lines : {"stop", "skip"}, default="stop"
         Whether a line that cannot be parsed is an error, or is passed over and counted in
         `n_bad_lines` of the reader.
-    cross : sequence of (str, str), optional
-        Pairs of namespaces or columns: the products of all features of the one with all features of
-        the other are features too.
+    cross : sequence of (str, str) or (str, str, str), optional
+        Pairs or triples of namespaces or columns: the products of all features of the one with all
+        features of the others are features too. "*" stands for all features of a row.
     classes : sequence, optional
         All labels that may come. Without it, they are told from the first rows.
     max_classes : int, optional
@@ -197,6 +198,8 @@ class Reader:
         self.roles: dict[str, str] = {}
         self._is_first_reading = True  # what users say of columns is yet to be held against files
         self.names_wanted = False
+        self.tags_wanted = False
+        self.at_once = False  # whether lines of a pipe are read as they come
         self._stated = stated  # of the columns, which holds against what a model has learned
         self.skip_bad_lines = skip_bad_lines
         self.faults = BadLines(skip=skip_bad_lines)
@@ -221,8 +224,10 @@ class Reader:
         What this one is told to ignore, and the other has not read, is ignored.
         """
         more = [name for name in self.columns.ignore if name not in columns.kinds]
-        like = columns._replace(ignore=(*columns.ignore, *more), **self._stated)
-        self.columns, self.cross = checked_columns(like), cross
+        stated = {"ignore": (*columns.ignore, *more), **self._stated}
+        if not columns.label_needed:
+            stated |= {"label": columns.label, "weight": columns.weight}
+        self.columns, self.cross = checked_columns(columns._replace(**stated)), cross
         self._is_first_reading = False
 
     def another(self) -> "Reader":
@@ -269,7 +274,8 @@ class Reader:
         """
         self.faults = BadLines(skip=self.skip_bad_lines)
         self._numbers = count()  # of the blocks
-        pool = BufferPool(n_buffers, groups=bool(self.cross), names=self.names_wanted)
+        has_groups = bool(self.cross or self.columns.ignore)
+        pool = BufferPool(n_buffers, groups=has_groups, names=self.names_wanted)
         sizes, before = file_sizes(self.files), 0
         total = None if sizes is None else sum(sizes)
         for n, file in enumerate(self.files):
@@ -307,15 +313,11 @@ class Reader:
                 yield Job(parse).then(itemgetter(0)), block.file_position
                 continue
             batch, line = parse()
-            if self.cross and self._is_first_reading:
-                is_all = block.last and len(self.files) == 1
-                check_first_features(file, self.cross, batch, is_all=is_all)
-                self._is_first_reading = False
             for job in self._parts(batch):
                 yield job, block.file_position
 
     def _blocks(self, file: str, line_reached: Callable[[], int]) -> Iterator[Block]:
-        return blocks(file, line_reached)
+        return blocks(file, line_reached, at_once=self.at_once)
 
     def _parts(self, batch: Batch) -> Iterator[Job[Batch]]:
         """The batch, or several with crosses, of which each takes a limited amount of memory."""
@@ -391,12 +393,13 @@ class Reader:
         """Who asks for columns where there are none has another file, or model, in mind."""
         if format == "vw" and not self._is_first_reading:
             return  # namespaces can be the columns that a model knows
-        what = "columns" if format == "vw" else "namespaces or columns"
-        if self.cross and format != "vw":
-            raise InputError(f"{file}: {format} has no {what} that could be crossed.")
+        if self.cross and format == "svmlight":
+            raise InputError(
+                f"{file}: svmlight has no namespaces or columns that could be crossed."
+            )
         named = [name for kind in NAMED_KINDS for name in getattr(self.columns, kind)]
         if named:
-            raise InputError(f"{file}: {format} has no {what}, and so no column {named[0]!r}.")
+            raise InputError(f"{file}: {format} has no columns, and so no column {named[0]!r}.")
 
     def _parse(
         self,
@@ -441,7 +444,23 @@ class Reader:
         if n_bad:
             self.faults.add(number, n_bad, messages)
         label_names = None if opened.label_at is None else self.labels.names
-        return written_batch(file, buffer, parsed, label_names), parsed.line
+        batch = written_batch(file, buffer, parsed, label_names)
+        if number == 0 and self._is_first_reading:
+            self._check_namespaces(opened, batch, is_all=block.last and len(self.files) == 1)
+        if opened.tags_at is not None:
+            if self.tags_wanted:
+                batch = batch._replace(tags=opened.tags_at(block, batch.lines - first_line))
+            if self.columns.ignore:
+                batch = batch.without_groups(list(map(hash_text, self.columns.ignore)))
+        return batch, parsed.line
+
+    def _check_namespaces(self, opened: Opened, batch: Batch, *, is_all: bool) -> None:
+        """Refuse, or doubt, names of namespaces and members that the first rows do not have."""
+        self._is_first_reading = False
+        options = [("cross", names) for names in self.cross]
+        if opened.tags_at is not None:
+            options += [("ignore", (name,)) for name in self.columns.ignore]
+        check_first_features(batch, options, is_all=is_all)
 
     def _expected(self, opened: Opened, block: Block, parsed: Parsed) -> str:
         """What is wrong where the parser stopped."""

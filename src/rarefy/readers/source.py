@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import os
+import select
 import stat
 import sys
 import zlib
@@ -93,25 +94,32 @@ def file_sizes(files: Iterable[str]) -> list[int] | None:
 
 
 def blocks(
-    path: str, line_reached: Callable[[], int] = lambda: 1, block_bytes: int = BLOCK_BYTES
+    path: str,
+    line_reached: Callable[[], int] = lambda: 1,
+    block_bytes: int = BLOCK_BYTES,
+    *,
+    at_once: bool = False,
 ) -> Iterator[Block]:
     """The file's lines, a few megabytes at a time; a last line without an end is given one.
 
     A block stands until READY_ITEMS more have come. A byte-order mark at the beginning is passed
-    over. `line_reached` tells at which line the next block begins, for messages.
+    over. `line_reached` tells at which line the next block begins, for messages. With `at_once`,
+    the lines of a pipe that is not compressed come as soon as no more are there.
 
     Files are read, not mapped: one that is cut off while it is mapped kills the process.
     """
     with opened(path) as raw:
         unchanged = Unchanged(raw, path)
-        start, is_file = raw.read(6), os.path.isfile(path)
+        is_file = os.path.isfile(path)
+        start = raw.read(6) if is_file or not at_once else _first_bytes(raw)
         kind = next((kind for magic, kind in COMPRESSIONS.items() if start.startswith(magic)), None)
         if is_file:
             raw.seek(0)
         stream = raw if is_file else _Joined(start, raw)
         if kind is not None:
             stream = OPENERS[kind](stream)
-        cutting = _Cutting(stream, path, line_reached, block_bytes)
+        waiting_for = raw if at_once and kind is None and not is_file else None
+        cutting = _Cutting(stream, path, line_reached, block_bytes, waiting_for)
         for n, block in enumerate(unchanged.while_reading(cutting.blocks())):
             if is_file:
                 block.file_position = raw.tell()
@@ -137,10 +145,26 @@ def opened(path: str) -> Iterator[Any]:
         raise InputError(f"{path}: {error.strerror}.") from error
 
 
+def _first_bytes(raw: io.BufferedReader) -> bytes:
+    """As many as tell a compression, or fewer that end a line."""
+    start = b""
+    while len(start) < 6 and not start.endswith(b"\n") and (more := raw.read1(1)):
+        start += more
+    return start
+
+
+def _has_more(raw: BinaryIO) -> bool:
+    """Whether there is more to read, or the end, without waiting for it."""
+    try:
+        return bool(select.select([raw.fileno()], [], [], 0.0)[0])
+    except (OSError, ValueError):  # not of a kind that can be waited for
+        return True
+
+
 class _Joined(io.RawIOBase):
     """A stream whose first bytes were read already; pipes cannot go back."""
 
-    def __init__(self, start: bytes, stream: BinaryIO) -> None:
+    def __init__(self, start: bytes, stream: io.BufferedReader) -> None:
         self._start = start
         self._stream = stream
 
@@ -148,7 +172,7 @@ class _Joined(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._start[: len(buffer)] or self._stream.read(len(buffer))
+        data = self._start[: len(buffer)] or self._stream.read1(len(buffer))
         self._start = self._start[len(data) :] if self._start else b""
         buffer[: len(data)] = data
         return len(data)
@@ -197,9 +221,15 @@ class _Cutting:
     """Cuts what is read into blocks of whole lines."""
 
     def __init__(
-        self, stream: Any, path: str, line_reached: Callable[[], int], block_bytes: int
+        self,
+        stream: Any,
+        path: str,
+        line_reached: Callable[[], int],
+        block_bytes: int,
+        waiting_for: BinaryIO | None = None,
     ) -> None:
         self._stream = stream
+        self._waiting_for = waiting_for  # a pipe whose lines are wanted as they come
         self._path = path
         self._line_reached = line_reached
         self._block_bytes = block_bytes
@@ -212,8 +242,8 @@ class _Cutting:
             buffer = self._buffer(size)
             buffer[: len(rest)] = rest
             with memoryview(buffer) as view:
-                n_bytes = len(rest) + self._read(view[len(rest) : size])
-            is_last = n_bytes < size
+                n_read, is_last = self._read(view[len(rest) : size])
+            n_bytes = len(rest) + n_read
             if is_last and n_bytes and buffer[n_bytes - 1] != NEWLINE:
                 buffer[n_bytes] = NEWLINE
                 n_bytes += 1
@@ -242,17 +272,27 @@ class _Cutting:
             buffer.extend(bytes(needed - len(buffer)))
         return buffer
 
-    def _read(self, free: memoryview) -> int:
-        """How many bytes were read: fewer than there is room for at the end only."""
+    def _read(self, free: memoryview) -> tuple[int, bool]:
+        """How many bytes were read, and whether these are the last."""
         n_read = 0
         try:
-            while n_read < len(free) and (n_more := self._stream.readinto(free[n_read:])):
+            while n_read < len(free):
+                n_more = self._stream.readinto(free[n_read:])
+                if not n_more:
+                    return n_read, True
                 n_read += n_more
+                if self._is_enough(free[:n_read]):
+                    break
         except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
             what = "the compressed data is damaged or cut off: "
             reason = getattr(error, "strerror", None)
             raise InputError(f"{self._path}: {reason or f'{what}{error}'}.") from error
-        return n_read
+        return n_read, False
+
+    def _is_enough(self, read: memoryview) -> bool:
+        """Whether lines are wanted at once, there is one, and no more are there."""
+        pipe = self._waiting_for
+        return pipe is not None and not _has_more(pipe) and b"\n" in bytes(read)
 
     def _larger(self, size: int, too_large: Callable[[], InputError]) -> int:
         """The size of a block for what did not fit one of this size."""

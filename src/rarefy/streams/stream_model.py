@@ -164,9 +164,13 @@ class StreamModel(StreamLearner[OnlineLearner]):
 
         The reader reads as the one did from which the model has learned; labels do not matter.
         """
+        return (scores for _, scores in self.batches_with_scores(reader))
+
+    def batches_with_scores(self, reader: Reader) -> Iterator[tuple[Batch, Floats]]:
+        """The scores of every row, as from `scores`, and the batches that they are in."""
         known = _KnownFeatures(self)
         for prepared in self._read_again(reader, lambda prepared: prepared, label_needed=False):
-            yield known.seen_in(self.store.scores(self.learner, prepared))
+            yield prepared.batch, known.seen_in(self.store.scores(self.learner, prepared))
         known.warn_if_none(reader)
 
     def scored(self, reader: Reader) -> Iterator[Scored]:

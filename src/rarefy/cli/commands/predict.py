@@ -35,7 +35,8 @@ def predict(
     """Predict DATA with MODEL, a line each.
 
     With two classes the score, or the probability, is that of the second one; with more, there is
-    one for each, in the order of the classes, with a tab between them.
+    one for each, in the order of the classes, with a tab between them. The tag of a row of VW's
+    text stands at the end of its line, behind a tab. Lines of a pipe are answered as they come.
 
     \b
     Example:
@@ -48,16 +49,23 @@ def predict(
     if probabilities and saved.loss not in LOSSES_WITH_PROBABILITIES:
         raise click.UsageError(f"the model has the {saved.loss} loss, which has no probabilities.")
     reader = read(*data, classes=saved.classes, **reading)
+    reader.tags_wanted = reader.at_once = True
     model = saved.scorer()
     with place.writing() as file:
-        for batch in model.scores(reader):
+        for batch, found in model.batches_with_scores(reader):
             if probabilities:
-                lines = table_lines(probabilities_of(saved.loss, model.learner.loss, batch))
+                lines = table_lines(probabilities_of(saved.loss, model.learner.loss, found))
             elif scores or model.task.is_regression:
-                lines = table_lines(batch)
+                lines = table_lines(found)
             else:
-                lines = predicted_labels(model, batch)
-            file.write("\n".join(lines) + "\n" if lines else "")
+                lines = predicted_labels(model, found)
+            if any(batch.tags):
+                lines = [
+                    f"{a}\t{tag}" if tag else a for a, tag in zip(lines, batch.tags, strict=True)
+                ]
+            if lines:
+                file.write("\n".join(lines) + "\n")
+                file.flush()
     report_bad_lines(reader)
 
 

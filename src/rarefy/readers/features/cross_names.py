@@ -49,16 +49,16 @@ def _names_nothing(file: str, cross: Cross, name: str, features: list[str]) -> I
 
 
 def check_first_features(
-    file: str, crosses: Iterable[Cross], batch: Batch, *, is_all: bool
+    batch: Batch, options: Iterable[tuple[str, Cross]], *, is_all: bool
 ) -> None:
-    """Refuse a cross of which the rows have nothing; only warn if these are not all rows."""
+    """Refuse names of which the rows have nothing; only warn if there are more rows."""
     there = set(np.unique(batch.groups).tolist())
-    for cross in crosses:
-        for name in cross:
+    for option, names in options:
+        for name in names:
             if name == ANY or hash_text(name) in there or len(batch.labels) == 0:
                 continue
             text = (
-                f"{file}: cross={','.join(cross)!r} (--cross): there is no feature of "
+                f"{batch.path}: {option}={','.join(names)!r} (--{option}): there is no feature of "
                 f"{name!r} in the first {len(batch.labels):,} rows."
             )
             if is_all:

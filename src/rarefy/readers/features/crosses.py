@@ -1,7 +1,9 @@
-"""Crosses: every feature of one namespace or column times every feature of another.
+"""Crosses: every feature of one namespace or column times every feature of another, or of two more.
 
 The key of a cross is the hash of the two keys, 16 bytes, little-endian; its value is the product of
-the values, and its name is `first*second`. A namespace crossed with itself gives each pair once.
+the values, and its name is `first*second`. A cross of three is that of the first two, crossed with
+the third. What features can be crossed in several orders, as those of a namespace with itself, is
+crossed once. The name `*` stands for all features of a row.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,24 +32,30 @@ STAR = 42
 FEWEST_NAMES = 1 << 12  # that there is room for
 MOST_ENTRIES = 1 << 17  # of a batch with crosses, unless a single row has more
 MOST_IN_ROW = 1 << 24
+MOST_ORDERS = 6  # of three features
+ANY = np.uint64(hash_text("*"))
+NONE = np.uint64(0)  # in the place of a third name
 
 
-def checked_crosses(cross: Sequence[Any]) -> tuple[tuple[str, str], ...]:
-    """Pairs of names, given as pairs or as 'a,b'."""
-    pairs = [tuple(pair.split(",")) if isinstance(pair, str) else tuple(pair) for pair in cross]
-    for pair, given in zip(pairs, cross, strict=True):
-        if len(pair) != 2 or not all(is_text(name) and name for name in pair):
+def checked_crosses(cross: Sequence[Any]) -> tuple[tuple[str, ...], ...]:
+    """Pairs or triples of names, given as such or as 'a,b'."""
+    crosses = [
+        tuple(names.split(",")) if isinstance(names, str) else tuple(names) for names in cross
+    ]
+    for names, given in zip(crosses, cross, strict=True):
+        if len(names) not in (2, 3) or not all(is_text(name) and name for name in names):
             raise ConfigError(
-                f"cross={given!r}: two names of namespaces or columns are expected, as in 'a,b'."
+                f"cross={given!r}: two or three names of namespaces or columns are expected, as in "
+                f"'a,b'."
             )
-    return tuple((first, second) for first, second in pairs)
+    return tuple(crosses)
 
 
 class Crossing(NamedTuple):
     """Some rows of a batch that are to be crossed, and how many entries they will have."""
 
     batch: Batch
-    pairs: NDArray[np.uint64]
+    crosses: NDArray[np.uint64]
     lengths: NDArray[np.int64]
 
     @property
@@ -67,7 +75,7 @@ class Crossing(NamedTuple):
             batch.values,
             batch.groups,
             batch.names,
-            self.pairs,
+            self.crosses,
             indptr,
             keys,
             values,
@@ -84,11 +92,13 @@ def crossings(
 
     A row that would have too many is refused and, if that is all right, left out.
     """
-    pairs = np.array([[hash_text(name) for name in pair] for pair in cross], dtype=np.uint64)
+    crosses = np.full((len(cross), 3), NONE)
+    for n, names in enumerate(cross):
+        crosses[n, : len(names)] = [hash_text(name) for name in names]
     lengths = np.empty(len(batch.labels), np.int64)
-    _count(batch.indptr, batch.groups, pairs, lengths)
+    _count(batch.indptr, batch.groups, crosses, lengths)
     if lengths.sum() <= MOST_ENTRIES:
-        yield Crossing(batch, pairs, lengths)
+        yield Crossing(batch, crosses, lengths)
         return
     block_labels: NDArray[np.float64] | None = batch.labels
     for begin, end in _cuts(lengths):
@@ -96,7 +106,7 @@ def crossings(
             refuse(_too_many(batch, begin, int(lengths[begin])))
             continue
         part = _rows(batch, begin, end)._replace(block_labels=block_labels)
-        yield Crossing(part, pairs, lengths[begin:end])
+        yield Crossing(part, crosses, lengths[begin:end])
         block_labels = None
 
 
@@ -118,6 +128,7 @@ def _rows(batch: Batch, begin: int, end: int) -> Batch:
         labels=batch.labels[begin:end],
         importance=batch.importance[begin:end],
         lines=batch.lines[begin:end],
+        tags=batch.tags[begin:end],
     )
 
 
@@ -130,28 +141,70 @@ def _too_many(batch: Batch, row: int, n_entries: int) -> str:
 
 
 @helper
-def is_pair(groups: Any, pairs: Any, pair: int, a: int, b: int) -> bool:
-    """Whether the entries a and b are to be crossed."""
-    if groups[a] != pairs[pair, 0] or groups[b] != pairs[pair, 1]:
+def is_of(group: Any, wanted: Any) -> bool:
+    """Whether a feature is of a namespace or column."""
+    return bool(group == wanted or wanted == ANY)  # noqa: PLR1714 a tuple would be slower
+
+
+@helper
+def may_join(groups: Any, first: Any, a: int, second: Any, b: int) -> bool:
+    """Whether b can be the feature of the second name where a is that of the first.
+
+    If it could be the other way round, too, the order in the row decides.
+    """
+    if not is_of(groups[b], second):
         return False
-    return a < b or pairs[pair, 0] != pairs[pair, 1]
+    return a < b or not (is_of(groups[a], second) and is_of(groups[b], first))
+
+
+@helper
+def n_pairs(groups: Any, first: Any, second: Any, begin: int, end: int) -> int:
+    """How many crosses of two names a row has."""
+    n_first, n_second, n_both = 0, 0, 0
+    for j in range(begin, end):
+        is_first, is_second = is_of(groups[j], first), is_of(groups[j], second)
+        n_first += is_first
+        n_second += is_second
+        n_both += is_first and is_second
+    return n_first * n_second - n_both * (n_both + 1) // 2
+
+
+@helper
+def n_triples(groups: Any, first: Any, second: Any, third: Any, begin: int, end: int) -> int:
+    """How many crosses of three names a row has; about, if that is more than it may have."""
+    n_first, n_second, n_third = 0.0, 0.0, 0.0
+    for j in range(begin, end):
+        n_first += is_of(groups[j], first)
+        n_second += is_of(groups[j], second)
+        n_third += is_of(groups[j], third)
+    most = n_first * n_second * n_third
+    if most > 2 * MOST_ORDERS * MOST_IN_ROW:
+        return int(min(most / MOST_ORDERS, 2.0**53))
+    found = 0
+    for a in range(begin, end):
+        if not is_of(groups[a], first):
+            continue
+        for b in range(begin, end):
+            if not may_join(groups, first, a, second, b):
+                continue
+            for c in range(begin, end):
+                if may_join(groups, first, a, third, c) and may_join(groups, second, b, third, c):
+                    found += 1
+    return found
 
 
 @compiled
-def _count(indptr: Any, groups: Any, pairs: Any, lengths: NDArray[np.int64]) -> None:
+def _count(indptr: Any, groups: Any, crosses: Any, lengths: NDArray[np.int64]) -> None:
     """Write how many entries the rows have with their crosses."""
     for row in range(len(indptr) - 1):
         begin, end = indptr[row], indptr[row + 1]
         lengths[row] = end - begin
-        for pair in range(len(pairs)):
-            n_first, n_second = 0, 0
-            for j in range(begin, end):
-                n_first += groups[j] == pairs[pair, 0]
-                n_second += groups[j] == pairs[pair, 1]
-            if pairs[pair, 0] == pairs[pair, 1]:
-                lengths[row] += n_first * (n_first - 1) // 2
+        for n in range(len(crosses)):
+            first, second, third = crosses[n, 0], crosses[n, 1], crosses[n, 2]
+            if third == NONE:
+                lengths[row] += n_pairs(groups, first, second, begin, end)
             else:
-                lengths[row] += n_first * n_second
+                lengths[row] += n_triples(groups, first, second, third, begin, end)
 
 
 @compiled
@@ -161,7 +214,7 @@ def _cross(
     values: Any,
     groups: Any,
     names: Names,
-    pairs: Any,
+    crosses: Any,
     new_indptr: Any,
     new_keys: Any,
     new_values: Any,
@@ -177,20 +230,36 @@ def _cross(
             to += 1
             if wants_name(noted, key) and not note_own(noted, key, names):
                 return False
-        for pair in range(len(pairs)):
+        for n in range(len(crosses)):
+            first, second, third = crosses[n, 0], crosses[n, 1], crosses[n, 2]
             for a in range(begin, end):
-                if groups[a] != pairs[pair, 0]:
+                if not is_of(groups[a], first):
                     continue
                 for b in range(begin, end):
-                    if not is_pair(groups, pairs, pair, a, b):
+                    if not may_join(groups, first, a, second, b):
                         continue
-                    key = hash_pair(keys[a], keys[b])
-                    new_keys[to], new_values[to] = key, values[a] * values[b]
-                    to += 1
-                    if wants_name(noted, key) and not note_cross(
-                        noted, key, names, keys[a], keys[b]
+                    pair = hash_pair(keys[a], keys[b])
+                    if wants_name(noted, pair) and not note_cross(
+                        noted, pair, names, keys[a], names, keys[b]
                     ):
                         return False
+                    if third == NONE:
+                        new_keys[to], new_values[to] = pair, values[a] * values[b]
+                        to += 1
+                        continue
+                    for c in range(begin, end):
+                        if not may_join(groups, first, a, third, c) or not may_join(
+                            groups, second, b, third, c
+                        ):
+                            continue
+                        key = hash_pair(pair, keys[c])
+                        new_keys[to] = key
+                        new_values[to] = values[a] * values[b] * values[c]
+                        to += 1
+                        if wants_name(noted, key) and not note_cross(
+                            noted, key, noted, pair, names, keys[c]
+                        ):
+                            return False
     return True
 
 
@@ -205,13 +274,22 @@ def note_own(noted: Names, key: Any, names: Names) -> bool:
 
 
 @helper
-def note_cross(noted: Names, key: Any, names: Names, first: Any, second: Any) -> bool:
-    """Remember what a cross is called, if both of its features have names."""
-    a, b = find_name(names, first), find_name(names, second)
+def note_cross(
+    noted: Names, key: Any, firsts: Names, first: Any, seconds: Names, second: Any
+) -> bool:
+    """Remember what a cross is called, if both of its parts have names."""
+    a, b = find_name(firsts, first), find_name(seconds, second)
     if ABSENT in (a, b):
         return True
-    text = names.text
-    first_begin, second_begin = begin_of(names, a), begin_of(names, b)
+    a_begin, b_begin = begin_of(firsts, a), begin_of(seconds, b)
     return note_name(
-        noted, key, text, first_begin, names.ends[a], STAR, text, second_begin, names.ends[b]
+        noted,
+        key,
+        firsts.text,
+        a_begin,
+        firsts.ends[a],
+        STAR,
+        seconds.text,
+        b_begin,
+        seconds.ends[b],
     )

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -14,7 +14,7 @@ from rarefy.readers.features.columns import Columns
 from rarefy.readers.features.labels import Labels
 from rarefy.readers.formats.line_parser import parse_lines
 from rarefy.readers.formats.svmlight import Svmlight
-from rarefy.readers.formats.vw import VowpalWabbit
+from rarefy.readers.formats.vw import VowpalWabbit, tags_at
 from rarefy.readers.parsed import Parsed
 from rarefy.readers.source import STDIN, Block, opened
 
@@ -31,6 +31,7 @@ class Opened(NamedTuple):
     next_row: Callable[[Block, int, int], tuple[int, int]] | None = None
     columns: Columns | None = None  # what each column was found to be, if there are columns
     roles: Mapping[str, str] = MappingProxyType({})  # of the columns that the file begins with
+    tags_at: Callable[[Block, Iterable[int]], tuple[str, ...]] | None = None  # of rows, by line
 
 
 def open_svmlight(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
@@ -40,7 +41,7 @@ def open_svmlight(file: str, block: Block, columns: Columns, labels: Labels) -> 
 
 def open_vw(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
     labels.settle(words=False)
-    return Opened(partial(parse_lines, VowpalWabbit()), rows_are_lines=True)
+    return Opened(partial(parse_lines, VowpalWabbit()), rows_are_lines=True, tags_at=tags_at)
 
 
 def open_json(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:

@@ -7,6 +7,7 @@ without a label is a row to predict: its label is NaN. A tag begins with ' or to
 """
 
 import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from rarefy.jit.intrinsics import WINDOW, bytes_between, load_word, trailing_zer
 from rarefy.readers.buffers import BatchBuffer, end_row
 from rarefy.readers.feature_names import EQUALS, note_name, wants_name
 from rarefy.readers.parsed import Parsed, Problem
+from rarefy.readers.source import Block
 from rarefy.readers.text.numbers import (
     BAR,
     COLON,
@@ -33,6 +35,22 @@ from rarefy.readers.text.numbers import (
 from rarefy.readers.text.scan import Scan
 from rarefy.readers.text.short_names import find_short_names, hash_short_names
 from rarefy.readers.text.short_numbers import ENOUGH, copy_pairs, value_word
+
+
+def tags_at(block: Block, lines: Iterable[int]) -> tuple[str, ...]:
+    """The tags of the rows at these lines of a block, counted from 0; empty where there is none."""
+    texts = block.text.split(b"\n")
+    return tuple(_tag(texts[line]) for line in lines)
+
+
+def _tag(line: bytes) -> str:
+    head = line.partition(b"|")[0]
+    tokens = head.split()
+    if not tokens:
+        return ""
+    if tokens[-1].startswith(b"'"):
+        return tokens[-1][1:].decode()
+    return tokens[-1].decode() if head.endswith(tokens[-1]) else ""
 
 
 @helper
