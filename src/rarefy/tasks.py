@@ -5,6 +5,7 @@ from typing import Any
 from rarefy.engine.task import Task
 from rarefy.parameters.auto import is_open
 from rarefy.parameters.build import make_class_weight, make_rule, make_weighting
+from rarefy.parameters.combinations import check_target
 
 
 def make_task(
@@ -16,13 +17,18 @@ def make_task(
     fit_intercept: bool = True,
     class_weight: Any = None,
     target_features: int | None = None,
+    is_refitted: bool = False,
     passes: int = 1,
 ) -> Task:
     """The task that the arguments of make_rule and make_weighting say, for a loss that was made.
 
-    Where some are to be found, so many features are the target, and the search is for one pass.
+    Where some are to be found, so many features are the target, unless a refit is to meet that, and
+    the search is for one pass.
     """
     by_class = make_class_weight(class_weight, parameters["loss"])
+    check_target(target_features, parameters["l1"])
+    if is_refitted:
+        target_features = None
     if not is_open(parameters, target_features):
         rule, schedule = make_rule(**parameters)
         weights = make_weighting(rule, parameters["loss"], **weighting)

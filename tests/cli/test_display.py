@@ -52,6 +52,8 @@ SUMMARY = {
     "rate": 32_525.6,
     "path": "reviews.model",
     "bytes": 84_123,
+    "refitted": {},
+    "cut_to": None,
     "holdout": {},
 }
 

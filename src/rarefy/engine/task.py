@@ -35,6 +35,11 @@ class Task(NamedTuple):
         """Whether some parameters are still to be found."""
         return False
 
+    @property
+    def target_features(self) -> int | None:
+        """How many features may have a weight in the end."""
+        return None
+
     def loss_over(self, n_classes: int) -> tuple[Any, int]:
         """The loss of all scores of a row, and how many there are; regression has 0 classes."""
         if n_classes <= 2:

@@ -80,7 +80,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch: `passes` times over the rows of X."""
         with self._draft() as draft:
-            task = draft._task()
+            task = draft._task(is_refitted=draft._is_refitted)
             X, y, importance = draft._prepare(X, y, sample_weight)
             draft._check_threshold()
             draft._learn_passes(task, X, y, importance)

@@ -53,7 +53,10 @@ class FromStreams:
                 f"a reader is expected, as from rarefy.read, not a {type(reader).__name__}."
             )
         with estimator._draft() as draft:
-            task = draft._task()
+            is_refitted = draft._is_refitted and (
+                draft.refit or cache is not None or reader.can_be_read_again
+            )
+            task = draft._task(is_refitted=is_refitted)
             if draft.shuffle:
                 raise ConfigError(
                     "shuffle=True: a stream is learned in the order in which it comes."
@@ -61,7 +64,7 @@ class FromStreams:
             stored = make_store(store, bits=bits, capacity=capacity, names=names)
             model = StreamModel(task, stored, reader.labels.classes)
             run = Run(model, reader, passes=draft.passes, cache=cache)
-            refit = Refit(draft.refit_l2, draft.refit_features) if draft.refit else None
+            refit = Refit.of({**draft.get_params(), "refit": is_refitted})
             if refit is not None:
                 check_readable_again(run)
             Training(run, refit=refit).carry_out()

@@ -60,7 +60,7 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch: `passes` times over the rows of X."""
         with self._draft() as draft:
-            task = draft._task()
+            task = draft._task(is_refitted=draft._is_refitted)
             draft._learn_passes(task, *draft._prepare(X, y, sample_weight))
         return self
 

@@ -14,7 +14,9 @@ from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from rarefy.arrays import as_rows
+from rarefy.engine.learner import Learner
 from rarefy.engine.online_learner import OnlineLearner
+from rarefy.engine.pruning import has_more_than_candidates, only_candidates
 from rarefy.engine.refit import refitted
 from rarefy.engine.task import Task
 from rarefy.errors import ConfigError, InputError
@@ -26,7 +28,7 @@ from rarefy.files.label_types import label_names
 from rarefy.files.model import Model
 from rarefy.files.model_file import name_in_files
 from rarefy.model.class_weights import ClassWeights
-from rarefy.parameters.combinations import check_refit
+from rarefy.parameters.combinations import check_refit, is_refitted
 from rarefy.parameters.table import (
     DECISION_PARAMETERS,
     RULE_PARAMETERS,
@@ -34,6 +36,7 @@ from rarefy.parameters.table import (
     check_values,
 )
 from rarefy.readers import Reader
+from rarefy.streams.refit_stream import Refit
 from rarefy.streams.stream_model import NO_TOTALS
 from rarefy.system.deferred_signals import Deferral
 from rarefy.tasks import make_task
@@ -64,8 +67,8 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "learner_")
 
-    def _task(self) -> Task:
-        """What the parameters ask for; all of them are checked."""
+    def _task(self, *, is_refitted: bool = False) -> Task:
+        """What the parameters ask for, with or without a refit; all of them are checked."""
         loss = self._make_loss()
         check_values({name: getattr(self, name) for name in self._table})
         check_refit(self.refit, self.refit_l2, self.refit_features, self.loss)
@@ -82,8 +85,14 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
             fit_intercept=bool(self.fit_intercept),
             class_weight=getattr(self, "class_weight", None),
             target_features=self.target_features,
+            is_refitted=is_refitted,
             passes=int(self.passes),
         )
+
+    @property
+    def _is_refitted(self) -> bool:
+        """Whether there is a refit after learning, where all rows are at hand."""
+        return is_refitted(self.refit, self.target_features, self.loss)
 
     def _new_learner(self, task: Task) -> OnlineLearner:
         return task.new_learner(self._n_classes, self.n_features_in_)
@@ -118,6 +127,8 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
         }
         if not isinstance(self.random_state, numbers.Integral):
             parameters["random_state"] = None  # no file can hold a generator
+        if self.is_slim_:
+            parameters["refit"] = True  # a target was met by one
         self._learned_by = LearnedBy(task, parameters)
 
     def _check_rows(self, X: Any, *, reset: bool, learning: bool = True) -> sparse.csr_array:
@@ -188,18 +199,25 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
                 rows = as_rows(X, y, importance)
             new.learn(rows, restorable=False)
         learner = new.settled()
-        if self.refit:
-            learner = refitted(learner, X, y, importance, self.refit_l2, self.refit_features)
+        if self._is_refitted:
+            learner = self._refitted(learner, X, y, importance)
         if class_weights is None:
             self._class_totals = NO_TOTALS
-        self.learner_, self.stream_, self.is_slim_ = learner, None, bool(self.refit)
+        self.learner_, self.stream_, self.is_slim_ = learner, None, self._is_refitted
         self._learned(task)
+
+    def _refitted(self, learner: Learner, X: Any, y: Any, importance: Any) -> Learner:
+        refit = Refit(self.refit_l2, self.refit_features, self.target_features)
+        if refit.target is not None and has_more_than_candidates(learner, refit.target):
+            learner = only_candidates(learner, X.power(2).T @ importance, refit.target)
+        return refitted(learner, X, y, importance, refit.l2, refit.limit)
 
     def _learn_more(
         self, task: Task, X: sparse.csr_array, y: Any, importance: Any, signals: Deferral
     ) -> None:
         """Go on learning, if the task is still the same; signals are let through now and then."""
         if self.is_slim_:
+            self._check_not_settled()
             raise InputError(
                 "the model was refitted or saved slim: it can predict, but not go on learning. "
                 "Begin anew with fit."
@@ -221,12 +239,9 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
 
     def _check_same(self, asked: Task) -> None:
         """Refuse to go on with parameters other than those that learning began with."""
-        begun, limit = self._learned_by.task, self.target_features
-        if limit is not None and self.learner_.is_settled and self.learner_.settled().found:
-            raise ConfigError(
-                f"target_features={limit} was settled by fit. To go on learning within it, begin "
-                f"with partial_fit instead."
-            )
+        begun = self._learned_by.task
+        if self.learner_.is_settled and self.learner_.settled().found:
+            self._check_not_settled()
         changed = [name for name in Task._fields if getattr(asked, name) != getattr(begun, name)]
         if changed:
             now, then = (
@@ -236,6 +251,13 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
             raise ConfigError(
                 f"Parameters cannot be changed once learning has begun. They now ask for {now}; "
                 f"learning began with {then}. Go on with that, or begin anew with fit."
+            )
+
+    def _check_not_settled(self) -> None:
+        if self.target_features is not None:
+            raise ConfigError(
+                f"target_features={self.target_features} was settled by fit. To go on learning "
+                f"within it, begin with partial_fit instead."
             )
 
     def _scores(self, X: Any) -> NDArray[np.float64]:

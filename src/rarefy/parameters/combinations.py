@@ -5,6 +5,7 @@ from typing import Any
 from rarefy.checks import choose
 from rarefy.errors import ConfigError
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
+from rarefy.parameters.auto import is_auto
 from rarefy.parameters.meaning import has_own_steps, rules_with_common_steps
 from rarefy.parameters.table import check_values
 from rarefy.rules import CUMULATIVE, RULES
@@ -80,6 +81,22 @@ def check_steps_may_shrink(rule: Any) -> None:
             f"endowment_by='mistakes' has no meaning for the rule {type(rule).__name__}, whose "
             f"steps cannot depend on mistakes. Use endowment_by='prediction', or one of the rules "
             f"{', '.join(having)}."
+        )
+
+
+def is_refitted(refit: Any, target_features: int | None, loss: str) -> bool:
+    """Whether there is a refit where the rows can be had once more: a target is met by one."""
+    return bool(refit) or (target_features is not None and loss not in NOT_REFITTED)
+
+
+def check_target(target_features: int | None, l1: Any) -> None:
+    """Refuse a number of features beside a penalty, which leaves a number of its own."""
+    if target_features is None:
+        return
+    check_values({"target_features": target_features})
+    if l1 is not None and not is_auto(l1):
+        raise ConfigError(
+            f"target_features={target_features} and l1={l1!r}: give one of them; the other follows."
         )
 
 

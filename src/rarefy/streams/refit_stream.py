@@ -1,13 +1,16 @@
 """The refit of a model that has learned from a stream: its rows are read once more."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.arrays import Floats, Rows, as_rows, without
+from rarefy.engine.pruning import has_more_than_candidates, only_candidates
 from rarefy.engine.refit import refitted
 from rarefy.errors import InputError
+from rarefy.streams.metrics import Metrics
 from rarefy.streams.run import Run
 
 
@@ -16,6 +19,20 @@ class Refit(NamedTuple):
 
     l2: float | None  # None: chosen by holding out a quarter of the examples
     n_features: int | None  # that are left at most
+    target: int | None = None  # the same, chosen from the strongest only
+
+    @property
+    def limit(self) -> int | None:
+        """How many features are left at most."""
+        return min((n for n in (self.n_features, self.target) if n is not None), default=None)
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any]) -> "Refit | None":
+        """What parameters ask for, by the names that users give them."""
+        if not parameters.get("refit"):
+            return None
+        names = ("refit_l2", "refit_features", "target_features")
+        return cls(*(parameters.get(name) for name in names))
 
 
 class KeptRows(NamedTuple):
@@ -36,16 +53,25 @@ def check_readable_again(run: Run) -> None:
         )
 
 
-def refit_stream(run: Run, refit: Refit) -> None:
-    """Refit the weights of a run that is over; held-out rows are only predicted."""
+def refit_stream(run: Run, refit: Refit) -> dict[str, Any]:
+    """Refit the weights of a run that is over; held-out rows are only predicted.
+
+    The metrics are those of the rows that the weights were fitted to.
+    """
     model = run.model
-    X, y, importance, held = kept_rows(run)
     learner = model.learner.settled()
+    if refit.target is not None and has_more_than_candidates(learner, refit.target):
+        learner = only_candidates(learner, _squares(run), refit.target)
+        model.adopt(learner)
+    X, y, importance, held = kept_rows(run)
     weighed = model.importance_now(y[~held], importance[~held])
-    model.adopt(refitted(learner, X[~held], y[~held], weighed, *refit))
+    model.adopt(refitted(learner, X[~held], y[~held], weighed, refit.l2, refit.limit))
+    scores = model.learner.scores(as_rows(X, y, importance))
     if run.held_out is not None:
-        scores = model.learner.scores(as_rows(X[held], y[held], importance[held]))
-        run.held_out.end_with(model, scores, y[held], importance[held])
+        run.held_out.end_with(model, scores[held], y[held], importance[held])
+    metrics = Metrics(model)
+    metrics.add(scores[~held], y[~held], importance[~held])
+    return metrics.summary()
 
 
 def kept_rows(run: Run) -> KeptRows:
@@ -53,12 +79,9 @@ def kept_rows(run: Run) -> KeptRows:
     from scipy import sparse
 
     learner = run.model.learner.settled()
-    slots, _ = learner.nonzero()
-    keys, first = np.unique(run.model.kept().keys, return_index=True)
-    features = slots[first] // learner.n_outputs
     parts, held = [], []
-    for prepared, is_held_out in run.again():
-        parts.append(_only_kept(prepared.rows(), keys, features))
+    for part, is_held_out in _parts(run):
+        parts.append(part)
         held.append(is_held_out)
     if not parts:
         raise InputError(f"{' '.join(run.reader.files)}: the rows that were learned are gone.")
@@ -70,6 +93,26 @@ def kept_rows(run: Run) -> KeptRows:
         (values, indices, np.append(0, np.cumsum(lengths))), shape=(len(y), learner.n_features)
     )
     return KeptRows(X, y, importance, np.concatenate(held))
+
+
+def _squares(run: Run) -> Floats:
+    """Sums over the rows that were learned of the squared values of each feature that was kept."""
+    squares = np.zeros(run.model.learner.n_features)
+    for rows, is_held_out in _parts(run):
+        counts = np.where(is_held_out, 0.0, rows.importance)
+        entries = np.repeat(counts, np.diff(rows.indptr))
+        np.add.at(squares, rows.indices, entries * rows.values**2)
+    return squares
+
+
+def _parts(run: Run) -> Iterator[tuple[Rows, NDArray[np.bool_]]]:
+    """All rows once more, with nothing but the features that were kept, and which are held out."""
+    learner = run.model.learner.settled()
+    slots, _ = learner.nonzero()
+    keys, first = np.unique(run.model.kept().keys, return_index=True)
+    features = slots[first] // learner.n_outputs
+    for prepared, is_held_out in run.again():
+        yield _only_kept(prepared.rows(), keys, features), is_held_out
 
 
 def _only_kept(rows: Rows, keys: NDArray[np.uint64], features: NDArray[np.int64]) -> Rows:

@@ -146,6 +146,11 @@ class StreamModel(StreamLearner[OnlineLearner]):
         """Take over what was learned elsewhere."""
         self._learner = learner
 
+    @property
+    def cut_to(self) -> int | None:
+        """How many features it has at most once it is settled, where that is a limit."""
+        return self.target_features or self.task.target_features
+
     def settled(self) -> "StreamModel":
         """The model with the parameters that learning has found so far, for good."""
         learner = self.learner.settled()

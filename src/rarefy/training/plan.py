@@ -16,7 +16,7 @@ from rarefy.files.model_file import load_model, save_model
 from rarefy.model.losses import LOSSES
 from rarefy.model.multiclass import check_multiclass
 from rarefy.parameters.build import make_loss
-from rarefy.parameters.combinations import check_refit
+from rarefy.parameters.combinations import check_refit, is_refitted
 from rarefy.parameters.table import (
     DECISION_PARAMETERS,
     LOSS,
@@ -109,9 +109,7 @@ class Plan(NamedTuple):
 
     @property
     def refit(self) -> Refit | None:
-        if not self.parameters.get("refit"):
-            return None
-        return Refit(self.parameters["refit_l2"], self.parameters.get("refit_features"))
+        return Refit.of(self.parameters)
 
     def save(self, output: Output, *, slim: bool = False) -> int:
         """Write the model as it is now; how many bytes that were."""
@@ -145,6 +143,8 @@ def new_plan(
         raise ConfigError("there is nothing to learn from: name a file, or - for standard input.")
     asked = DEFAULTS | asked
     reader = read(*data, **{name: asked[name] for name in READING})
+    if asked["cache"] is not None or reader.can_be_read_again:
+        asked["refit"] = is_refitted(asked["refit"], asked["target_features"], asked["loss"])
     parameters = _parameters(asked)
     store = make_store(
         asked["store"] or ("table" if asked["bits"] is None else "hashed"),
@@ -153,7 +153,7 @@ def new_plan(
         names=asked["names"],
     )
     model = StreamModel(_task(asked, parameters), store, reader.labels.classes)
-    settings = _settings(asked, asked["target_features"])
+    settings = _settings(asked, None if asked["refit"] else asked["target_features"])
     return _plan(model, reader, output, parameters, settings, slim)
 
 
@@ -222,6 +222,7 @@ def _task(asked: Mapping[str, Any], parameters: Mapping[str, Any]) -> Task:
         fit_intercept=asked["fit_intercept"],
         class_weight=asked["class_weight"],
         target_features=asked["target_features"],
+        is_refitted=asked["refit"],
         passes=asked["passes"],
     )
 
@@ -253,7 +254,7 @@ def resumed_plan(
     target = None if about is None else about["target_features"]
     if saved.search is None:
         model.target_features = target
-    else:
+    elif not saved.asked.get("refit"):
         target = saved.asked.get("target_features")
     if about is None or is_over:
         asked = {**OF_RUN, **{name: READING[name] for name in OF_NEW_DATA}, **asked}

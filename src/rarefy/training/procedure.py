@@ -14,6 +14,7 @@ from rarefy.training.progress_tracker import (
     ProgressTracker,
     next_checkpoint,
     next_line,
+    shown,
 )
 
 
@@ -100,12 +101,16 @@ class Training:
         self.checkpoints = checkpoints
         self.reporter = reporter or Silent()
         self.interruption = interruption or Uninterrupted()
+        self._refitted: dict[str, Any] = {}  # metrics of the rows that a refit has fitted
+        self._cut_to = run.model.cut_to if refit is None else None
         self._next_line = self._line_after(run.model.t)
         self._next_save = self._save_after(run.model.t)
 
     def carry_out(self) -> bool:
         """Whether it came to its end; else it was interrupted, and can be gone on with."""
         run = self.run
+        if self.reporter.wants_lines and (end := self._what_changes_the_model()):
+            self.reporter.say(f"The figures of learning are those of the model before {end}.")
         try:
             for step, _ in enumerate(run.steps(self._pause)):
                 if step == 0 and run.reader.roles:
@@ -116,7 +121,13 @@ class Training:
         if run.model.t == 0:
             raise InputError(f"{' '.join(run.reader.files)}: there are no examples to learn from.")
         run.model = run.model.settled()
-        return self.refit is None or self._refitted(self.refit)
+        return self.refit is None or self._has_refitted(self.refit)
+
+    def _what_changes_the_model(self) -> str:
+        if self.refit is not None:
+            limit = self.refit.limit
+            return "the refit" if limit is None else f"the refit, which leaves {limit:,} features"
+        return "" if self._cut_to is None else f"it is cut to {self._cut_to:,} features"
 
     def summary(self, *, is_over: bool) -> dict[str, Any]:
         """What there is to say at the end; who interrupts does not wait for files to be read."""
@@ -126,7 +137,12 @@ class Training:
             return self.tracker.summary()
         if self.tracker.has_news:
             self.reporter.line(self.tracker.line())
-        return {**self.tracker.summary(), "holdout": self.tracker.final_holdout(is_over=is_over)}
+        return {
+            **self.tracker.summary(),
+            "refitted": self._refitted,
+            "cut_to": self._cut_to if is_over else None,
+            "holdout": self.tracker.final_holdout(is_over=is_over),
+        }
 
     def _pause(self) -> int:
         return min(self._next_line, self._next_save) - self.run.model.t
@@ -160,7 +176,7 @@ class Training:
         save_every = None if self.checkpoints is None else self.checkpoints.save_every
         return next_checkpoint(examples, save_every)
 
-    def _refitted(self, refit: Refit) -> bool:
+    def _has_refitted(self, refit: Refit) -> bool:
         """Whether the refit came to its end; if not, the model is as it was before."""
         model = self.run.model
         learner = model.learner.settled()
@@ -169,7 +185,7 @@ class Training:
         self.reporter.say(f"Refitting {learner.n_nonzero():,} weights ...")
         try:
             with self.interruption.at_once():
-                refit_stream(self.run, refit)
+                self._refitted = shown(refit_stream(self.run, refit))
             return True
         except Stopped:
             model.adopt(learner)

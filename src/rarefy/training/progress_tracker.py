@@ -10,7 +10,7 @@ from rarefy.system.memory import resident_memory
 
 FIRST_LINE = 1000  # examples; the next lines come at twice as many each
 FLIPS = ("negative_flips", "positive_flips")
-SHOWN_OF_HOLDOUT = ("examples", "loss", "accuracy", "auc", "rmse", *FLIPS)
+SHOWN = ("examples", "loss", "accuracy", "auc", "rmse", *FLIPS)
 
 
 class ProgressLine(NamedTuple):
@@ -101,10 +101,10 @@ class ProgressTracker:
             found = self.holdout.of_pass()
         else:
             found = self.holdout.of_final_model(self.run.model, self.run.again())
-        return _shown(found) | {"progressive": progressive}
+        return shown(found) | {"progressive": progressive}
 
     def _metrics_of_holdout(self) -> dict[str, float | None]:
-        return {} if self.holdout is None else _shown(self.holdout.summary(self.run.model))
+        return {} if self.holdout is None else shown(self.holdout.summary(self.run.model))
 
     def _seconds(self) -> float:
         return time.perf_counter() - self._start
@@ -115,8 +115,9 @@ class ProgressTracker:
         return _ratio(predicted.right, predicted.weight)
 
 
-def _shown(metrics: dict[str, Any]) -> dict[str, Any]:
-    return {name: metrics[name] for name in SHOWN_OF_HOLDOUT if name in metrics}
+def shown(metrics: dict[str, Any]) -> dict[str, Any]:
+    """Those of the metrics that are shown beside others."""
+    return {name: metrics[name] for name in SHOWN if name in metrics}
 
 
 def next_line(examples: int) -> int:

@@ -23,6 +23,11 @@ class OpenTask(Task):
     def is_open(self) -> bool:
         return True
 
+    @property
+    def target_features(self) -> int | None:
+        target: int | None = self.rule.target_features
+        return target
+
     def new_learner(self, n_classes: int, n_features: int) -> OnlineLearner:
         """A learner that has not learned, and looks for hyperparameters when it does."""
         loss, n_outputs = self.loss_over(n_classes)

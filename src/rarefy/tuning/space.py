@@ -12,8 +12,9 @@ from rarefy.jit.lane_intrinsics import WIDTH
 from rarefy.model.losses import REGRESSION_LOSSES
 from rarefy.parameters.auto import is_open, left_open
 from rarefy.parameters.build import make_rule
+from rarefy.parameters.combinations import check_target
 from rarefy.parameters.meaning import has_meaning, resolve
-from rarefy.parameters.table import AUTO, RULE_PARAMETERS, TABLE, check_number
+from rarefy.parameters.table import AUTO, RULE_PARAMETERS, check_number
 from rarefy.rules import SCALE_FREE
 from rarefy.rules.penalty_norm import MeanIntensity, growth_of
 from rarefy.tuning.stationary_rules import SLOWER, SlowlyFalling, stationary
@@ -165,7 +166,7 @@ def space_of(parameters: Mapping[str, Any]) -> Space:
     """The space that a user's parameters leave open, if they do; some may be missing."""
     given = {"cumulative": False, **dict.fromkeys(RULE_PARAMETERS), **parameters}
     given["cumulative"] = bool(given["cumulative"])
-    target_features = given.get("target_features")
+    target_features = None if given.get("refit") else given.get("target_features")
     if not is_open(given, target_features):
         raise ValueError("nothing is left to be found")
     return make_space({name: given[name] for name in RULE_PARAMETERS}, target_features, passes=1)
@@ -174,13 +175,8 @@ def space_of(parameters: Mapping[str, Any]) -> Space:
 def make_space(parameters: dict[str, Any], target_features: int | None, passes: int) -> Space:
     """The space that arguments of make_rule leave open; what cannot be found is refused."""
     left = left_open(parameters)
+    check_target(target_features, parameters["l1"])
     if target_features is not None:
-        TABLE["target_features"].check("target_features", target_features)
-        if parameters["l1"] is not None and "l1" not in left:
-            raise ConfigError(
-                f"target_features={target_features} and l1={parameters['l1']!r}: give one of them; "
-                f"the other follows."
-            )
         left.add("l1")
     if passes != 1:
         raise ConfigError(

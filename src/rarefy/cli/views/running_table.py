@@ -135,6 +135,7 @@ def summary_lines(summary: dict[str, Any]) -> list[str]:
     return [
         f"{count(summary['examples'])} examples{passes} in {duration(summary['seconds'])}"
         f"{_progressive(summary)}",
+        *_refitted(summary["refitted"]),
         *_held_out(summary["holdout"]),
         f"{count(summary['kept'])} weights kept: {summary['path']} ({size(summary['bytes'])})",
     ]
@@ -145,12 +146,23 @@ def _progressive(summary: dict[str, Any]) -> str:
     n_new = summary["first_pass"]
     if not n_new:
         return ""
-    which = ""
+    which = []
     if n_new != summary["examples"]:
         where = "the first pass" if summary["passes"] > 1 else "this run"
-        which = f" ({where}: {count(n_new)} examples)"
+        which.append(f"{where}: {count(n_new)} examples")
+    if summary["refitted"]:
+        which.append("before the refit")
+    if summary["cut_to"] is not None:
+        which.append(f"before the cut to {count(summary['cut_to'])} features")
     found = metrics_text({name: summary[name] for name in ("loss", "accuracy")})
-    return f": progressive {found}{which}"
+    return f": progressive {found}" + (f" ({'; '.join(which)})" if which else "")
+
+
+def _refitted(metrics: dict[str, Any]) -> Iterator[str]:
+    """How well a refit fits what it was fitted to."""
+    if metrics:
+        found = metrics_text({name: metrics.get(name) for name in SHOWN_AT_THE_END})
+        yield f"refitted: {found} ({count(metrics['examples'])} examples, to which it was fitted)"
 
 
 def _held_out(metrics: dict[str, Any]) -> Iterator[str]:
