@@ -26,6 +26,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from rarefy import InputError, SparseOnlineClassifier, SparseOnlineRegressor
+from rarefy.errors import RarefyWarning
 from tests import data
 
 N_ROWS = 60
@@ -762,3 +763,21 @@ def test_grid_search_over_a_regressor_with_sample_weights():
     search = GridSearchCV(model, grid, cv=2).fit(X, y, sample_weight=data.importances(N_ROWS))
     assert search.best_params_["l1"] == 0.001
     assert search.best_score_ > 0.3
+
+
+def test_grouped_labels_are_warned_of():
+    rng = np.random.default_rng(0)
+    rows, labels = rng.normal(size=(1200, 3)), np.repeat(["a", "b"], 600)
+    with pytest.warns(RarefyWarning, match=r"1 in 1,200 rows; .* Use shuffle=True"):
+        SparseOnlineClassifier(shuffle=False).fit(rows, labels)
+    model = SparseOnlineClassifier()
+    with pytest.warns(RarefyWarning, match="Give the rows in random order") as found:
+        for part in np.array_split(np.arange(1200), 12):
+            model.partial_fit(rows[part], labels[part], classes=["a", "b"])
+    assert len(found) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SparseOnlineClassifier(shuffle=True).fit(rows, labels)
+        SparseOnlineRegressor(shuffle=False).fit(rows, np.repeat([0.0, 1.0], 600))
+        order = rng.permutation(1200)
+        SparseOnlineClassifier().partial_fit(rows[order], labels[order], classes=["a", "b"])

@@ -199,3 +199,33 @@ def test_a_checkpoint_that_cannot_be_written_is_a_warning(folder, monkeypatch):
 def test_divergence_is_an_error(folder):
     with warnings.catch_warnings(), pytest.raises(DivergenceError):
         rarefy.train("regression.svm", loss="squared", rule="ogd", eta0=1e30)
+
+
+def sorted_lines(path: str) -> str:
+    lines = Path(path).read_text().splitlines(keepends=True)
+    Path("sorted.svm").write_text("".join(sorted(lines)))
+    return "sorted.svm"
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+def test_warns_of_grouped_labels(folder, kind):
+    with pytest.warns(RarefyWarning, match="labels come in long runs") as found:
+        rarefy.train(sorted_lines(f"{kind}.svm"))
+    assert len(found) == 1
+    with pytest.warns(RarefyWarning, match="labels come in long runs"):
+        rarefy.SparseOnlineClassifier().fit_stream(rarefy.read("sorted.svm"))
+
+
+def test_does_not_warn_of_other_orders(folder):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rarefy.train("binary.svm", passes=2)
+        rarefy.train(sorted_lines("regression.svm"), loss="squared")
+
+
+def test_the_command_warns_of_grouped_labels_and_goes_on(folder):
+    path = sorted_lines("binary.svm")
+    result = CliRunner().invoke(main, ["train", path, "-o", "a.model", "--passes", "2"])
+    assert result.exit_code == 0
+    assert result.stderr.count("Warning: the labels come in long runs (changes from row to row: 1 in ") == 1
+    assert "--shuffle" in result.stderr

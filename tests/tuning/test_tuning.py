@@ -81,7 +81,6 @@ class TestFinding:
             {"l1": "auto"},
             {"rule": "ftrl", "eta0": "auto"},
             {"rule": "frda", "q": "auto", "l1": 1e-3},
-            {"target_features": 100},
             *STATIONARY,
         ],
         ids=str,
@@ -96,7 +95,7 @@ class TestFinding:
         rule, schedule = make_rule(
             **{
                 "loss": "logistic",
-                **{k: v for k, v in given.items() if k != "target_features"},
+                **given,
                 **found,
             }
         )
@@ -358,7 +357,9 @@ class TestFiles:
             coef = whole.sparse_coef_
             assert weights == dict(zip(coef.indices.tolist(), coef.data.tolist(), strict=True))
 
-    @pytest.mark.parametrize("left", [{"l1": "auto"}, {"target_features": 100}], ids=str)
+    @pytest.mark.parametrize(
+        "left", [{"l1": "auto"}, {"target_features": 100, "loss": "perceptron"}], ids=str
+    )
     def test_a_table_that_grows_forgets_nothing_that_matters(self, left):
         rng = np.random.default_rng(0)
         wide = sparse.random_array((3000, 8000), density=0.002, rng=rng, format="csr")
@@ -399,7 +400,7 @@ class TestFiles:
         assert rarefy.load("a.model").t_ == 4000
 
     def test_a_run_that_is_gone_on_with_keeps_to_a_size(self):
-        target = ["--rule", "ftrl", "--target-features", "7"]
+        target = ["--rule", "ftrl", "--target-features", "7", "--loss", "perceptron"]
         run = CliRunner().invoke(main, ["train", "data.svm", "-o", "a.model", *target])
         assert run.exit_code == 0, run.output
         for _ in range(2):

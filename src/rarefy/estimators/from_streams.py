@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rarefy.errors import ConfigError, InputError
+from rarefy.estimators.warner import Warner
 from rarefy.readers import Reader
 from rarefy.readers.in_memory import RowsReader, are_rows
 from rarefy.stores import make_store
@@ -67,7 +68,7 @@ class FromStreams:
             refit = Refit.of({**draft.get_params(), "refit": is_refitted})
             if refit is not None:
                 check_readable_again(run)
-            Training(run, refit=refit).carry_out()
+            Training(run, refit=refit, reporter=Warner()).carry_out()
             draft._take_over(run.model)
             draft.is_slim_ = refit is not None
             draft._learned(task)

@@ -4,6 +4,7 @@ import functools
 import numbers
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -24,10 +25,12 @@ from rarefy.estimators.from_streams import FromStreams
 from rarefy.estimators.matrices import as_csr, check_structure, refuse_other_than_numbers
 from rarefy.estimators.persistence import Saving
 from rarefy.estimators.signatures import Parametrised
+from rarefy.estimators.warner import warn_of
 from rarefy.files.label_types import label_names
 from rarefy.files.model import Model
 from rarefy.files.model_file import name_in_files
 from rarefy.model.class_weights import ClassWeights
+from rarefy.model.label_runs import LabelRuns
 from rarefy.parameters.combinations import check_refit, is_refitted
 from rarefy.parameters.table import (
     DECISION_PARAMETERS,
@@ -40,6 +43,9 @@ from rarefy.streams.refit_stream import Refit
 from rarefy.streams.stream_model import NO_TOTALS
 from rarefy.system.deferred_signals import Deferral
 from rarefy.tasks import make_task
+
+
+ENOUGH_ROWS = 1000  # of calls of partial_fit, to judge their order
 
 
 class LearnedBy(NamedTuple):
@@ -58,6 +64,7 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
     n_features_in_: int
     _learned_by: LearnedBy
     _class_totals: NDArray[np.float64] = NO_TOTALS  # what the rows of each class weigh so far
+    _label_runs = LabelRuns()  # of what partial_fit has learned; never changed, but replaced
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -190,6 +197,10 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
         if class_weights is not None:
             importance, self._class_totals = class_weights.of_all(y, importance)
         new = self._new_learner(task)
+        if not self.shuffle and not task.is_regression:
+            runs = LabelRuns()
+            runs.add(y)
+            warn_of(runs, "Use shuffle=True.")
         random = check_random_state(self.random_state)
         for _ in range(self.passes):
             if self.shuffle:
@@ -224,6 +235,7 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
             )
         if not self.__sklearn_is_fitted__():
             self.learner_ = self._new_learner(task)
+            self._label_runs = LabelRuns()
         else:
             self._check_same(task)
         class_weights, totals = self._class_weights(task), self._class_totals
@@ -231,6 +243,11 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
             importance, totals = class_weights.running(y, importance, totals)
         rows = as_rows(X, y, importance)
         self._learned(task)
+        if not task.is_regression:
+            self._label_runs = copy(self._label_runs)
+            self._label_runs.add(y)
+            if self._label_runs.n_rows >= ENOUGH_ROWS:
+                warn_of(self._label_runs, "Give the rows in random order.")
         self.learner_.learn(rows, self.n_features_in_, between=signals.let_through)
         self._class_totals = totals
 
@@ -310,7 +327,8 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
     def progressive_loss_(self) -> float:
         """Mean loss of the predictions made just before each example was learned.
 
-        With several passes, most of them are for examples that were learned in an earlier one.
+        With several passes, most of them are for examples that were learned in an earlier one; with
+        a refit or a target, they are those of the model before it was refitted or cut.
         """
         check_is_fitted(self)
         return self.learner_.progressive_loss

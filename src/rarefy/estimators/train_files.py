@@ -1,19 +1,17 @@
 """`rarefy.train`: from files to an estimator in one call."""
 
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rarefy.errors import EXPECTED, ConfigError, RarefyWarning
+from rarefy.errors import EXPECTED, ConfigError
 from rarefy.estimators.persistence import estimator_for
+from rarefy.estimators.warner import Warner
 from rarefy.system.output_checks import check_outputs
 from rarefy.training.checkpoints import Checkpoints
 from rarefy.training.plan import Plan, new_plan, resumed_plan
-from rarefy.training.procedure import Silent, Training
+from rarefy.training.procedure import Training
 from rarefy.training.progress_tracker import ProgressLine
-
-WARNING = "Warning: "
 
 
 def train(
@@ -92,7 +90,7 @@ def train(
 def _carry_out(plan: Plan, progress: Callable[[ProgressLine], None] | None) -> dict[str, Any]:
     """Train and save the model; metrics of what is held out."""
     checkpoints = None if plan.path is None else Checkpoints(plan)
-    reporter = Silent() if progress is None else _Caller(progress)
+    reporter = Warner() if progress is None else _Caller(progress)
     training = Training(
         plan.run,
         refit=plan.refit,
@@ -112,7 +110,7 @@ def _carry_out(plan: Plan, progress: Callable[[ProgressLine], None] | None) -> d
     return training.tracker.final_holdout(is_over=True)
 
 
-class _Caller(Silent):
+class _Caller(Warner):
     """Hands lines to a function of the user."""
 
     wants_lines = True
@@ -122,7 +120,3 @@ class _Caller(Silent):
 
     def line(self, line: ProgressLine) -> None:
         self._progress(line)
-
-    def say(self, message: str) -> None:
-        if message.startswith(WARNING):
-            warnings.warn(message.removeprefix(WARNING), RarefyWarning, stacklevel=2)

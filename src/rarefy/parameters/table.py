@@ -354,9 +354,11 @@ class OfLearning(TypedDict, total=False):
         int | None,
         Parameter(
             Whole(1, MOST_FEATURES),
-            "How many features may have a weight; the l1 for that is found while learning.",
+            "How many features may have a weight. `fit`, and `fit_stream` of data that can be "
+            "read again, choose them by a refit; else, and with `partial_fit`, the l1 for that is "
+            "found while learning.",
             usual="no limit",
-            help="Find the l1 with which the model keeps no more features.",
+            help="Keep no more features than these, chosen by a refit if DATA can be read again.",
             in_grids=False,
         ),
     ]

@@ -13,6 +13,7 @@ from rarefy.arrays import portions
 from rarefy.errors import InputError
 from rarefy.hashing import PRIME1, PRIME2, PRIME3
 from rarefy.jit import compiled
+from rarefy.model.label_runs import LabelRuns
 from rarefy.readers import Reader
 from rarefy.stores import Prepared
 from rarefy.streams.holdout import HeldOutShare
@@ -95,6 +96,7 @@ class Run:
         self.held_out = held_out
         self.before = predicted(model) if before is None else before  # when the run began
         self._first_pass = first_pass  # once it is over
+        self.label_runs = LabelRuns()  # of the first pass, in this process; not of numbers
         self.share = math.nan  # of the work that is done, where that is known
         self.is_waiting = False  # for the next batch, and so not in the middle of learning
         self.is_whole = True  # the model has learned the rows up to the position, and no others
@@ -193,6 +195,9 @@ class Run:
         self.is_whole = True
 
     def _learn(self, part: Prepared) -> None:
+        if self.position.pass_number == 1 and not self.model.task.is_regression:
+            assert part.y is not None
+            self.label_runs.add(part.y)
         if self.held_out is None:
             self.model.learn(part)
             return

@@ -18,6 +18,9 @@ from rarefy.training.progress_tracker import (
 )
 
 
+HOW_TO_SHUFFLE = "rarefy train --shuffle, or shuffle=True of rarefy.train"
+
+
 class Stopped(BaseException):
     """A run was to stop at once, and is as it was after the last examples that it learned."""
 
@@ -104,6 +107,7 @@ class Training:
         self._refitted: dict[str, Any] = {}  # metrics of the rows that a refit has fitted
         self._cut_to = run.model.cut_to if refit is None else None
         self._next_line = self._line_after(run.model.t)
+        self._next_complaint = next_line(run.model.t)
         self._next_save = self._save_after(run.model.t)
 
     def carry_out(self) -> bool:
@@ -118,6 +122,7 @@ class Training:
                 self._look()
         except Stopped:
             return False
+        self._complain(0)
         if run.model.t == 0:
             raise InputError(f"{' '.join(run.reader.files)}: there are no examples to learn from.")
         run.model = run.model.settled()
@@ -151,6 +156,7 @@ class Training:
         """After a step: show, and save, what is due, unless an end is asked for."""
         if self.interruption.number is None:
             self._report()
+            self._complain(self._next_complaint)
             self._save()
         if self.interruption.number is not None:
             raise Stopped
@@ -162,6 +168,14 @@ class Training:
             with self.interruption.at_once():
                 self.reporter.line(self.tracker.line())
             self._next_line = self._line_after(examples)
+
+    def _complain(self, due: int) -> None:
+        """Warn of rows whose order spoils the model, if it is time to look."""
+        examples = self.run.model.t
+        if examples >= due:
+            self._next_complaint = next_line(examples)
+            if complaint := self.run.label_runs.complaint():
+                self.reporter.say(f"Warning: {complaint} Shuffle the rows: {HOW_TO_SHUFFLE}.")
 
     def _save(self) -> None:
         examples = self.run.model.t

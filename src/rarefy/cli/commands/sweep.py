@@ -143,6 +143,7 @@ def sweep(folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any) ->
         chosen = _label(asked["choose"], asked["within_features"])
         model = _learned_best(asked, choices[chosen], outputs[MODEL], display)
         facts = facts_of(asked, found, time.perf_counter() - start)
+        facts["weights of best.model"] = count(model.learner.settled().n_nonzero())
         display.stage("Writing the report")
         _write_report(outputs[REPORT], model, found, facts, choices, chosen)
     with suppress(BrokenPipeError):  # what matters is in the files
@@ -336,6 +337,5 @@ def _write_report(
     features = [feature_as_json(model, at) for at in strongest.tolist()]
     for feature in features:
         del feature["key"]
-    facts = {**facts, "weights of best.model": f"{len(model.kept.weights):,}"}
     with output.writing("w") as file:
         file.write(report(found, facts, choices, chosen, features))

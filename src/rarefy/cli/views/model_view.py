@@ -126,8 +126,13 @@ def _what_came_of_it(model: Model) -> dict[str, Any]:
 
 
 def _progressive_loss(model: Model) -> float | None:
-    """Of the first pass, where there were several; None where that is not known."""
+    """Of the first pass, where there were several; None where that is not known.
+
+    A model that was refitted, or cut, is another than that which made the predictions.
+    """
     run = model.run or {}
+    if model.parameters.get("refit") or model.parameters.get("target_features"):
+        return None
     if run.get("passes", model.parameters.get("passes", 1)) == 1:
         return model.progressive_loss
     first_pass = first_pass_of(run)

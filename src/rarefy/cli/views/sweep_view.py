@@ -58,9 +58,18 @@ def show_sweep(
         Column("weights", [count(one["weights"]) for one in measures]),
         Column("features", [count(one["features"]) for one in measures]),
     )
+    page.say(_judged_by(found))
     page.say()
     page.say(f"{visible(os.path.join(folder, MODEL))} is: {chosen}")
     page.say(f"All points: {visible(os.path.join(folder, TABLE))}; pictures: {REPORT} beside it.")
+
+
+def _judged_by(found: "Sweep") -> str:
+    """What the figures of the table are of: not of the model that has learned all rows."""
+    n_folds = found.by_fold["loss"].shape[1]
+    if n_folds > 1:
+        return f"Figures are means over {n_folds} folds, each predicted by a model without it."
+    return "Figures are of predictions for each row just before it was learned."
 
 
 def _text(value: Any) -> str:
