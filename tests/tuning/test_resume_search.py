@@ -152,7 +152,7 @@ class TestRuns:
             return n_bytes
 
         monkeypatch.setattr(Plan, "save", save_and_keep)
-        arguments = [*RUNS["limited"], "--save-every", "50", "--refit"]
+        arguments = ["binary.svm", "--rule", "auto", "--target-features", "4", "--save-every", "50"]
         *unfinished, finished = saved_by("train", *arguments, "-o", "some.model", saved=saved)
         assert len(unfinished) == N_ROWS // 50 + 1  # and before the refit
         for one in unfinished:
