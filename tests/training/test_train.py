@@ -227,5 +227,5 @@ def test_the_command_warns_of_grouped_labels_and_goes_on(folder):
     path = sorted_lines("binary.svm")
     result = CliRunner().invoke(main, ["train", path, "-o", "a.model", "--passes", "2"])
     assert result.exit_code == 0
-    assert result.stderr.count("Warning: the labels come in long runs (changes from row to row: 1 in ") == 1
+    assert result.stderr.count("Warning: the labels come in long runs (changes") == 1
     assert "--shuffle" in result.stderr

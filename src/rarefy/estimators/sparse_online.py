@@ -44,7 +44,6 @@ from rarefy.streams.stream_model import NO_TOTALS
 from rarefy.system.deferred_signals import Deferral
 from rarefy.tasks import make_task
 
-
 ENOUGH_ROWS = 1000  # of calls of partial_fit, to judge their order
 
 

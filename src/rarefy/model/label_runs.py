@@ -1,7 +1,7 @@
 """Whether the labels of rows come in longer runs than chance would make.
 
-A model that learns row by row forgets: where all rows of a class come first, it ends up with what it
-learned last, and every prediction on the way looks good, because the label before was the same.
+A model that learns row by row forgets: where all rows of a class come first, it ends up with what
+it learned last, and predictions on the way look good, because the label before was the same.
 
 In random order, the number of changes from one label to the next has, given how often each label
 occurs, a known mean and variance (the runs test of Wald and Wolfowitz, for several classes by Mood,

@@ -17,7 +17,6 @@ from rarefy.training.progress_tracker import (
     shown,
 )
 
-
 HOW_TO_SHUFFLE = "rarefy train --shuffle, or shuffle=True of rarefy.train"
 
 
