@@ -110,6 +110,13 @@ class Model(NamedTuple):
         return model
 
 
+def _settled_parameters(parameters: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """What a user gave, with what was found; a target that a refit meets is no part of a search."""
+    if parameters.get("refit"):
+        found = {name: value for name, value in found.items() if name != "target_features"}
+    return {**parameters, **found}
+
+
 def model_of(
     model: StreamModel,
     parameters: dict[str, Any],
@@ -127,7 +134,7 @@ def model_of(
         model.store.settings(),
         model.reading,
         tuple(learner.intercept().tolist()),
-        {**parameters, **learner.found},
+        _settled_parameters(parameters, learner.found),
         learner.t,
         tuple(learner.progress.tolist()),
         settled.kept() if slim else NOTHING_KEPT,  # it follows from the state
