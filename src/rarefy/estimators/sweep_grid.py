@@ -1,16 +1,20 @@
 """`rarefy.sweep`: learn a whole grid of models, and judge them."""
 
 import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rarefy.arrays import as_rows
+import numpy as np
+
+from rarefy.arrays import Floats, as_rows
 from rarefy.checks import check_flag, check_whole
-from rarefy.errors import ConfigError, InputError
+from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.estimators.classifier import SparseOnlineClassifier
 from rarefy.estimators.regressor import SparseOnlineRegressor
 from rarefy.estimators.sparse_online import examples_for, task_of
+from rarefy.files.label_types import label_names
 from rarefy.parameters.table import (
     DEFAULT_MEMORY,
     DEFAULT_SWEEP_PASSES,
@@ -23,11 +27,14 @@ from rarefy.parameters.table import (
 from rarefy.readers import Reader
 from rarefy.sweeping.cross_validation import Candidate, CrossValidation, Fitting
 from rarefy.sweeping.folds import fold_numbers
-from rarefy.sweeping.grid import Point, grid, is_regression, values
+from rarefy.sweeping.grid import Point, grid, is_default_l1, is_regression, values, wider
 from rarefy.sweeping.result import Extent, Sweep
+from rarefy.sweeping.scoring import TALLIED, make_scoring
 from rarefy.sweeping.stream_sweep import GridTask, sweep_stream
 
 MOST_FOLDS = 1 << 10
+MOST_WIDENINGS = 3
+Judged = Callable[[list[Candidate]], tuple[dict[str, Floats], Extent]]
 
 
 def estimator_class(loss: Any) -> Any:
@@ -63,7 +70,9 @@ def sweep(
     shuffle: bool = False,
     random_state: Any = 0,
     fit_intercept: bool = True,
+    class_weight: Any = None,
     sample_weight: Any = None,
+    scoring: Any = None,
     refit: bool = False,
     refit_l2: float | None = None,
     memory: int = DEFAULT_MEMORY,
@@ -89,7 +98,8 @@ def sweep(
         Losses of classification, or of regression; they do not mix.
     n_l1 : int, default=30
         How many values of l1 are tried if none is given: from a thousandth of the rule's own
-        default to a hundred times that; for scale-free, from 0.3 to 32.
+        default to a hundred times that; for scale-free, from 0.3 to 32. If the best one is at an
+        end, a fourth as many are tried beyond it, up to three times.
     folds : int, array of int, or None, default=10
         How many folds there are, or the number of every row's fold. Each point of the grid is
         learned once without each fold, and judged by that. Folds are drawn, with the classes in
@@ -104,8 +114,19 @@ def sweep(
         Seed of the folds (the first) and of the shuffling.
     fit_intercept : bool, default=True
         Whether the models have an intercept, as in the estimators.
+    class_weight : dict or "balanced", optional
+        How much rows count by their class when they are learned, as in the estimators; with folds,
+        they are judged without it. From a reader, the frequencies are those of all rows so far.
     sample_weight : array-like, optional
         How much each row counts, as in the estimators.
+    scoring : str or function, optional
+        What points are judged and chosen by: "accuracy" (the default), "loss", "f1", "auc" or
+        "average_precision", in regression "r2" (the default), "rmse" or "loss". f1, auc and
+        average_precision are of the second class, auc and average_precision for two classes only,
+        and f1 of several classes is the mean over them. A function is called with the labels and
+        the scores (`decision_function`) of the rows of a fold, as scikit-learn's `roc_auc_score`
+        is, and with `sample_weight` if the weights are not all 1; more of it is better. All but
+        accuracy, loss, r2 and rmse need folds.
     refit : bool, default=False
         Whether each model is judged as it is after a refit, as in the estimators, which needs
         folds. Several values of refit_features take about as long as one.
@@ -158,30 +179,68 @@ def sweep(
     estimator_at = EstimatorAt(
         estimator_class(loss),
         {"passes": passes, "shuffle": shuffle, "random_state": seeds[0],
-         "fit_intercept": fit_intercept, "refit": refit, "refit_l2": refit_l2},
+         "fit_intercept": fit_intercept, "refit": refit, "refit_l2": refit_l2,
+         **({} if class_weight is None else {"class_weight": class_weight})},
     )  # fmt: skip
     rule = default_rule(values(loss)[0]) if rule is None else rule
     points = grid(rule, loss, n_l1, parameters)
-    candidates = [estimator_at.candidate(point) for point in points]
+    chosen_by = make_scoring(scoring, is_regression=is_regression(loss))
+    if chosen_by.needs_scores and folds is None:
+        raise ConfigError(
+            f"scoring={scoring!r} needs folds: scores of predictions made while learning are not "
+            f"kept. Without folds, choose by {', '.join(TALLIED)}."
+        )
     progress = progress or (lambda share: None)
+    candidates = list(map(estimator_at.candidate, points))
+    judge: Judged
     if isinstance(X, Reader):
         _check_stream(y, sample_weight, folds, shuffle, refit)
-        tasks = [candidate.task for candidate in candidates]
-        task = GridTask(tasks, folds, seeds[0], memory, passes, n_threads)
-        return Sweep(estimator_at, points, *sweep_stream(task, X, progress))
-    X, y, importance, n_classes = examples_for(estimator_at(points[0]), X, y, sample_weight)
-    if not importance.any():
-        raise InputError("sample_weight is zero for all rows, which leaves nothing to learn.")
-    validation = CrossValidation(
-        candidates,
-        Fitting(passes, shuffle, refit, refit_l2),
-        as_rows(X, y, importance),
-        fold_numbers(folds, y, is_regression=n_classes == 0, seed=seeds[0]),
-        n_columns=X.shape[1],
-        n_classes=n_classes,
-        n_threads=n_threads,
-    )
-    return Sweep(estimator_at, points, validation.run(memory, progress), Extent(*X.shape))
+
+        def judge(some: list[Candidate]) -> tuple[dict[str, Floats], Extent]:
+            tasks = [candidate.task for candidate in some]
+            task = GridTask(tasks, folds, seeds[0], memory, passes, n_threads)
+            return sweep_stream(task, X, progress, chosen_by)
+    else:
+        first = estimator_at(points[0])
+        X, y, importance, n_classes = examples_for(first, X, y, sample_weight)
+        if not importance.any():
+            raise InputError("sample_weight is zero for all rows, which leaves nothing to learn.")
+        classes = first.classes_ if n_classes else np.empty(0)
+        shared = {
+            "fitting": Fitting(passes, shuffle, refit, refit_l2),
+            "rows": as_rows(X, y, importance),
+            "folds": fold_numbers(folds, y, is_regression=n_classes == 0, seed=seeds[0]),
+            "n_columns": X.shape[1],
+            "n_classes": n_classes,
+            "n_threads": n_threads,
+            "judge": chosen_by.judge(classes),
+            "class_weights": candidates[0].task.class_weights(label_names(classes)),
+        }
+        judged = chosen_by.name if chosen_by.needs_scores else ""
+
+        def judge(some: list[Candidate]) -> tuple[dict[str, Floats], Extent]:
+            validation = CrossValidation(some, **shared)
+            return validation.run(memory, progress, judged), Extent(*X.shape)
+
+    found = Sweep(estimator_at, points, *judge(candidates), chosen_by.name)
+    if is_default_l1(parameters) and not (isinstance(X, Reader) and not X.can_be_read_again):
+        found = _widened(found, estimator_at, n_l1, judge)
+    if found.end_of_grid:
+        warnings.warn(found.end_of_grid, RarefyWarning, stacklevel=2)
+    return found
+
+
+def _widened(found: Sweep, estimator_at: EstimatorAt, n_l1: int, judge: Judged) -> Sweep:
+    """The sweep with more points, as long as the best l1 is at the end of the grid."""
+    for _ in range(MOST_WIDENINGS):
+        end = found.end_of_l1()
+        if end is None:
+            break
+        more = wider(*end, n_l1)
+        measures, extent = judge(list(map(estimator_at.candidate, more)))
+        both = {name: np.concatenate([found.by_fold[name], new]) for name, new in measures.items()}
+        found = Sweep(estimator_at, [*found.points, *more], both, extent, found.score)
+    return found
 
 
 def _check_stream(y: Any, sample_weight: Any, folds: Any, shuffle: bool, refit: bool) -> None:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.arrays import Floats, Rows
+from rarefy.arrays import Floats, Rows, read_only
 
 # Rows of the lanes' work; the last three are there for every output.
 OWN_FOLD, ALIVE, SEES, FOUND, SCORE, SLOPE, STEPS = range(7)
@@ -30,6 +30,23 @@ class LaneRows(NamedTuple):
 def lane_rows(rows: Rows | LaneRows) -> LaneRows:
     """The rows as they are, every feature a column, if nothing else was made of them."""
     return rows if isinstance(rows, LaneRows) else LaneRows(*rows, rows.values)
+
+
+def rows_at(rows: LaneRows, numbers: NDArray[np.int64]) -> LaneRows:
+    """Some of the rows, by their numbers, which ascend."""
+    lengths = np.diff(rows.indptr)
+    is_chosen = np.zeros(len(lengths), np.bool_)
+    is_chosen[numbers] = True
+    entries = np.repeat(is_chosen, lengths)
+    parts = (
+        np.append(0, np.cumsum(lengths[numbers])),
+        rows.indices[entries],
+        rows.values[entries],
+        rows.y[numbers],
+        rows.importance[numbers],
+        rows.shares[entries],
+    )
+    return LaneRows(*map(read_only, parts))
 
 
 class Seats(NamedTuple):

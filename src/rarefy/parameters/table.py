@@ -447,6 +447,16 @@ class OfChoice(TypedDict, total=False):
             default="best",
         ),
     ]
+    scoring: Annotated[
+        Any,
+        Parameter(
+            Other("str or function"),
+            "What points are judged and chosen by: accuracy, loss, f1, auc or average_precision, "
+            "in regression r2, rmse or loss, or a function of labels and scores; see "
+            "`rarefy.sweep`.",
+            usual="accuracy, or R² in regression",
+        ),
+    ]
     within_features: Annotated[
         int | None,
         Parameter(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.arrays import Floats, read_only
+from rarefy.arrays import Floats, Numbers, read_only
 from rarefy.engine import loop as engine
 from rarefy.errors import InputError
 from rarefy.model.answers import (
@@ -135,7 +135,8 @@ class _OfClasses:
 
     def add(self, scores: Floats, y: Floats, importance: Floats) -> None:
         truth = true_classes(scores, y)
-        np.add.at(self._confusion, (truth, predicted_classes(scores, self._threshold)), importance)
+        predicted = predicted_classes(scores, self._threshold)
+        self._confusion += confusion_matrix(truth, predicted, importance, len(self._classes))
         if self._ranking:
             self._ranking.add(scores[:, 0], y > 0.0, importance)
         if not math.isnan(self._log_loss):
@@ -154,6 +155,15 @@ class _OfClasses:
             "classes": list(self._classes),
             "confusion": self._confusion.tolist(),
         }
+
+
+def confusion_matrix(
+    truth: Numbers, predicted: Numbers, importance: Floats, n_classes: int
+) -> Floats:
+    """What the rows of each true class, a row, and each predicted one, a column, weigh."""
+    matrix = np.zeros((n_classes, n_classes))
+    np.add.at(matrix, (truth, predicted), importance)
+    return matrix
 
 
 def precision_and_recall(confusion: Floats) -> dict[str, float]:

@@ -8,12 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.arrays import Floats, Rows
+from rarefy.arrays import Floats, Rows, read_only
 from rarefy.engine.task import Task
 from rarefy.errors import ConfigError, InputError
 from rarefy.lanes.block import NO_FOLD, Block, Lane
 from rarefy.lanes.lane_set import Lanes, Tallies, blocks_of
+from rarefy.lanes.layout import LaneRows, rows_at
+from rarefy.model.class_weights import ClassWeights
 from rarefy.sweeping.lane_refit import Refitting
+from rarefy.sweeping.scoring import Judge, judgement
 from rarefy.sweeping.shared_columns import features_of
 
 
@@ -85,7 +88,9 @@ class CrossValidation:
     """A lane for each fold, if there are any, and candidate; those that learn the same share it.
 
     `folds` are the numbers of every row's fold; without them, the rows of the last pass are judged
-    just before they are learned. `n_classes` is 0 in regression.
+    just before they are learned. `n_classes` is 0 in regression. `judge` makes a number of the
+    scores of a fold. `class_weights` are for learning: rows are judged by their own importance
+    alone, if there are folds.
     """
 
     def __init__(
@@ -98,8 +103,12 @@ class CrossValidation:
         n_columns: int,
         n_classes: int,
         n_threads: int,
+        judge: Judge | None = None,
+        class_weights: ClassWeights | None = None,
     ) -> None:
         self._candidates = candidates
+        self._judge = judge
+        self._class_weights = class_weights
         self._fitting = fitting
         self._n_threads = n_threads
         self._rows, columns, self._feature_numbers, self._sizes = features_of(
@@ -111,6 +120,7 @@ class CrossValidation:
         self._n_folds = 1 if folds is None else int(folds.max()) + 1
         self._check_weights()
         self._spread = self._checked_spread() if self._is_regression else None
+        self._by_fold = folds is not None and (judge is not None or class_weights is not None)
         self._refitting = self._checked_refitting(rows, columns)
         self._alike = alike(candidates)
         self._lanes, self._n_outputs = lanes_of(
@@ -119,15 +129,17 @@ class CrossValidation:
             None if folds is None else self._n_folds,
         )
 
-    def run(self, memory: int, on_progress: Callable[[float], None]) -> dict[str, Floats]:
+    def run(
+        self, memory: int, on_progress: Callable[[float], None], judged_as: str = ""
+    ) -> dict[str, Floats]:
         """Learn, and judge; every measure by model and fold, NaN where weights diverged.
 
-        A thread takes one block of lanes after the other, and no more learn at a time than fit the
-        memory.
+        What the judge says is the measure `judged_as`. A thread takes one block of lanes after the
+        other, and no more learn at a time than fit the memory.
         """
         blocks = list(self._blocks())
         n_threads = min(self._n_threads, self._n_blocks_in(memory), len(blocks))
-        tallies = np.empty((len(Tallies._fields), len(self._candidates), self._n_folds))
+        tallies = np.empty((len(Tallies._fields) + 1, len(self._candidates), self._n_folds))
         steps_of_a_lane = self._fitting.passes * (1 if self._refitting is None else 2)
         progress = _Progress(len(self._lanes) * steps_of_a_lane, on_progress)
         with ThreadPoolExecutor(n_threads) as threads, progress:
@@ -135,19 +147,24 @@ class CrossValidation:
             for numbers, of_block in zip(blocks, found, strict=True):
                 for lane, of_lane in zip(numbers, of_block, strict=True):
                     tallies[:, self._candidates_of(lane), lane % self._n_folds] = of_lane
-        return measures_of(
-            Tallies(*tallies),
+        measures = measures_of(
+            Tallies(*tallies[:-1]),
             self._n_folds,
             self._n_columns * self._n_outputs,
             self._spread,
         )
+        return {judged_as: tallies[-1], **measures} if judged_as else measures
 
     def _blocks(self) -> Iterator[list[int]]:
-        """The numbers of lanes of one kind that take their rows in the same order."""
-        by_seed: dict[int, list[int]] = {}
+        """The numbers of lanes of one kind that take their rows in the same order.
+
+        They are of one fold where its rows are scored, or weighed, by themselves.
+        """
+        alike: dict[tuple[int, float], list[int]] = {}
         for lane in range(len(self._lanes)):
-            by_seed.setdefault(self._seed_of(lane), []).append(lane)
-        for lanes in by_seed.values():
+            fold = self._lanes[lane].fold if self._by_fold else 0.0
+            alike.setdefault((self._seed_of(lane), fold), []).append(lane)
+        for lanes in alike.values():
             for block in blocks_of([self._lanes[lane] for lane in lanes]):
                 yield [lanes[number] for number in block]
 
@@ -180,24 +197,48 @@ class CrossValidation:
             n_outputs=self._n_outputs,
             fit_intercept=self._fit_intercept,
         )
+        fold = self._lanes[numbers[0]].fold
+        rows = self._weighed(fold)
         random = np.random.RandomState(self._seed_of(numbers[0]))
         for number in range(self._fitting.passes):
             order = random.permutation(len(self._rows.y)) if self._fitting.shuffle else None
             judged = self._folds is None and number == self._fitting.passes - 1
-            lanes.learn(self._rows, self._folds, order, judged=judged)
+            lanes.learn(rows, self._folds, order, judged=judged)
             progress.add(len(numbers))
         if self._refitting is not None:
             return self._refitted(numbers, lanes, self._refitting, progress)
         if self._folds is not None:
             lanes.judge(self._rows, self._folds)
-        return _by_lane(lanes.tallies(self._sizes))
+        return _by_lane(lanes.tallies(self._sizes), self._judged(lanes, fold, len(numbers)))
+
+    def _weighed(self, fold: float) -> LaneRows:
+        """The rows as lanes of that fold learn them; its own rows do not matter."""
+        if self._class_weights is None:
+            return self._rows
+        learned = np.ones(len(self._rows.y), np.bool_)
+        if self._folds is not None:
+            learned = self._folds != fold
+        importance = self._rows.importance.copy()
+        importance[learned] = self._class_weights.of_all(
+            self._rows.y[learned], importance[learned]
+        ).importance
+        return self._rows._replace(importance=read_only(importance))
+
+    def _judged(self, lanes: Lanes, fold: float, n_lanes: int) -> Floats:
+        """What the judge says of the scores that lanes give to the rows of their fold."""
+        if self._judge is None or self._folds is None:
+            return np.full(n_lanes, np.nan)
+        rows = rows_at(self._rows, np.flatnonzero(self._folds == fold))
+        return np.array(
+            [judgement(self._judge, one, rows.y, rows.importance) for one in lanes.scores(rows)]
+        )
 
     def _refitted(
         self, numbers: Sequence[int], lanes: Lanes, refitting: Refitting, progress: "_Progress"
     ) -> list[Floats]:
         """What becomes of lanes once they are refitted; a refit counts as much as all passes."""
         before = lanes.tallies(self._sizes)
-        tallies = _by_lane(before)
+        tallies = _by_lane(before, np.full(len(numbers), np.nan))
         for place, number in enumerate(numbers):
             if not before.diverged[place]:
                 weights = lanes.weights(place)[:, self._feature_numbers]
@@ -231,6 +272,8 @@ class CrossValidation:
             self._folds,
             self._fit_intercept,
             self._fitting.refit_l2,
+            self._judge,
+            self._class_weights,
         )
 
     def _of_fold(self, fold: int) -> tuple[Floats, Floats]:
@@ -258,8 +301,10 @@ class CrossValidation:
         return spread
 
 
-def _by_lane(tallies: Tallies) -> list[Floats]:
-    return list(np.array(tallies).T[:, :, np.newaxis])
+def _by_lane(tallies: Tallies, judged: Floats) -> list[Floats]:
+    """For each lane its tallies and what the judge says, none of a lane that diverged."""
+    judged = np.where(tallies.diverged, np.nan, judged)
+    return list(np.array([*tallies, judged]).T[:, :, np.newaxis])
 
 
 class _Progress:

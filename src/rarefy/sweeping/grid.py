@@ -20,6 +20,7 @@ Point = dict[str, Any]
 # The default values of l1: from a thousandth of the rule's own default to a hundred times that.
 L1_DECADES = (-3.0, 2.0)
 SCALE_FREE_L1_DECADES = (-0.5, 1.5)  # whatever the data, it is in standard deviations
+WIDENED_BY = 4  # a part of the grid that is added, where the best l1 is at its end
 WEIGHTS_ARE_PLAIN = {"importance": "plain", "endowment": 0.0}
 
 
@@ -78,6 +79,20 @@ def grid(rule: Any, loss: Any, n_l1: int, parameters: dict[str, Any]) -> list[Po
                 {"rule": one_rule, "loss": one_loss, **dict(zip(own, chosen, strict=True))}
             )
     return points
+
+
+def is_default_l1(parameters: dict[str, Any]) -> bool:
+    """Whether it was left to the grid which values of l1 are tried."""
+    return parameters.get("l1") is None
+
+
+def wider(point: Point, side: int, n_l1: int) -> list[Point]:
+    """Points like one at the lower (-1) or upper (1) end of a default grid, and beyond it."""
+    _, cls = resolve(point["rule"])
+    low, high = SCALE_FREE_L1_DECADES if cls in SCALE_FREE else L1_DECADES
+    step = 10.0 ** ((high - low) / max(n_l1 - 1, 1))
+    n_more = max(n_l1 // WIDENED_BY, 1)
+    return [{**point, "l1": point["l1"] * step ** (side * n)} for n in range(1, n_more + 1)]
 
 
 def _refuse_unknown(given: dict[str, Any], known: Sequence[str]) -> None:

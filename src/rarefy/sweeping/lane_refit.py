@@ -1,5 +1,6 @@
 """Lanes as they are after a refit, judged by their own fold."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ from rarefy.engine.learner import Learner
 from rarefy.engine.refit import refits
 from rarefy.lanes.block import Lane
 from rarefy.model.answers import right_answers
+from rarefy.model.class_weights import ClassWeights
+from rarefy.sweeping.scoring import Judge, judgement
 
 
 class Refitting:
@@ -29,6 +32,8 @@ class Refitting:
         folds: Floats,
         fit_intercept: bool,
         l2: float | None,
+        judge: Judge | None = None,
+        class_weights: ClassWeights | None = None,
     ) -> None:
         self._X = sparse.csr_array(
             (rows.values, rows.indices, rows.indptr), shape=(len(rows.y), n_columns)
@@ -38,17 +43,23 @@ class Refitting:
         self._folds = folds
         self._fit_intercept = fit_intercept
         self._l2 = l2
+        self._judge = judge
+        self._class_weights = class_weights
 
     def tallies(self, lane: Lane, weights: Floats, limits: Sequence[int | None]) -> Floats:
         """The Tallies of a lane with these weights, (output, feature), once it is refitted.
 
-        There is a column for each limit to the features that are left.
+        Behind them is what the judge says. There is a column for each limit to the features that
+        are left.
         """
         own = self._folds == lane.fold
         learner = self._learner(lane, weights)
-        learned = refits(learner, *self._only(~own), self._l2, limits)
+        X, y, importance = self._only(~own)
+        if self._class_weights is not None:
+            importance = self._class_weights.of_all(y, importance).importance
+        learned = refits(learner, X, y, importance, self._l2, limits)
         judged = self._only(own)
-        return np.array([_tallies(lane, one, *judged) for one in learned]).T
+        return np.array([_tallies(lane, one, *judged, self._judge) for one in learned]).T
 
     def _learner(self, lane: Lane, weights: Floats) -> Learner:
         n_outputs = len(weights)
@@ -65,9 +76,14 @@ class Refitting:
 
 
 def _tallies(
-    lane: Lane, learned: Learner, X: sparse.csr_array, y: Floats, importance: Floats
+    lane: Lane,
+    learned: Learner,
+    X: sparse.csr_array,
+    y: Floats,
+    importance: Floats,
+    judge: Judge | None,
 ) -> tuple[Any, ...]:
-    """The Tallies of one model, in their order."""
+    """The Tallies of one model, in their order, and what the judge says."""
     scores = learned.scores(as_rows(X, y, importance))
     right = right_answers(scores, y)
     total_loss = engine.total_loss if learned.n_outputs == 1 else engine.total_loss_classes
@@ -80,4 +96,5 @@ def _tallies(
         len(slots),
         len(np.unique(slots // learned.n_outputs)),
         0.0,
+        math.nan if judge is None else judgement(judge, scores, y, importance),
     )

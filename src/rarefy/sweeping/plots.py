@@ -8,7 +8,7 @@ from rarefy.errors import ConfigError
 if TYPE_CHECKING:
     from rarefy.sweeping.result import Sweep
 
-LABELS = {"accuracy": "accuracy", "r2": "R²"}
+LABELS = {"r2": "R²", "auc": "AUC", "f1": "F1", "rmse": "RMSE"}
 
 
 def draw(sweep: "Sweep", axes: Any = None) -> Any:
@@ -36,7 +36,7 @@ def draw(sweep: "Sweep", axes: Any = None) -> Any:
             alpha=0.3,
         )
     axes.set_xscale("log")
-    axes.set(xlabel="weights kept (log scale)", ylabel=LABELS[sweep.score])
+    axes.set(xlabel="weights kept (log scale)", ylabel=_label(sweep.score))
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     return axes
@@ -52,17 +52,21 @@ def draw_by_l1(sweep: "Sweep", axes: Any) -> None:
             continue
         name = _name(point["rule"]) + (f", q = {point['q']:g}" if "q" in point else "")
         line = lines.setdefault(name, {})
-        line[point["l1"]] = max(
-            line.get(point["l1"], (-math.inf, 0.0)), (score, table["standard_error"][i])
-        )
+        better = max if sweep.higher_is_better else min
+        here = (score, table["standard_error"][i])
+        line[point["l1"]] = better(line.get(point["l1"], here), here)
     for name, line in lines.items():
         l1s = sorted(line)
         scores, errors = zip(*(line[l1] for l1 in l1s), strict=True)
         axes.errorbar(l1s, scores, errors, fmt="-o", markersize=4, capsize=2, label=name)
     _log_scale(axes, {l1 for line in lines.values() for l1 in line})
-    axes.set(xlabel="l1 (log scale)", ylabel=LABELS[sweep.score])
+    axes.set(xlabel="l1 (log scale)", ylabel=_label(sweep.score))
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
+
+
+def _label(score: str) -> str:
+    return LABELS.get(score, score.replace("_", " "))
 
 
 def _log_scale(axes: Any, l1s: set[float]) -> None:

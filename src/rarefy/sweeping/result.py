@@ -10,6 +10,7 @@ import numpy as np
 from rarefy.arrays import Floats
 from rarefy.errors import ConfigError, DivergenceError
 from rarefy.sweeping.grid import Point
+from rarefy.sweeping.scoring import HIGHER_IS_BETTER
 
 
 class Extent(NamedTuple):
@@ -40,7 +41,10 @@ class Sweep:
         A column for every parameter, for the mean of every measure over the folds, and for the
         standard error of the score.
     score : str
-        The measure to choose by: "accuracy", or "r2" in regression.
+        The measure to choose by: "accuracy", "r2" in regression, or what `scoring` says; "score"
+        where that is a function.
+    end_of_grid : str
+        What there is to say if the best l1 is the least or the greatest that was tried; else empty.
     varying : list of str
         The parameters that are not the same in all points.
     extent : Extent
@@ -53,11 +57,12 @@ class Sweep:
         points: list[Point],
         by_fold: dict[str, Floats],
         extent: Extent,
+        score: str | None = None,
     ) -> None:
         self.points = points
         self.extent = extent
         self.by_fold = by_fold
-        self.score = "accuracy" if "accuracy" in by_fold else "r2"
+        self.score = score or ("accuracy" if "accuracy" in by_fold else "r2")
         self._make_estimator = make_estimator
         self._means = {name: values.mean(axis=1) for name, values in by_fold.items()}
         self._means["standard_error"] = _standard_error(by_fold[self.score])
@@ -103,14 +108,13 @@ class Sweep:
         if by not in HIGHER_IS_BETTER or by not in self.by_fold:
             known = ", ".join(name for name in HIGHER_IS_BETTER if name in self.by_fold)
             raise ConfigError(f"by={by!r}: one of {known} is expected.")
-        sign = 1.0 if HIGHER_IS_BETTER[by] else -1.0
         allowed = self._allowed(within_features)
         if len(allowed) == 0:
             raise ConfigError(
                 f"within_features={within_features}: no point of the grid keeps so few; the fewest "
                 f"are {np.nanmin(self._means['features']):g}. Sweep over larger l1."
             )
-        return self._choice(allowed[np.argmax(sign * self._means[by][allowed])])
+        return self._choice(allowed[np.argmax(_sign(by) * self._means[by][allowed])])
 
     def one_standard_error(self, *, within_features: float = math.inf) -> Choice:
         """The point with the fewest weights among those within a standard error of the best.
@@ -121,9 +125,10 @@ class Sweep:
         if math.isnan(best["standard_error"]):
             raise ConfigError("one_standard_error needs folds: give sweep a number of folds.")
         allowed = self._allowed(within_features)
-        least = best[self.score] - best["standard_error"]
-        close = allowed[self._means[self.score][allowed] >= least]
-        order = np.lexsort((-self._means[self.score][close], self._means["weights"][close]))
+        goodness = _sign(self.score) * self._means[self.score]
+        least = _sign(self.score) * best[self.score] - best["standard_error"]
+        close = allowed[goodness[allowed] >= least]
+        order = np.lexsort((-goodness[close], self._means["weights"][close]))
         return self._choice(close[order[0]])
 
     def frontier(self, rule: Any = None) -> list[Choice]:
@@ -134,13 +139,56 @@ class Sweep:
         valid = self._valid()
         if rule is not None:
             valid = np.array([i for i in valid if self.points[i]["rule"] == rule], dtype=int)
-        score, weights = self._means[self.score][valid], self._means["weights"][valid]
+        score = _sign(self.score) * self._means[self.score][valid]
+        weights = self._means["weights"][valid]
         chosen, highest = [], -math.inf
         for i in np.lexsort((-score, weights)):
             if score[i] > highest:
                 highest = score[i]
                 chosen.append(self._choice(valid[i]))
         return chosen
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether more of the score is better."""
+        return HIGHER_IS_BETTER[self.score]
+
+    @property
+    def end_of_grid(self) -> str:
+        """What to say if the best l1 is the least or the greatest that was tried; else empty."""
+        end = self.end_of_l1()
+        if end is None:
+            return ""
+        which, other = ("least", "smaller") if end[1] < 0 else ("greatest", "larger")
+        return (
+            f"The best l1, {end[0]['l1']:.4g}, is the {which} that was tried: {other} ones may be "
+            f"better."
+        )
+
+    def end_of_l1(self) -> tuple[Point, int] | None:
+        """The best point, and -1 or 1, if its l1 is the least or the greatest that was tried there.
+
+        That is, of three values or more with the same other parameters, and only if it is better
+        than the next one.
+        """
+        if np.isnan(self._means[self.score]).all():
+            return None
+        best = self.best().parameters
+        if "l1" not in best:
+            return None
+        others = {name: value for name, value in best.items() if name != "l1"}
+        goodness = _sign(self.score) * self._means[self.score]
+        by_l1 = {
+            point["l1"]: goodness[i]
+            for i, point in enumerate(self.points)
+            if {name: value for name, value in point.items() if name != "l1"} == others
+        }
+        values = sorted(by_l1)
+        for end, beside, side in ((0, 1, -1), (-1, -2, 1)):
+            if len(values) > 2 and best["l1"] == values[end]:
+                is_better = not by_l1[values[beside]] >= by_l1[values[end]]
+                return (best, side) if is_better else None
+        return None
 
     def estimator(self, choice: Choice | None = None) -> Any:
         """An estimator with the parameters of a choice, the best if none is given."""
@@ -185,8 +233,8 @@ def column_names(point: Point) -> Point:
     return {"loss_function" if name == "loss" else name: value for name, value in point.items()}
 
 
-# The measures to choose by.
-HIGHER_IS_BETTER = {"accuracy": True, "r2": True, "rmse": False, "loss": False}
+def _sign(measure: str) -> float:
+    return 1.0 if HIGHER_IS_BETTER[measure] else -1.0
 
 
 def _standard_error(by_fold: Floats) -> Floats:

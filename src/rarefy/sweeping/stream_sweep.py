@@ -3,16 +3,18 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.arrays import Floats, Rows, part_of, portions
+from rarefy.arrays import Floats, Numbers, Rows, part_of, portions, read_only
+from rarefy.checks import number_or_none
 from rarefy.engine.task import Task
 from rarefy.errors import InputError
 from rarefy.lanes.block import NO_FOLD, Lane
 from rarefy.lanes.lane_set import Lanes
+from rarefy.model.class_weights import ClassWeights
 from rarefy.readers import Reader
 from rarefy.splits import stream_folds
 from rarefy.stores import Prepared
@@ -21,6 +23,16 @@ from rarefy.streams.pipeline import prepared_batches
 from rarefy.streams.stream_model import StreamLearner
 from rarefy.sweeping.cross_validation import MemoryTooSmallError, lanes_of, measures_of
 from rarefy.sweeping.result import Extent
+from rarefy.sweeping.scoring import Judge, Scoring, judgement
+
+
+class Scored(NamedTuple):
+    """Rows that were judged."""
+
+    scores: Floats  # (point, row, output)
+    y: Floats
+    importance: Floats
+    folds: Numbers
 
 
 class GridLearner:
@@ -48,6 +60,9 @@ class GridLearner:
         self._row = 0
         self._moments = np.zeros((3, n_folds or 1))  # weighted sums of 1, y - origin and its square
         self._origin: float | None = None  # the first y, so that large numbers do not cancel
+        self.class_weights: ClassWeights | None = None
+        self._class_totals: Floats = np.empty(0)
+        self._scored: list[Scored] | None = None  # rows as they are judged, where scores are kept
         self._lanes = Lanes(lanes, **{**shape, "n_features": 0})
         self._check_memory(self.n_features)
         self._lanes.grow(self.n_features)
@@ -65,7 +80,7 @@ class GridLearner:
             folds = self._next_folds(part)
             if is_judged:
                 self._add_moments(part, folds)
-            self._lanes.learn(part, folds, judged=is_judged)
+            self._lanes.learn(self._weighed(part), folds, judged=is_judged)
         self.t += len(rows.y)
 
     def scores(self, rows: Rows) -> Floats:
@@ -73,7 +88,44 @@ class GridLearner:
         folds = self._next_folds(rows)
         self._add_moments(rows, folds)
         self._lanes.judge(rows, folds)
+        if self._scored is not None:
+            self._keep_scores(self._scored, rows, folds.astype(np.int64))
         return np.empty((len(rows.y), self.n_outputs))
+
+    def _weighed(self, rows: Rows) -> Rows:
+        if self.class_weights is None:
+            return rows
+        importance, self._class_totals = self.class_weights.running(
+            rows.y, rows.importance, self._class_totals
+        )
+        return rows._replace(importance=read_only(importance))
+
+    def keep_scores(self) -> None:
+        """Keep the scores of rows that are judged from now on."""
+        self._scored = []
+
+    def _keep_scores(self, kept: list[Scored], rows: Rows, folds: Numbers) -> None:
+        """Of every point, the scores of the model that has not learned the fold of the row."""
+        n_folds = self._moments.shape[1]
+        of_lanes = self._lanes.scores(rows)
+        by_point = of_lanes.reshape(-1, n_folds, *of_lanes.shape[1:])
+        scores = by_point[:, folds, np.arange(len(folds))]
+        self._check_memory(self.n_features, sum(one.scores.nbytes for one in kept) + scores.nbytes)
+        kept.append(Scored(scores, rows.y.copy(), rows.importance.copy(), folds))
+
+    def judged(self, judge: Judge) -> Floats:
+        """What the judge says of every point and fold."""
+        assert self._scored is not None
+        scores = np.concatenate([one.scores for one in self._scored], axis=1)
+        y, importance, folds = (
+            np.concatenate([one[part] for one in self._scored]) for part in (1, 2, 3)
+        )
+        found = np.empty((len(scores), self._moments.shape[1]))
+        for fold in range(found.shape[1]):
+            own = folds == fold
+            for point, of_point in enumerate(scores):
+                found[point, fold] = judgement(judge, of_point[own], y[own], importance[own])
+        return found
 
     def _next_folds(self, rows: Rows) -> Floats:
         numbers = np.arange(self._row, self._row + len(rows.y), dtype=np.uint64)
@@ -121,11 +173,12 @@ class GridLearner:
         """Whatever has occurred may matter to one of the lanes."""
         return np.where(counts > 0, 0.0, -np.inf)
 
-    def _check_memory(self, n_features: int) -> None:
-        n_bytes = self._lanes.n_bytes(n_features)
+    def _check_memory(self, n_features: int, n_bytes_of_scores: int = 0) -> None:
+        n_bytes = self._lanes.n_bytes(n_features) + n_bytes_of_scores
         if n_bytes > self._memory:
+            what = "models and scores" if n_bytes_of_scores else "models"
             raise MemoryTooSmallError(
-                f"memory={self._memory}: all models with {n_features:,} features take {n_bytes} "
+                f"memory={self._memory}: all {what} with {n_features:,} features take {n_bytes} "
                 f"bytes. Give that much, or sweep over a smaller grid.",
                 n_bytes,
             )
@@ -167,7 +220,7 @@ class GridTask:
 
 
 def sweep_stream(
-    task: GridTask, reader: Reader, progress: Callable[[float], None]
+    task: GridTask, reader: Reader, progress: Callable[[float], None], scoring: Scoring
 ) -> tuple[dict[str, Floats], Extent]:
     """Measures of all models, and how large the data are.
 
@@ -179,6 +232,8 @@ def sweep_stream(
     reader.names_wanted = store.names_wanted
     n_readings = passes if task.n_folds is None else passes + 1
     for number in range(n_readings):
+        if number == passes and scoring.needs_scores:
+            model.learner.keep_scores()
         for prepared in _batches(model, reader):
             if number < passes:
                 store.learn(model.learner, prepared)
@@ -189,7 +244,17 @@ def sweep_stream(
             raise InputError(f"{' '.join(reader.files)}: there are no examples to learn from.")
         model.learner.end_pass()
     measures = model.learner.measures(store.n_features, is_regression=task.is_regression)
+    judge = scoring.judge(_labels(model.classes))
+    if judge is not None:
+        by_fold = np.where(np.isnan(measures["loss"]), np.nan, model.learner.judged(judge))
+        measures = {scoring.name: by_fold, **measures}
     return measures, Extent(model.t // passes, store.n_features)
+
+
+def _labels(classes: tuple[str, ...]) -> NDArray[Any]:
+    """Classes as estimators have them: numbers, if all of them are."""
+    numbers = [number_or_none(name) for name in classes]
+    return np.array(classes if None in numbers else numbers)
 
 
 def _batches(model: StreamLearner[GridLearner], reader: Reader) -> Iterator[Prepared]:
@@ -198,4 +263,7 @@ def _batches(model: StreamLearner[GridLearner], reader: Reader) -> Iterator[Prep
         for prepared in batches:
             if len(prepared.batch.labels):
                 model.begin(prepared.batch, reader)
+                if model.t == 0:
+                    weights = model.task.tasks[0].class_weights(model.classes)
+                    model.learner.class_weights = weights
                 yield prepared if prepared.y is not None else model.with_targets(prepared)

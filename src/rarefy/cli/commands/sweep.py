@@ -5,16 +5,19 @@ import json
 import math
 import os
 import time
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 
+from rarefy.cli.command_line import RememberingCommand, command_line
 from rarefy.cli.options import (
     FILE,
     Several,
     Size,
+    class_weight_option,
     column_options,
     format_options,
     grid_options,
@@ -31,9 +34,11 @@ from rarefy.cli.views.sweep_view import (
     TABLE,
     choices_as_json,
     facts_of,
+    meaning_of_weights,
+    point_in_words,
     show_sweep,
 )
-from rarefy.errors import InputError
+from rarefy.errors import InputError, RarefyWarning
 from rarefy.files.model import model_of
 from rarefy.parameters.table import CHOICE, LARGEST_SEED, LOSS, MOST_PASSES, RULE, default_rule
 from rarefy.readers import Reader
@@ -41,15 +46,17 @@ from rarefy.readers.source import expand
 from rarefy.stores import MOST_FEATURES
 from rarefy.streams.design_matrix import DesignMatrix, RowsTooLargeError, to_matrix
 from rarefy.streams.stream_model import StreamModel
+from rarefy.sweeping.scoring import OF_CLASSES, OF_NUMBERS, TALLIED, make_scoring
 from rarefy.system.atomic_write import Output
 from rarefy.system.output_checks import STREAM, check_outputs
 from rarefy.training.checkpoints import Checkpoints
 from rarefy.training.plan import READING, Plan, RequestError, new_plan
+from rarefy.version import __version__
 
 FEATURES_IN_REPORT = 100
 
 
-@click.command()
+@click.command(cls=RememberingCommand)
 @click.argument("data", nargs=-1, required=True, type=FILE)
 @format_options
 @click.option(
@@ -74,6 +81,12 @@ FEATURES_IN_REPORT = 100
 @click.option(
     "--passes", type=click.IntRange(1, MOST_PASSES), help="[default: 20, or 1 with --progressive]"
 )
+@click.option(
+    "--by",
+    type=click.Choice([name.replace("_", "-") for name in dict.fromkeys(OF_CLASSES + OF_NUMBERS)]),
+    help="What points are judged and chosen by.  [default: accuracy, or r2 in regression]",
+)
+@class_weight_option
 @click.option(
     "--choose",
     type=click.Choice(["best", "one-standard-error"]),
@@ -113,7 +126,10 @@ FEATURES_IN_REPORT = 100
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
 @click.option("--quiet", is_flag=True, help="Say nothing unless something is wrong.")
-def sweep(folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any) -> None:
+@click.pass_context
+def sweep(
+    context: click.Context, folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any
+) -> None:
     """Learn a model from DATA for every combination of parameters, and keep the one that does best.
 
     Options with commas take several values. Every combination is judged by cross-validation, all
@@ -130,6 +146,7 @@ def sweep(folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any) ->
         raise click.UsageError("choose between --json and --quiet.")
     if asked["refit_features"] is not None and not asked["refit"]:
         raise click.UsageError("--refit-features has no meaning without --refit.")
+    asked["by"] = asked["by"] and asked["by"].replace("-", "_")
     _settle_validation(asked)
     if asked["rule"] is None:
         asked["rule"] = [default_rule(asked["loss"])]
@@ -145,7 +162,8 @@ def sweep(folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any) ->
         facts = facts_of(asked, found, time.perf_counter() - start)
         facts["weights of best.model"] = count(model.learner.settled().n_nonzero())
         display.stage("Writing the report")
-        _write_report(outputs[REPORT], model, found, facts, choices, chosen)
+        about = {"rarefy": __version__, "command": command_line(context), **facts}
+        _write_report(outputs[REPORT], model, found, about, choices, chosen)
     with suppress(BrokenPipeError):  # what matters is in the files
         if as_json:
             about = choices_as_json(folder, found, choices, chosen)
@@ -171,6 +189,11 @@ def _settle_validation(asked: dict[str, Any]) -> None:
     if asked["choose"] != "best" or asked["refit"]:
         name = "--refit" if asked["refit"] else f"--choose {asked['choose']}"
         raise click.UsageError(f"{name} needs folds, and has no meaning with --progressive.")
+    if asked["by"] is not None and asked["by"] not in TALLIED:
+        raise click.UsageError(
+            f"--by {asked['by'].replace('_', '-')} needs folds; with --progressive, choose by "
+            f"{' or '.join(TALLIED)}."
+        )
     asked["passes"] = 1
 
 
@@ -183,7 +206,9 @@ def _swept(asked: dict[str, Any], memory: int, display: Display) -> Any:
     plan = _plan(asked, {"rule": rule[0], "loss": loss}, MODEL, names=False)
     parameters = _parameters(asked)
     points = grid(rule, loss, n_l1, parameters)
-    estimator_at = EstimatorAt(estimator_class(loss), {"refit": asked["refit"]})
+    class_weight = {name: asked[name] for name in ("class_weight",) if asked[name] is not None}
+    estimator_at = EstimatorAt(estimator_class(loss), {"refit": asked["refit"], **class_weight})
+    make_scoring(asked["by"], is_regression=plan.run.model.task.is_regression)
     for point in points:
         estimator_at.candidate(point)
     reader = plan.run.reader
@@ -202,6 +227,8 @@ def _swept(asked: dict[str, Any], memory: int, display: Display) -> Any:
         "passes": asked["passes"],
         "random_state": asked["seed"],
         "fit_intercept": not asked["no_intercept"],
+        "scoring": asked["by"],
+        **class_weight,
         "progress": display.advance,
         **parameters,
     }
@@ -226,6 +253,15 @@ def _swept(asked: dict[str, Any], memory: int, display: Display) -> Any:
         report_bad_lines(reader)
 
 
+def _sweep(*rows: Any, **how: Any) -> Any:
+    """What is found; what there is to say of it is said at the end."""
+    from rarefy.estimators.sweep_grid import sweep as sweep_rows
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RarefyWarning)
+        return sweep_rows(*rows, **how)
+
+
 def _rows_too_large(error: RowsTooLargeError, memory: int) -> InputError:
     about = "about" if error.is_estimate else "more than"
     return InputError(
@@ -235,11 +271,10 @@ def _rows_too_large(error: RowsTooLargeError, memory: int) -> InputError:
 
 
 def _swept_in_memory(rows: DesignMatrix, memory: int, **how: Any) -> Any:
-    from rarefy.estimators.sweep_grid import sweep as sweep_rows
     from rarefy.sweeping.cross_validation import MemoryTooSmallError
 
     try:
-        return sweep_rows(
+        return _sweep(
             rows.X,
             rows.y,
             sample_weight=rows.sample_weight,
@@ -256,11 +291,10 @@ def _swept_in_memory(rows: DesignMatrix, memory: int, **how: Any) -> Any:
 
 
 def _swept_by_reading(reader: Reader, memory: int, how: dict[str, Any]) -> Any:
-    from rarefy.estimators.sweep_grid import sweep as sweep_rows
     from rarefy.sweeping.cross_validation import MemoryTooSmallError
 
     try:
-        return sweep_rows(reader, memory=memory, **how)
+        return _sweep(reader, memory=memory, **how)
     except MemoryTooSmallError as error:
         raise InputError(
             f"all models at a time need {size(error.n_bytes)} of memory, and {size(memory)} may be "
@@ -281,7 +315,7 @@ def _parameters(asked: dict[str, Any]) -> dict[str, Any]:
 
 def _plan(asked: dict[str, Any], point: dict[str, Any], path: str, **others: Any) -> Plan:
     """How a point of the grid is learned."""
-    names = (*READING, *LOSS, "passes", "refit")
+    names = (*READING, *LOSS, "passes", "refit", "class_weight")
     how = {name: asked[name] for name in names} | {"fit_intercept": not asked["no_intercept"]}
     try:
         return new_plan(asked["data"], output=path, **{**how, **point, **others})
@@ -337,5 +371,10 @@ def _write_report(
     features = [feature_as_json(model, at) for at in strongest.tolist()]
     for feature in features:
         del feature["key"]
+    facts = {
+        **facts,
+        "best.model": f"{chosen}: {point_in_words(found, choices[chosen])}",
+        "a positive weight": meaning_of_weights(model.classes),
+    }
     with output.writing("w") as file:
         file.write(report(found, facts, choices, chosen, features))

@@ -1,6 +1,7 @@
 """What `rarefy sweep` says at the end."""
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rarefy.cli.views.formatting import count, duration, finite, number, percent, visible
@@ -19,12 +20,32 @@ def facts_of(asked: dict[str, Any], found: "Sweep", seconds: float) -> dict[str,
     judged = f"{n_folds} folds, {asked['passes']} passes"
     if asked["progressive"]:
         judged = "one pass, each row judged before it was learned"
+    by_class = asked["class_weight"]
+    more = {} if by_class is None else {"class weight": _text(by_class)}
+    end = {"note": found.end_of_grid} if found.end_of_grid else {}
     return {
         "data": ", ".join(map(visible, asked["data"])),
         "rows": f"{count(found.extent.n_rows)} with {count(found.extent.n_features)} features",
         "grid": f"{count(n_points)} points: {', '.join(asked['rule'])}; {asked['loss']} loss",
         "learned": f"{judged}{refit}, in {duration(seconds)}",
+        "chosen by": found.score.replace("_", " "),
+        **more,
+        **end,
     }
+
+
+def point_in_words(found: "Sweep", choice: "Choice") -> str:
+    """The parameters of a point, and how it was judged."""
+    parameters = ", ".join(f"{name} {_text(value)}" for name, value in choice.parameters.items())
+    return f"{parameters}; {found.score} {_score(found, choice.measures[found.score])}"
+
+
+def meaning_of_weights(classes: Sequence[str]) -> str:
+    """What a weight above zero says."""
+    if len(classes) == 2:
+        low, high = map(visible, classes)
+        return f"speaks for {high}, a negative one for {low}"
+    return "speaks for its class" if classes else "raises the prediction"
 
 
 def choices_as_json(
@@ -33,6 +54,8 @@ def choices_as_json(
     return {
         "rows": found.extent.n_rows,
         "features": found.extent.n_features,
+        "by": found.score,
+        "end_of_grid": found.end_of_grid or None,
         "choices": {
             label: finite({"parameters": choice.parameters, **choice.measures})
             for label, choice in choices.items()
@@ -75,6 +98,8 @@ def _judged_by(found: "Sweep") -> str:
 def _text(value: Any) -> str:
     if value is None:
         return "-"
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_text(part)}" for name, part in value.items())
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

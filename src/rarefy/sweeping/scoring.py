@@ -1,0 +1,109 @@
+"""What points of a grid are chosen by."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rarefy.arrays import Floats
+from rarefy.errors import ConfigError
+from rarefy.model.answers import predicted_classes, true_classes
+from rarefy.model.ranking import Ranking
+from rarefy.streams.metrics import confusion_matrix, precision_and_recall
+
+# The measures to choose by, and whether more of them is better.
+HIGHER_IS_BETTER = {
+    "accuracy": True,
+    "r2": True,
+    "rmse": False,
+    "loss": False,
+    "auc": True,
+    "f1": True,
+    "average_precision": True,
+    "score": True,  # of a function of the user
+}
+OF_CLASSES = ("accuracy", "loss", "f1", "auc", "average_precision")
+OF_NUMBERS = ("r2", "rmse", "loss")
+OF_TWO_CLASSES = ("auc", "average_precision")
+TALLIED = ("accuracy", "r2", "rmse", "loss")  # that are known without keeping scores
+OWN = "score"
+
+Judge = Callable[[Floats, Floats, Floats], float]  # of scores, targets and importance
+
+
+class Scoring(NamedTuple):
+    """A measure by name, or a function of the user."""
+
+    name: str
+    function: Callable[..., Any] | None = None
+
+    @property
+    def needs_scores(self) -> bool:
+        """Whether the scores of all rows that it judges have to be there at a time."""
+        return self.name not in TALLIED
+
+    def judge(self, classes: Any) -> Judge | None:
+        """What makes a number of scores; `classes` are the labels, in order, or none."""
+        if not self.needs_scores:
+            return None
+        if self.name in OF_TWO_CLASSES and len(classes) != 2:
+            raise ConfigError(
+                f"scoring={self.name!r} is for two classes, and there are {len(classes)}; for "
+                f"several, choose by accuracy, loss or f1."
+            )
+        if self.function is None:
+            return JUDGES[self.name]
+        return OwnJudge(self.function, classes)
+
+
+def judgement(judge: Judge, scores: Floats, y: Floats, importance: Floats) -> float:
+    """What a judge says of rows; those of importance zero do not count."""
+    counts = importance > 0.0
+    return judge(scores[counts], y[counts], importance[counts])
+
+
+class OwnJudge(NamedTuple):
+    """Calls a function of the user with labels as the user has them."""
+
+    function: Callable[..., Any]
+    classes: Any
+
+    def __call__(self, scores: Floats, y: Floats, importance: Floats) -> float:
+        truth = y if len(self.classes) == 0 else self.classes[true_classes(scores, y)]
+        given = scores[:, 0] if scores.shape[1] == 1 else scores
+        weights = {} if (importance == 1.0).all() else {"sample_weight": importance}
+        return float(self.function(truth, given, **weights))
+
+
+def make_scoring(asked: Any, *, is_regression: bool) -> Scoring:
+    """What a user wants to choose by; None stands for accuracy, or R² in regression."""
+    names = OF_NUMBERS if is_regression else OF_CLASSES
+    if asked is None:
+        return Scoring(names[0])
+    if callable(asked):
+        return Scoring(OWN, asked)
+    if not isinstance(asked, str) or asked not in names:
+        raise ConfigError(
+            f"scoring={asked!r}: one of {', '.join(names)}, or a function of labels and scores, is "
+            f"expected."
+        )
+    return Scoring(asked)
+
+
+def _f1(scores: Floats, y: Floats, importance: Floats) -> float:
+    """0 where it is undefined, as where the second class neither occurs nor is predicted."""
+    n_classes = max(scores.shape[1], 2)
+    answers = true_classes(scores, y), predicted_classes(scores)
+    confusion = confusion_matrix(*answers, importance, n_classes)
+    return float(np.nan_to_num(precision_and_recall(confusion)["f1"]))
+
+
+def _ranking(scores: Floats, y: Floats, importance: Floats) -> Ranking:
+    return Ranking(scores[:, 0], y > 0.0, importance)
+
+
+JUDGES: dict[str, Judge] = {
+    "f1": _f1,
+    "auc": lambda *rows: _ranking(*rows).auc(),
+    "average_precision": lambda *rows: _ranking(*rows).average_precision(),
+}
