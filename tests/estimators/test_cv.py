@@ -87,7 +87,7 @@ def test_lists_span_the_grid():
     model = fitted(rule=["frda", "fobos"], q=[1, inf], l1=[1e-3, 1e-2])
     assert len(model.sweep_.points) == 2 * 2 + 2  # fobos has no q
     assert type(model.best_estimator_) is SparseOnlineClassifier
-    assert len(fitted(l1=None, n_l1=3).sweep_.points) == 3
+    assert len(fitted(l1=None, n_l1=2).sweep_.points) == 2
 
 
 def test_the_chosen_estimator_is_refitted():

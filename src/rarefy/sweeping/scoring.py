@@ -53,7 +53,7 @@ class Scoring(NamedTuple):
             )
         if self.function is None:
             return JUDGES[self.name]
-        return OwnJudge(self.function, classes)
+        return OwnJudge(self.function, classes).judge
 
 
 def judgement(judge: Judge, scores: Floats, y: Floats, importance: Floats) -> float:
@@ -68,7 +68,7 @@ class OwnJudge(NamedTuple):
     function: Callable[..., Any]
     classes: Any
 
-    def __call__(self, scores: Floats, y: Floats, importance: Floats) -> float:
+    def judge(self, scores: Floats, y: Floats, importance: Floats) -> float:
         truth = y if len(self.classes) == 0 else self.classes[true_classes(scores, y)]
         given = scores[:, 0] if scores.shape[1] == 1 else scores
         weights = {} if (importance == 1.0).all() else {"sample_weight": importance}

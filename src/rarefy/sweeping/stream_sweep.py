@@ -234,7 +234,7 @@ def sweep_stream(
     for number in range(n_readings):
         if number == passes and scoring.needs_scores:
             model.learner.keep_scores()
-        for prepared in _batches(model, reader):
+        for prepared in _batches(task, model, reader):
             if number < passes:
                 store.learn(model.learner, prepared)
             else:
@@ -257,13 +257,14 @@ def _labels(classes: tuple[str, ...]) -> NDArray[Any]:
     return np.array(classes if None in numbers else numbers)
 
 
-def _batches(model: StreamLearner[GridLearner], reader: Reader) -> Iterator[Prepared]:
+def _batches(
+    task: GridTask, model: StreamLearner[GridLearner], reader: Reader
+) -> Iterator[Prepared]:
     """All that a reader gives, with targets; from the first batch on the classes are known."""
     with closing(prepared_batches(reader, model.store, model.with_targets)) as batches:
         for prepared in batches:
             if len(prepared.batch.labels):
                 model.begin(prepared.batch, reader)
                 if model.t == 0:
-                    weights = model.task.tasks[0].class_weights(model.classes)
-                    model.learner.class_weights = weights
+                    model.learner.class_weights = task.tasks[0].class_weights(model.classes)
                 yield prepared if prepared.y is not None else model.with_targets(prepared)

@@ -128,7 +128,7 @@ FEATURES_IN_REPORT = 100
 @click.option("--quiet", is_flag=True, help="Say nothing unless something is wrong.")
 @click.pass_context
 def sweep(
-    context: click.Context, folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any
+    context: click.Context, /, folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any
 ) -> None:
     """Learn a model from DATA for every combination of parameters, and keep the one that does best.
 
