@@ -1,6 +1,6 @@
 """Run all benchmarks and write RESULTS.md: `make bench`."""
 
-from benchmarks import rules, startup, streams, sweeps, tuning, width
+from benchmarks import refits, rules, startup, streams, sweeps, tuning, width
 from benchmarks.data import svmlight, zipf_rows
 from benchmarks.tables import write_results
 
@@ -29,6 +29,8 @@ def main() -> None:
     sections.append(("Time against the number of features", width.measure()))
     print(sections[-1][1])
     sections.append(("A grid in one pass", sweeps.measure()))
+    print(sections[-1][1])
+    sections.append(("Refits", refits.measure()))
     print(sections[-1][1])
     sections.append(("Models that tune themselves", tuning.measure()))
     print(sections[-1][1])

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.arrays import Floats, Rows, read_only
+from rarefy.arrays import Floats, Rows, dot, read_only
 from rarefy.engine.task import Task
 from rarefy.errors import ConfigError, InputError
 from rarefy.lanes.block import NO_FOLD, Block, Lane
@@ -292,7 +292,7 @@ class CrossValidation:
         spread = np.empty(self._n_folds)
         for fold in range(self._n_folds):
             y, importance = self._of_fold(fold)
-            spread[fold] = importance @ (y - np.average(y, weights=importance)) ** 2
+            spread[fold] = dot(importance, (y - np.average(y, weights=importance)) ** 2)
             if spread[fold] == 0.0:
                 raise InputError(
                     f"y is the same in all rows of fold {fold}, which leaves R² undefined there; "

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rarefy.arrays import Floats, Rows, as_rows
+from rarefy.arrays import Floats, Rows, as_rows, dot
 from rarefy.engine import loop as engine
 from rarefy.engine.learner import Learner
 from rarefy.engine.refit import refits
@@ -91,8 +91,8 @@ def _tallies(
     return (
         total_loss(lane.loss, scores, y, importance),
         importance.sum(),
-        importance @ right,
-        importance @ (scores[:, 0] - y) ** 2,
+        importance[right].sum(),
+        dot(importance, (scores[:, 0] - y) ** 2),
         len(slots),
         len(np.unique(slots // learned.n_outputs)),
         0.0,
