@@ -499,7 +499,7 @@ class TestCommand:
         assert found["negative_flips"] == found["positive_flips"] == 0
         assert found["negative"] == found["features"] == []
         text = run("flips", "old.model", "new.model", "binary.svm", "--max-negative", "0")
-        assert len(text.splitlines()) == 5
+        assert len(text.splitlines()) == 7
 
     @pytest.mark.parametrize("as_json", [(), ("--json",)], ids=" ".join)
     def test_the_exit_code_guards_against_losses(self, folder, as_json):
@@ -512,29 +512,53 @@ class TestCommand:
         assert report == run(*command)
         assert "negative" in report
 
+    @pytest.mark.parametrize("gate", ["--max-log-loss-rise", "--max-auc-drop"])
+    def test_gates_by_other_measures(self, folder, gate):
+        train_both("binary")
+        found = flips("binary.svm")
+        rise = found["new_log_loss"] - found["old_log_loss"]
+        drop = found["old_auc"] - found["new_auc"]
+        worse = rise if gate == "--max-log-loss-rise" else drop
+        pair = ["old.model", "new.model"] if worse > 0.0 else ["new.model", "old.model"]
+        command = ("flips", *pair, "binary.svm", gate)
+        run(*command, repr(abs(worse)))
+        message = run(*command, repr(0.999 * abs(worse)), code=3)
+        assert "and the limit is" in message
+        for name in ("log_loss", "auc"):
+            for which in ("old", "new"):
+                evaluated = rarefy.evaluate(f"{which}.model", rarefy.read("binary.svm"))
+                assert found[f"{which}_{name}"] == evaluated[name]
+
+    def test_no_gate_by_what_is_undefined(self, folder):
+        train_both("multiclass")
+        command = ("flips", "old.model", "new.model", "multiclass.svm", "--max-auc-drop", "1")
+        assert "the AUC of these models on these data is undefined" in run(*command, code=1)
+
     def test_as_text(self, folder):
         train_both("binary")
         found = flips("binary.svm", "--top", "2")
         lines = run("flips", "old.model", "new.model", "binary.svm", "--top", "2").splitlines()
         n_negative, n_positive = found["negative_flips"], found["positive_flips"]
-        assert lines[:5] == [
+        assert lines[:7] == [
             "examples        200",
             f"old accuracy    {100 * found['old_accuracy']:.2f} % (old.model)",
             f"new accuracy    {100 * found['new_accuracy']:.2f} % (new.model)",
+            f"log-loss        {found['old_log_loss']:.5f} before, {found['new_log_loss']:.5f} now",
+            f"AUC             {found['old_auc']:.5f} before, {found['new_auc']:.5f} now",
             f"negative flips  {n_negative} ({100 * found['negative_rate']:.2f} % of all, "
             f"{100 * found['lost_rate']:.2f} % of what the old model had right)",
             f"positive flips  {n_positive} ({100 * found['positive_rate']:.2f} % of all)",
         ]
-        assert lines[6] == f"2 of {n_negative} negative flips:"
-        assert lines[7].split() == ["label", "old", "new", "row"]
-        assert lines[8].split() == [found["negative"][0][name] for name in lines[7].split()]
-        assert lines[11] == f"2 of {n_positive} positive flips:"
+        assert lines[8] == f"2 of {n_negative} negative flips:"
+        assert lines[9].split() == ["label", "old", "new", "row"]
+        assert lines[10].split() == [found["negative"][0][name] for name in lines[9].split()]
+        assert lines[13] == f"2 of {n_positive} positive flips:"
         assert [line.split()[1] for line in lines[-3:]] == [
             *(feature["feature"] for feature in found["features"]),
             "(intercept)",
         ]
         short = run("flips", "old.model", "new.model", "binary.svm", "--top", "0")
-        assert short.splitlines() == lines[:5]
+        assert short.splitlines() == lines[:7]
 
     def test_fits_a_terminal_and_does_not_steer_it(self, folder):
         train_on_odd_names()

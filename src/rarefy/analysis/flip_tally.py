@@ -58,6 +58,8 @@ class Flips:
         `towards_wrong`. None if it is not known for these models.
     intercept : float or None
         How far the intercepts moved them, as `towards_wrong` of a feature.
+    old_log_loss, new_log_loss, old_auc, new_auc : float or None
+        What `rarefy.evaluate` says of both models; None where it is undefined or not known.
     """
 
     n_examples: int
@@ -73,6 +75,10 @@ class Flips:
     first_positive: list[Example]
     features: list[Feature] | None = None
     intercept: float | None = None
+    old_log_loss: float | None = None
+    new_log_loss: float | None = None
+    old_auc: float | None = None
+    new_auc: float | None = None
 
     @property
     def n_negative(self) -> int:

@@ -13,6 +13,9 @@ from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
 from rarefy.readers.prefetch import READY_ITEMS, prefetched
 from rarefy.stores import Prepared
+from rarefy.streams.metrics import Metrics
+
+QUALITIES = ("log_loss", "auc")  # that are compared beside accuracy
 
 
 class Part(NamedTuple):
@@ -50,7 +53,9 @@ def stream_flips(old: Side, new: Side, reader: Reader, top: int) -> Flips:
     """
     check_classes(old.model.classes, new.model.classes)
     tally, flip_causes = Tally(old.labels, top), FlipCauses(old, new)
-    for before, now in side_by_side(answered(old, reader), answered(new, reader.another())):
+    metrics = Metrics(old.model), Metrics(new.model)
+    answers = answered(old, reader, metrics[0]), answered(new, reader.another(), metrics[1])
+    for before, now in side_by_side(*answers):
         check_labels(before, now, old.labels)
         lost = tally.add(
             BothAnswers(now.truth, before.answers, now.answers, now.importance, now.place)
@@ -58,10 +63,20 @@ def stream_flips(old: Side, new: Side, reader: Reader, top: int) -> Flips:
         if len(lost):
             entries = before.entries.only(lost), now.entries.only(lost)
             flip_causes.add(entries, now.answers[lost], now.truth[lost], now.importance[lost])
-    found = tally.flips(**flip_causes.findings(top))
+    qualities = qualities_of(*(one.summary() for one in metrics))
+    found = tally.flips(**flip_causes.findings(top), **qualities)
     if found is None:
         raise InputError(f"{' '.join(reader.files)}: there are no examples to compare.")
     return found
+
+
+def qualities_of(old: dict[str, Any], new: dict[str, Any]) -> dict[str, float | None]:
+    """Log-loss and AUC of both models, as far as they are defined for both."""
+    return {
+        f"{which}_{name}": summary[name] if name in old and name in new else None
+        for name in QUALITIES
+        for which, summary in (("old", old), ("new", new))
+    }
 
 
 def check_classes(old: tuple[str, ...], new: tuple[str, ...]) -> None:
@@ -87,8 +102,8 @@ def other_classes_error(old: Sequence[Any], new: Sequence[Any]) -> InputError:
     )
 
 
-def answered(side: Side, reader: Reader) -> Iterator[Part]:
-    """All rows as the model reads them, with its answers."""
+def answered(side: Side, reader: Reader, metrics: Metrics) -> Iterator[Part]:
+    """All rows as the model reads them, with its answers, which are measured, too."""
     model, names_wanted = side.model, side.kept.names is None
 
     def work(batch: Batch) -> tuple[Prepared, Entries]:
@@ -102,6 +117,7 @@ def answered(side: Side, reader: Reader) -> Iterator[Part]:
             batch, y = prepared.batch, prepared.y
             if y is not None and len(y):
                 scores = model.store.scores(model.learner, prepared)
+                metrics.add(scores, y, batch.importance)
                 yield Part(
                     batch.path,
                     batch.lines,

@@ -20,6 +20,10 @@ def flips_as_json(found: Flips) -> dict[str, Any]:
         "weight": found.weight,
         "old_accuracy": found.old_accuracy,
         "new_accuracy": found.new_accuracy,
+        "old_log_loss": found.old_log_loss,
+        "new_log_loss": found.new_log_loss,
+        "old_auc": found.old_auc,
+        "new_auc": found.new_auc,
         "negative_flips": found.n_negative,
         "negative_rate": found.negative_rate,
         "lost_rate": found.lost_rate,
@@ -57,6 +61,12 @@ def _facts(paths: tuple[str, str], found: Flips) -> Iterator[tuple[str, str]]:
         yield "weight", f"{found.weight:,.6g}"
     yield "old accuracy", f"{percent(found.old_accuracy, 2)} ({old_path})"
     yield "new accuracy", f"{percent(found.new_accuracy, 2)} ({new_path})"
+    for name, old, new in (
+        ("log-loss", found.old_log_loss, found.new_log_loss),
+        ("AUC", found.old_auc, found.new_auc),
+    ):
+        if old is not None and new is not None:
+            yield name, f"{old:.5f} before, {new:.5f} now"
     yield (
         "negative flips",
         f"{found.n_negative:,} ({percent(found.negative_rate, 2)} of all, "
