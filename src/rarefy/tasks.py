@@ -5,7 +5,7 @@ from typing import Any
 from rarefy.engine.task import Task
 from rarefy.parameters.auto import is_open
 from rarefy.parameters.build import make_class_weight, make_rule, make_weighting
-from rarefy.parameters.combinations import check_target
+from rarefy.parameters.combinations import check_nothing_sought, check_scoring, check_target
 
 
 def make_task(
@@ -19,6 +19,7 @@ def make_task(
     target_features: int | None = None,
     is_refitted: bool = False,
     passes: int = 1,
+    scoring: str | None = None,
 ) -> Task:
     """The task that the arguments of make_rule and make_weighting say, for a loss that was made.
 
@@ -30,11 +31,13 @@ def make_task(
     if is_refitted:
         target_features = None
     if not is_open(parameters, target_features):
+        check_nothing_sought(scoring)
         rule, schedule = make_rule(**parameters)
         weights = make_weighting(rule, parameters["loss"], **weighting)
         return Task(rule, schedule, loss, multiclass, fit_intercept, weights, by_class)
     from rarefy.tuning.open_task import open_task
 
+    check_scoring(scoring, parameters["loss"])
     task = open_task(
         parameters,
         weighting,
@@ -43,5 +46,6 @@ def make_task(
         fit_intercept,
         target_features=target_features,
         passes=passes,
+        scoring=scoring,
     )
     return task._replace(class_weight=by_class)

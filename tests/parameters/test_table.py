@@ -146,7 +146,7 @@ def test_what_the_signature_was():
         "endowment_by='prediction', importance='plain', multiclass='auto', class_weight=None, "
         "fit_intercept=True, passes=1, shuffle=False, random_state=None, target_features=None, "
         "refit=False, refit_l2=None, refit_features=None, n_features=None, "
-        "decision_threshold=0.0)"
+        "scoring=None, decision_threshold=0.0)"
     )
 
 

@@ -213,6 +213,12 @@ rule_options = options(
     ),
     *map(parameter_option, RULE),
     parameter_option("target_features", metavar="N"),
+    click.option(
+        "--by",
+        "scoring",
+        type=click_type(TABLE["scoring"].kind),
+        help=TABLE["scoring"].help,
+    ),
 )
 grid_options = options(
     click.option(

@@ -93,6 +93,7 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
             target_features=self.target_features,
             is_refitted=is_refitted,
             passes=int(self.passes),
+            scoring=getattr(self, "scoring", None),
         )
 
     @property

@@ -64,6 +64,23 @@ def check_endowment(endowment: Any, loss: str) -> None:
         )
 
 
+def check_nothing_sought(scoring: Any) -> None:
+    """Refuse to say how parameters are found where none is to be found."""
+    if scoring is not None:
+        raise ConfigError(
+            f'scoring={scoring!r} has no meaning if no parameter is "auto": nothing is to be found '
+            f"by it."
+        )
+
+
+def check_scoring(scoring: Any, loss: str) -> None:
+    """Refuse to find parameters by right answers for a loss, given by name, that has none."""
+    if scoring == "accuracy" and loss in REGRESSION_LOSSES:
+        raise ConfigError(
+            f"scoring={scoring!r} has no meaning for loss={loss!r}, which predicts numbers."
+        )
+
+
 def check_class_weight(class_weight: Any, loss: str) -> None:
     """Refuse weights of classes for a loss, given by name, that has none."""
     if loss in REGRESSION_LOSSES:

@@ -279,6 +279,22 @@ class OfBalance(TypedDict, total=False):
     ]
 
 
+class OfSearch(TypedDict, total=False):
+    """How parameters are found that are left to be found."""
+
+    scoring: Annotated[
+        str | None,
+        Parameter(
+            OneOf(("loss", "accuracy")),
+            'What parameters that are "auto" are found by: the loss of predictions for examples '
+            "that are new, or how many of them are wrong.",
+            usual="both together",
+            help="What parameters that are auto are found by. Default: both together.",
+            in_grids=False,
+        ),
+    ]
+
+
 class OfDecision(TypedDict, total=False):
     """How scores become classes; learning does not depend on it."""
 
@@ -390,6 +406,7 @@ class ClassifierParameters(
     OfClasses[str],
     OfBalance,
     OfLearning,
+    OfSearch,
     OfDecision,
     total=False,
 ):

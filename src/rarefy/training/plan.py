@@ -200,7 +200,7 @@ def _parameters(asked: Mapping[str, Any]) -> dict[str, Any]:
         **_given_to_loss(asked["loss"], {name: asked[name] for name in LOSS}),
         **{name: asked[name] for name in WEIGHTING_PARAMETERS},
         "multiclass": asked["multiclass"],
-        **({} if asked["class_weight"] is None else {"class_weight": asked["class_weight"]}),
+        **{name: asked[name] for name in ("class_weight", "scoring") if asked[name] is not None},
         "fit_intercept": asked["fit_intercept"],
         "passes": asked["passes"],
         "target_features": asked["target_features"],
@@ -224,6 +224,7 @@ def _task(asked: Mapping[str, Any], parameters: Mapping[str, Any]) -> Task:
         target_features=asked["target_features"],
         is_refitted=asked["refit"],
         passes=asked["passes"],
+        scoring=asked["scoring"],
     )
 
 

@@ -49,9 +49,10 @@ def open_task(
     *,
     target_features: int | None,
     passes: int,
+    scoring: str | None = None,
 ) -> OpenTask:
     """The task of parameters some of which are to be found; what cannot be found is refused."""
-    space = make_space(parameters, target_features, passes)
+    space = make_space(parameters, target_features, passes, scoring)
     for kind in chain.from_iterable(space.kinds):
         rule, _ = space.rule_of(kind)
         if make_weighting(rule, parameters["loss"], **weighting) != PLAIN:

@@ -31,7 +31,9 @@ class Population(ABC):
         scales = () if is_regression else SCALES
         self.block = Block(lanes, n_features=n_features, scales=scales, **shape)
         self.block.n_features = 0  # room for more never becomes memory until it is used
-        self.record = Record(self.block, space.target_features, is_regression=is_regression)
+        self.record = Record(
+            self.block, space.target_features, is_regression=is_regression, scoring=space.scoring
+        )
         self._index = CompactIndex(n_features)
         # Knows what has not occurred to the population; the rest of its state is overwritten.
         self._origin = Learner(*lanes[0][:3], n_features=n_features, **shape)

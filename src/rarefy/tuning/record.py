@@ -4,7 +4,7 @@ They are compared by the losses of their predictions for examples that were new 
 late counting more. Among classifiers, some that are right more often have smaller scores and so a
 larger loss, and others too large ones. Hence scores are scaled, by the factor that suits the model;
 and, as a few that are far from right weigh more than most others together, wrong answers count by
-themselves, too.
+themselves, too. Users may ask for one of the two alone.
 """
 
 import numpy as np
@@ -24,11 +24,17 @@ class Record:
     """Of the models of a block, which may have a limit to their features."""
 
     def __init__(
-        self, block: Block, target_features: int | None, *, is_regression: bool = False
+        self,
+        block: Block,
+        target_features: int | None,
+        *,
+        is_regression: bool = False,
+        scoring: str | None = None,
     ) -> None:
         self._block = block
         self._target_features = target_features
-        self._cost_of_errors = 0.0 if is_regression else COST_OF_ERRORS
+        self._cost_of_errors = 0.0 if is_regression or scoring == "loss" else COST_OF_ERRORS
+        self._cost_of_loss = 0.0 if scoring == "accuracy" else 1.0
         self._progress_before, self._losses_before = block.progress(), block.losses()
         # The mean of each interval, (interval, scale, model).
         self._losses = np.empty((0, *self._losses_before.shape))
@@ -49,7 +55,8 @@ class Record:
         _, examples, right = progress - self._progress_before
         weight = examples.max()
         if weight > 0.0:
-            costs = losses - self._losses_before + self._cost_of_errors * (examples - right)
+            costs = self._cost_of_loss * (losses - self._losses_before)
+            costs += self._cost_of_errors * (examples - right)
             means = np.where(self._block.alive, costs / weight, np.inf)
             self._losses = np.concatenate([self._losses, means[np.newaxis]])
             self._counts = np.append(self._counts * DECAY, weight)

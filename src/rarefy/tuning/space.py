@@ -82,6 +82,7 @@ class Space:
     free: tuple[str, ...]
     kinds: tuple[tuple[Point, ...], ...]
     target_features: int | None = None
+    scoring: str | None = None  # "loss" or "accuracy"; None: both together
     sought: str = field(default="", compare=False)  # what the user leaves to be found, in words
     _rules: dict[Any, tuple[Any, Any]] = field(default_factory=dict, init=False, compare=False)
 
@@ -169,10 +170,16 @@ def space_of(parameters: Mapping[str, Any]) -> Space:
     target_features = None if given.get("refit") else given.get("target_features")
     if not is_open(given, target_features):
         raise ValueError("nothing is left to be found")
-    return make_space({name: given[name] for name in RULE_PARAMETERS}, target_features, passes=1)
+    of_rule = {name: given[name] for name in RULE_PARAMETERS}
+    return make_space(of_rule, target_features, passes=1, scoring=given.get("scoring"))
 
 
-def make_space(parameters: dict[str, Any], target_features: int | None, passes: int) -> Space:
+def make_space(
+    parameters: dict[str, Any],
+    target_features: int | None,
+    passes: int,
+    scoring: str | None = None,
+) -> Space:
     """The space that arguments of make_rule leave open; what cannot be found is refused."""
     left = left_open(parameters)
     check_target(target_features, parameters["l1"])
@@ -187,7 +194,7 @@ def make_space(parameters: dict[str, Any], target_features: int | None, passes: 
     kinds = tuple(_kinds(parameters, left))
     free = tuple(name for name in ("l1", "eta0") if _is_free(name, parameters, left))
     unset = dict.fromkeys((*left, *free))
-    return Space({**parameters, **unset}, free, kinds, target_features, _named(left))
+    return Space({**parameters, **unset}, free, kinds, target_features, scoring, _named(left))
 
 
 def _kinds(parameters: dict[str, Any], left: set[str]) -> list[tuple[Point, ...]]:
