@@ -67,3 +67,7 @@ def __getattr__(name: str) -> "Any":
     if name not in _LATE:
         raise AttributeError(f"module 'rarefy' has no attribute {name!r}")
     return getattr(import_module(_LATE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 PROGRAM = "rarefy"
 COMMANDS = (
     *("train", "sweep", "predict", "evaluate", "inspect", "diff", "flips"),
-    *("threshold", "export", "completion"),
+    *("threshold", "slim", "export", "completion"),
 )
 
 

@@ -106,8 +106,18 @@ def names_option(*flags: str, help: str) -> Callable[[Any], Any]:
 FILE = click.Path(readable=False)  # not checked, but a shell completes it; may be a glob, or -
 
 format_options = options(
-    click.option("--format", type=click.Choice(FORMATS), help="Told from the data."),
-    click.option("--bad-lines", type=click.Choice(BAD_LINES), default="stop", show_default=True),
+    click.option(
+        "--format",
+        type=click.Choice(FORMATS),
+        help="Format of DATA; inferred from its name and content.",
+    ),
+    click.option(
+        "--bad-lines",
+        type=click.Choice(BAD_LINES),
+        default="stop",
+        show_default=True,
+        help="Stop at a line that cannot be parsed, or skip and count such lines.",
+    ),
 )
 data_options = options(
     click.argument("data", nargs=-1, required=True, type=FILE),
@@ -200,8 +210,17 @@ def parameter_option(
     return click.option(flag, type=kind, **{**shown, **attributes})
 
 
+no_intercept_option = click.option(
+    "--no-intercept", is_flag=True, help="Learn no constant that is added to every score."
+)
 loss_options = options(
-    click.option("--loss", type=click.Choice(list(LOSSES)), default="logistic", show_default=True),
+    click.option(
+        "--loss",
+        type=click.Choice(list(LOSSES)),
+        default="logistic",
+        show_default=True,
+        help="What an error costs; the last four are for regression.",
+    ),
     *(parameter_option(name, default=None) for name in LOSS),
     parameter_option("multiclass"),
 )

@@ -62,6 +62,16 @@ class Model(NamedTuple):
         total, weight, _ = self.progress
         return total / weight if weight else 0.0
 
+    def with_feature_names(self) -> "Model":
+        """The model with the names that columns of a matrix had, if it has learned from such."""
+        columns = (self.matrix or {}).get("columns")
+        if columns is None:
+            return self
+        names = [
+            columns[key] if key < len(columns) else str(key) for key in self.kept.keys.tolist()
+        ]
+        return self._replace(kept=self.kept._replace(names=names))
+
     def scorer(self) -> StreamModel:
         """A model to predict with; it cannot go on learning."""
         task = Task(Ogd(), Constant(1.0), self.task.loss, self.multiclass)

@@ -3,13 +3,14 @@
 import inspect
 import os
 import shlex
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rarefy.checks import check_whole, number_or_none
 from rarefy.engine.task import Task
-from rarefy.errors import ConfigError, InputError
+from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.files.model import Model, model_of
 from rarefy.files.model_checks import checked_predicted, first_pass_of, texts
 from rarefy.files.model_file import load_model, save_model
@@ -61,7 +62,10 @@ DEFAULTS: dict[str, Any] = {
     "names": True,
     **OF_RUN,
 }
-LATER_SETTINGS = {"target_features": None}  # that files of before do not have
+LATER_SETTINGS: dict[str, Any] = {
+    "target_features": None,
+    "learned": [],
+}  # that files of before do not have
 # What may be asked for beside DATA when a finished model goes on; all else is in the file.
 OF_NEW_DATA = ("format", "bad_lines", "label", "weight", "ignore", "delimiter", "quotes")
 WITH_FINISHED = (*OF_RUN, *OF_NEW_DATA)
@@ -157,9 +161,13 @@ def new_plan(
     return _plan(model, reader, output, parameters, settings, slim)
 
 
-def _settings(asked: Mapping[str, Any], target: int | None) -> dict[str, Any]:
+def _settings(
+    asked: Mapping[str, Any], target: int | None, learned: Sequence[str] = ()
+) -> dict[str, Any]:
     """How a run is carried out, as model files say it: files and shares as texts."""
     settings = {name: asked[name] for name in OF_RUN} | {"target_features": target}
+    if learned:
+        settings["learned"] = list(learned)  # by runs before
     texts_of = {
         name: str(settings[name]) for name in ("cache", "holdout") if settings[name] is not None
     }
@@ -268,14 +276,29 @@ def resumed_plan(
                 passes=asked["passes"],
             )
         reader = _reader_like(saved, data, {name: asked[name] for name in OF_NEW_DATA})
-        settings = _settings(asked, target)
+        learned = [] if about is None else [*about["learned"], *about["reader"]["files"]]
+        _warn_of_learned(resume, reader.files, learned)
+        settings = _settings(asked, target, learned)
         plan = _plan(model, reader, output, saved.asked, settings, slim)
         return plan._replace(resumed=resume)
     reader = _same_reader(about["reader"], data, resume)
-    settings = _settings(about, target)
+    settings = _settings(about, target, about["learned"])
     so_far = {name: about[name] for name in ("before", "first_pass")}
     plan = _plan(model, reader, output, saved.asked, settings, slim, about["place"], **so_far)
     return plan._replace(resumed=resume)
+
+
+def _warn_of_learned(resume: str, files: Sequence[str], learned: Sequence[str]) -> None:
+    """Warn of files that a model has learned already."""
+    known = {os.path.realpath(file) for file in learned if file != STDIN}
+    again = [file for file in files if os.path.realpath(file) in known and file != STDIN]
+    if again:
+        warnings.warn(
+            f"{resume} has learned {', '.join(again)} already: unless other rows are there by now, "
+            f"they count twice.",
+            RarefyWarning,
+            stacklevel=3,
+        )
 
 
 def _checked_run(saved: Model, resume: str) -> dict[str, Any] | None:
@@ -293,6 +316,7 @@ def _checked_run(saved: Model, resume: str) -> dict[str, Any] | None:
         about["first_pass"] = first_pass_of(saved.run)
         texts([value for value in (about["cache"], about["holdout"]) if value is not None])
         texts(about["reader"]["files"])
+        texts(about["learned"])
         reader_of(about["reader"])
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         message = f"{resume} is damaged: what it says of its run makes no sense."

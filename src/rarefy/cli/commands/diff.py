@@ -24,7 +24,7 @@ def diff(old_path: str, new_path: str, top: int, as_json: bool) -> None:
       rarefy diff old.model new.model --top 10
     """
     check_outputs([STREAM], [old_path, new_path])
-    old, new = load_model(old_path), load_model(new_path)
+    old, new = (load_model(path).with_feature_names() for path in (old_path, new_path))
     comparison = compare(old, new)
     if as_json:
         click.echo(json.dumps(comparison_as_json(old, new, comparison, top), indent=2))

@@ -45,7 +45,7 @@ def export(model_path: str, format: str | None, output: str) -> None:
     if format == "onnx" and output == STREAM:
         raise click.UsageError("an ONNX file is not text; say where to write it, with -o.")
     place = Destination(output, [model_path])
-    model = load_model(model_path)
+    model = load_model(model_path).with_feature_names()
     if format == "onnx":
         write_onnx(model, place)
     else:

@@ -70,7 +70,7 @@ def inspect(
     """
     _check_options(context, why is not None)
     check_outputs([STREAM], [model_path, *([] if why is None else expand([why]))])
-    model = load_model(model_path)
+    model = load_model(model_path).with_feature_names()
     output = None if class_name is None else _class_number(model, class_name)
     if why is not None:
         reader = read(why, classes=model.classes, **reading)

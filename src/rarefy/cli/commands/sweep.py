@@ -22,6 +22,7 @@ from rarefy.cli.options import (
     format_options,
     grid_options,
     loss_options,
+    no_intercept_option,
     report_bad_lines,
 )
 from rarefy.cli.training import carry_out
@@ -71,7 +72,7 @@ FEATURES_IN_REPORT = 100
 @column_options
 @loss_options
 @grid_options
-@click.option("--no-intercept", is_flag=True)
+@no_intercept_option
 @click.option("--folds", type=click.IntRange(2), help="How many.  [default: 10]")
 @click.option(
     "--progressive",

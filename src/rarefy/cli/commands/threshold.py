@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from rarefy.cli.options import FILE, format_options, report_bad_lines
+from rarefy.cli.options import FILE, format_options, labelled_data_options, report_bad_lines
 from rarefy.errors import InputError
 from rarefy.files.model import Model
 from rarefy.files.model_file import load_model, save_model
@@ -20,6 +20,7 @@ from rarefy.system.output_checks import check_outputs
 @click.argument("model_path", metavar="MODEL", type=FILE)
 @click.argument("data", nargs=-1, type=FILE)
 @format_options
+@labelled_data_options
 @click.option(
     "--set",
     "given",

@@ -10,6 +10,7 @@ from rarefy.cli.options import (
     column_options,
     format_options,
     loss_options,
+    no_intercept_option,
     parameter_option,
     report_bad_lines,
     rule_options,
@@ -43,7 +44,7 @@ OF_DISPLAY = ("json", "quiet")  # options that are no part of a plan
 @loss_options
 @rule_options
 @weight_options
-@click.option("--no-intercept", is_flag=True)
+@no_intercept_option
 @parameter_option("passes")
 @parameter_option("refit")
 @parameter_option("refit_l2")

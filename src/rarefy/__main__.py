@@ -1,0 +1,5 @@
+"""`python -m rarefy`."""
+
+from rarefy.cli import run
+
+run()
