@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -108,3 +110,26 @@ def test_numbers_to_predict(labels, options, is_refused):
         assert "--loss squared" in message
     else:
         train("data.csv", *options)
+
+
+def test_lines_of_a_pipe_are_answered_as_they_come():
+    """What is behind the first line is not there before its answer has come."""
+    train("data.csv", "--l1", "0")
+    command = [sys.executable, "-m", "rarefy", "predict", "some.model", "-", "--format", "json"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for row, answer in ((b'{"c": "x"}', b"a\n"), (b'{"c": "y"}', b"b\n")):
+            process.stdin.write(row + b'\n{"c"')
+            process.stdin.flush()
+            assert process.stdout.readline() == answer
+            process.stdin.write(b': "x"}\n')
+            process.stdin.flush()
+            assert process.stdout.readline() == b"a\n"
+
+
+def test_tags_are_in_the_predictions():
+    Path("data.vw").write_text("1 |a x\n-1 |a y\n" * 20)
+    train("data.vw", "--l1", "0")
+    Path("new.vw").write_text("'one |a x\n|a y\n1 1 three|a x\n")
+    assert run("predict", "some.model", "new.vw").stdout == "1\tone\n-1\n1\tthree\n"
