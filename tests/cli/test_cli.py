@@ -865,8 +865,8 @@ class TestCache:
         parsed = []
         monkeypatch.setattr(
             "rarefy.readers.reader.blocks",
-            lambda *given, blocks=rarefy.readers.reader.blocks: (
-                parsed.append(given[0]) or blocks(*given)
+            lambda *given, blocks=rarefy.readers.reader.blocks, **options: (
+                parsed.append(given[0]) or blocks(*given, **options)
             ),
         )
         return parsed
