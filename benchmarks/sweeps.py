@@ -35,7 +35,8 @@ def alternating(repeats: int, *runs: Callable[[], Any]) -> list[float]:
 
 def one_after_the_other(dataset: Dataset, rule: str, l1s: list[float]) -> None:
     for l1 in l1s:
-        SparseOnlineClassifier(rule, "hinge", l1=l1).fit(dataset.X, dataset.y)
+        model = SparseOnlineClassifier(rule, "hinge", l1=l1, passes=1, shuffle=False)
+        model.fit(dataset.X, dataset.y)
 
 
 def lanes(dataset: Dataset, rule: str) -> list[object]:

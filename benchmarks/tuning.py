@@ -77,8 +77,8 @@ def tuned(data: Task, **left: object) -> Tuned:
     accuracy, weights, times = [], [], np.zeros(2)
     for fold in range(N_FOLDS):
         X, y, X_own, y_own = data.split(fold)
-        model = SparseOnlineClassifier(**left).fit(X, y)
-        alone = SparseOnlineClassifier(**model.found_).fit(X, y)
+        model = SparseOnlineClassifier(passes=1, shuffle=False, **left).fit(X, y)
+        alone = SparseOnlineClassifier(passes=1, shuffle=False, **model.found_).fit(X, y)
         for number, estimator in enumerate((model, alone)):
             times[number] += min(_time(estimator, X, y) for _ in range(N_TIMES))
         accuracy.append(model.score(X_own, y_own))

@@ -32,6 +32,8 @@ class Setting:
             q=self.q,
             eta0=FIRST_STEP,
             cumulative=self.cumulative,
+            passes=1,
+            shuffle=False,
         )
 
 

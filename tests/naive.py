@@ -264,6 +264,7 @@ class Round(NamedTuple):
     eta_sum: float  # S_t = η_1 + … + η_t
     x: Array  # (D,) the example, with x = 1 for the intercept
     g: Array  # (C, D) the subgradient, with the example's importance in it
+    pass_number: int = 1
 
 
 SCHEDULES = {
@@ -497,33 +498,85 @@ class Ftrl(Rule):
 class ScaleFree(Rule):
     """docs/rules.md: r = √(Σ g²); M = max |x| of rounds with g ≠ 0; G ← G + g;
 
-    w ← −soft(G, λr) / (rM/c + λ₂t).
+    w ← −soft(G, λr) / (rM/(cs) + λ₂t), s being the spread of the targets. In later passes what has
+    no weight stays as it is.
     """
 
     def __init__(self, shape, penalty, c):
         super().__init__(shape, penalty)
         self.c = c
+        self.t = 0
+        self.spread = 1.0
         self.squares = np.zeros(shape)
         self.largest = np.zeros(shape)
         self.G = np.zeros(shape)
 
-    def update(self, now: Round) -> None:
-        self.squares = self.squares + now.g**2
-        self.largest = np.maximum(self.largest, np.where(now.g != 0, np.abs(now.x), 0.0))
-        self.G = self.G + now.g
+    def set_spread(self, spread: float) -> None:
+        self.spread = spread
+        self.weigh()
+
+    def weigh(self) -> None:
         r = np.sqrt(self.squares)
-        quadratic = r * self.largest / self.c + self.l2 * now.t
-        self.w = divide_or_zero(-soft(self.G, self.l1 * r), quadratic)
+        quadratic = r * self.largest + self.c * self.spread * self.l2 * self.t
+        excess = -self.c * self.spread * soft(self.G, self.l1 * r)
+        self.w = divide_or_zero(excess, quadratic)
+
+    def pulled(self, g: Array) -> Array:
+        """By how much G changes beside g."""
+        return np.zeros_like(g)
+
+    def update(self, now: Round) -> None:
+        threshold = self.l1 * np.sqrt(self.squares)
+        out = (now.pass_number > 1) & (threshold > 0) & (np.abs(self.G) <= threshold)
+        g = np.where(out, 0.0, now.g)
+        self.G = self.G + self.pulled(g) + g
+        self.squares = self.squares + g**2
+        self.largest = np.maximum(self.largest, np.where(g != 0, np.abs(now.x), 0.0))
+        self.t = now.t
+        self.weigh()
 
 
 class ScaleFreeFtrl(ScaleFree):
-    """docs/rules.md: σ = (r' − r)M/c; z ← z + g − σw/2; w ← −soft(z, λr) / (rM/c + λ₂t)."""
+    """docs/rules.md: σ = (r' − r)M/(cs); z ← z + g − σw/2; w ← −soft(z, λr) / (rM/(cs) + λ₂t)."""
 
-    def update(self, now: Round) -> None:
-        r_next = np.sqrt(self.squares + now.g**2)
-        sigma = (r_next - np.sqrt(self.squares)) * self.largest / self.c
-        self.G = self.G - sigma * self.w / 2.0
-        super().update(now)
+    def pulled(self, g: Array) -> Array:
+        r, r_next = np.sqrt(self.squares), np.sqrt(self.squares + g**2)
+        if self.spread == 0.0:
+            return np.zeros_like(g)
+        return -(r_next - r) * self.largest / (self.c * self.spread) * self.w / 2.0
+
+
+SHIFT_FREE = ("scale-free", "scale-free-ftrl")
+FIRST = 256
+
+
+class Place(NamedTuple):
+    """What rows are learned relative to."""
+
+    means: Array
+    location: float
+    spread: float
+
+
+def place_after(X: Array, y: Array, regression: bool, fit_intercept: bool) -> Place:
+    """What examples tell of where features and targets lie; their number is a power of two."""
+    first = X[:FIRST]
+    means = np.where((first != 0).all(axis=0), first.mean(axis=0), 0.0)
+    if not fit_intercept:
+        means = np.zeros_like(means)
+    if not regression:
+        return Place(means, 0.0, 1.0)
+    location = float(np.median(y[:FIRST])) if fit_intercept else 0.0
+    windows = [y] if len(y) <= FIRST else []
+    n = FIRST
+    while len(y) > FIRST and n <= len(y):
+        windows.append(y[n - FIRST : n])
+        n *= 2
+    spreads = []
+    for window in windows:
+        distances = np.abs(window - location)
+        spreads.append(1.4826 * np.median(distances) or np.mean(distances))
+    return Place(means, location, float(max(spreads)))
 
 
 FEATURE_AWARE = {"fr-comid": "fobos", "frda": "rda", "ftpfrl": "ftprl"}
@@ -626,7 +679,7 @@ def feature_penalty(d: int, l1: float, l2: float, threshold: float, intercept: b
     return Penalty(*(np.array([value] * d + [0.0] * intercept) for value in (l1, l2, threshold)))
 
 
-def fit(
+def fit(  # noqa: PLR0915
     X: Array,
     y: Array,
     *,
@@ -686,17 +739,33 @@ def fit(
     t, eta, eta_sum, mistakes = 0, math.inf, 0.0, 0
     loss_sum = importance_sum = 0.0
     coef_after = []
-    for i in list(range(n)) * passes:
-        x, h = rows[i], float(weights[i])
+    regression = loss in REGRESSION_LOSSES
+    shift_free = rule in SHIFT_FREE
+    place, seen = Place(np.zeros(d), 0.0, 1.0), []
+
+    def place_now() -> Place:
+        known = place_after(X[seen], y[seen], regression, fit_intercept)
+        learner.set_spread(known.spread)
+        return known
+
+    for number, i in ((number, i) for number in range(1, passes + 1) for i in range(n)):
+        x, h = rows[i].copy(), float(weights[i])
         if h == 0:
             continue
+        seen.append(i)
+        if shift_free and t == 0:
+            place = place_now()
+        x[:d] -= place.means
+        label = y[i] - place.location if regression else y[i]
         scores = learner.w @ x
-        value, slopes = objective(scores, y[i])
+        value, slopes = objective(scores, label)
+        if shift_free and regression and t == 0:  # it was not known when it was predicted
+            value, _ = objective(np.zeros(1), y[i])
         loss_sum += h * value
         importance_sum += h
         t += 1
         eta_before, eta = eta, SCHEDULES[schedule](eta0, t)
-        right = endowment > 0 and is_right(scores, y[i], several)
+        right = endowment > 0 and is_right(scores, label, several)
         if endowment > 0 and endowment_by == "mistakes":
             mistakes += not right
             eta *= (1 + endowment) ** -mistakes
@@ -704,15 +773,21 @@ def fit(
             h *= 1 + endowment
         eta_sum += eta
         if importance == "aware":
-            slopes = aware_slopes(score_loss, scores, y[i], several, h, eta * float(x @ x))
+            slopes = aware_slopes(score_loss, scores, label, several, h, eta * float(x @ x))
         else:
             slopes = h * slopes
-        learner.update(Round(t, eta, eta_before, eta_sum, x, np.outer(slopes, x)))
+        if shift_free and loss == "squared":
+            slopes = np.clip(slopes, -40.0 * h * place.spread, 40.0 * h * place.spread)
+        learner.update(Round(t, eta, eta_before, eta_sum, x, np.outer(slopes, x), number))
+        if shift_free and t > 1 and t & (t - 1) == 0:
+            place = place_now()
         if history:
             coef_after.append(learner.w[:, :d])
+    intercept = learner.w[:, d].copy() if fit_intercept else np.zeros(outputs)
+    intercept = intercept + place.location - learner.w[:, :d] @ place.means
     return Result(
         coef=learner.w[:, :d].copy(),
-        intercept=learner.w[:, d].copy() if fit_intercept else np.zeros(outputs),
+        intercept=intercept,
         progressive_loss=loss_sum / importance_sum if importance_sum else 0.0,
         rounds=t,
         coef_after=np.array(coef_after) if history else None,

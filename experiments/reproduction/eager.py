@@ -41,7 +41,13 @@ def measure(plan: Plan) -> LazyAndEager:
     l1 = l1_of(STEP)
     eager = eager_sgft(X.toarray(), 2.0 * y - 1.0, l1)
     model = SparseOnlineClassifier(
-        **METHODS[sgft(P)], l1=l1, loss="hinge", eta0=1.0, passes=PASSES, fit_intercept=False
+        **METHODS[sgft(P)],
+        l1=l1,
+        loss="hinge",
+        eta0=1.0,
+        passes=PASSES,
+        shuffle=False,
+        fit_intercept=False,
     )
     lazy = np.asarray(model.fit(X, y).coef_).ravel()
     return LazyAndEager(

@@ -100,6 +100,7 @@ def learned(study: Study, method: str, l1: float) -> Model:
         loss=plan.protocol.loss,
         eta0=plan.protocol.eta0,
         passes=plan.protocol.passes,
+        shuffle=False,
         fit_intercept=plan.protocol.intercept,
     )
     return Model(l1, np.asarray(model.fit(X, y).coef_).ravel())

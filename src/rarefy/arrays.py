@@ -63,6 +63,20 @@ def part_of(rows: Rows, begin: int, end: int) -> Rows:
     )
 
 
+def chosen_rows(rows: Rows, numbers: Numbers) -> Rows:
+    """The rows of these numbers."""
+    lengths = np.diff(rows.indptr)[numbers]
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    entries = np.arange(indptr[-1]) + np.repeat(rows.indptr[:-1][numbers] - indptr[:-1], lengths)
+    return Rows(
+        read_only(indptr),
+        read_only(rows.indices[entries]),
+        read_only(rows.values[entries]),
+        read_only(rows.y[numbers]),
+        read_only(rows.importance[numbers]),
+    )
+
+
 def portions(indptr: NDArray[np.int64], n_outputs: int) -> Iterator[tuple[int, int]]:
     """Where portions of the rows begin and end that take a fraction of a second to learn.
 

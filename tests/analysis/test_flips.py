@@ -18,7 +18,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import rarefy
-from rarefy import InputError, SparseOnlineClassifier, SparseOnlineRegressor
+from rarefy import InputError, SparseOnlineClassifier
 from rarefy.analysis.flip_causes import Entries, FlipCauses, Side
 from rarefy.analysis.side_by_side import Part, side_by_side
 from rarefy.engine.task import Task
@@ -31,6 +31,7 @@ from rarefy.streams.stream_model import StreamModel
 from tests import data
 from tests.cli.test_cli import sms_lines
 from tests.cli.test_inspect import run, train_on_odd_names
+from tests.in_order import classifier_in_order, regressor_in_order
 
 STORES = {"table": (), "hashed": ("-b", "8"), "array": ("--store", "array")}
 SMS = ("--label", "kind", "--text", "message")
@@ -137,8 +138,8 @@ class TestMatrices:
     def test_features_are_those_of_a_slow_sum(self, kind, weighted):
         problem = data.problem(kind, n=300)
         weights = data.importances(300) if weighted else None
-        old = SparseOnlineClassifier("ogd").fit(problem.csr[:100], problem.y[:100])
-        new = SparseOnlineClassifier("frda", l1=0.01).fit(problem.csr, problem.y)
+        old = classifier_in_order("ogd").fit(problem.csr[:100], problem.y[:100])
+        new = classifier_in_order("frda", l1=0.01).fit(problem.csr, problem.y)
         found = rarefy.flips(
             old, new, problem.csr, problem.y, sample_weight=weights, top=problem.csr.shape[1]
         )
@@ -158,17 +159,17 @@ class TestMatrices:
     def test_features_have_the_names_of_columns(self):
         pd = pytest.importorskip("pandas")
         X = pd.DataFrame({"size": [1.0, 2.0, -1.0, -2.0], "colour": [1.0, -1.0, 1.0, -1.0]})
-        old = SparseOnlineClassifier("ogd").fit(X, [1, 1, 0, 0])
-        new = SparseOnlineClassifier("ogd").fit(X, [1, 0, 1, 0])
+        old = classifier_in_order("ogd").fit(X, [1, 1, 0, 0])
+        new = classifier_in_order("ogd").fit(X, [1, 0, 1, 0])
         found = rarefy.flips(old, new, X, [1, 1, 0, 0], top=1)
         assert found.negative_rows.tolist() == [1, 2]
         assert [(feature.name, feature.key) for feature in found.features] == [("size", 0)]
 
     def test_columns_that_came_later(self):
         problem = data.problem("binary", n=200, d=25)
-        old = SparseOnlineClassifier("ogd", n_features="grow", l1=None)
+        old = classifier_in_order("ogd", n_features="grow", l1=None)
         old.partial_fit(problem.csr[:50, :10], problem.y[:50], classes=[-1, 1])
-        new = SparseOnlineClassifier("ogd").fit(problem.csr, problem.y)
+        new = classifier_in_order("ogd").fit(problem.csr, problem.y)
         found = rarefy.flips(old, new, problem.csr, problem.y, top=99)
         narrow = problem.csr[:, :10]
         assert counts_of(found) == slow_flips(
@@ -179,7 +180,7 @@ class TestMatrices:
     def test_any_classifier_will_do(self):
         texts = ["win a prize now", "see you at lunch", "claim your prize", "lunch at noon?"] * 5
         labels = ["spam", "ham"] * 10
-        ours = make_pipeline(CountVectorizer(), SparseOnlineClassifier()).fit(texts, labels)
+        ours = make_pipeline(CountVectorizer(), classifier_in_order()).fit(texts, labels)
         theirs = make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, labels[::-1])
         found = rarefy.flips(ours, theirs, texts, labels)
         assert found.n_negative == 20
@@ -207,14 +208,14 @@ class TestMatrices:
 
 
 def fitted(labels) -> SparseOnlineClassifier:
-    return SparseOnlineClassifier().fit(np.eye(len(labels)), labels)
+    return classifier_in_order().fit(np.eye(len(labels)), labels)
 
 
 class TestRefused:
     @pytest.mark.parametrize(
         ("old", "new", "y", "message"),
         [
-            (SparseOnlineRegressor(), Says([1]), [1], "the old model predicts numbers"),
+            (regressor_in_order(), Says([1]), [1], "the old model predicts numbers"),
             (Says([1]), LinearRegression(), [1], "the new model predicts numbers"),
             (object(), Says([1]), [1], "the old model, a object, has no `predict`"),
             (Says([1]), Says([1]), None, "y=None"),
@@ -266,8 +267,8 @@ def test_a_reader_is_as_a_matrix(tmp_path, kind, store):
     old = rarefy.train(half, rule="ogd", **options)
     new = rarefy.train(path, rule="frda", l1=0.01, store="array")
     found = rarefy.flips(old, new, rarefy.read(path), top=99)
-    old_matrix = SparseOnlineClassifier("ogd").fit(problem.csr[:100], problem.y[:100])
-    new_matrix = SparseOnlineClassifier("frda", l1=0.01).fit(problem.csr, problem.y)
+    old_matrix = classifier_in_order("ogd").fit(problem.csr[:100], problem.y[:100])
+    new_matrix = classifier_in_order("frda", l1=0.01).fit(problem.csr, problem.y)
     expected = rarefy.flips(old_matrix, new_matrix, problem.csr, problem.y, top=99)
     assert counts_of(found) == counts_of(expected)
     moved = {feature.name: feature.towards_wrong for feature in found.features}
@@ -447,7 +448,7 @@ class TestCommand:
 
     def test_classes_may_be_written_differently(self, folder):
         problem = data.problem("binary", n=200)
-        SparseOnlineClassifier().fit(problem.csr, problem.y.astype(float)).save("old.model")
+        classifier_in_order().fit(problem.csr, problem.y.astype(float)).save("old.model")
         assert load_model("old.model").classes == ("-1.0", "1.0")
         train("half-binary.svm", "--classes", "1,-1", to="new.model")
         labels = problem.y.tolist()

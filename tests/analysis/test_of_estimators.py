@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import rarefy
-from rarefy import InputError, SparseOnlineClassifier, SparseOnlineClassifierCV
+from rarefy import InputError, SparseOnlineClassifierCV
 from rarefy.cli.views.explanation_view import explanation_as_json
 from rarefy.files.model_file import load_model
 from tests import data
 from tests.cli.test_cli import run, sms_lines, train
+from tests.in_order import classifier_in_order
 
 KINDS = {"binary": (), "multiclass": (), "regression": ("--loss", "squared")}
 
@@ -62,7 +63,7 @@ class TestEvaluate:
 
     def test_the_threshold_in_use(self):
         problem = data.problem("binary", n=200)
-        model = SparseOnlineClassifier().fit(problem.csr, problem.y)
+        model = classifier_in_order().fit(problem.csr, problem.y)
         found = rarefy.evaluate(model, problem.csr, problem.y)
         model.set_params(decision_threshold=found["best_threshold"])
         again = rarefy.evaluate(model, problem.csr, problem.y)
@@ -76,7 +77,7 @@ class TestEvaluate:
 
     def test_what_is_missing(self):
         problem = data.problem("binary", n=50)
-        model = SparseOnlineClassifier().fit(problem.csr, problem.y)
+        model = classifier_in_order().fit(problem.csr, problem.y)
         with pytest.raises(InputError, match="the labels of the rows are needed"):
             rarefy.evaluate(model, problem.csr)
         with pytest.raises(InputError, match="has learned from a matrix"):
@@ -112,11 +113,11 @@ class TestExplain:
     def test_names_of_columns(self):
         pd = pytest.importorskip("pandas")
         frame = pd.DataFrame(np.eye(4), columns=list("abcd"))
-        model = SparseOnlineClassifier(l1=0.0).fit(frame, [0, 1, 0, 1])
+        model = classifier_in_order(l1=0.0).fit(frame, [0, 1, 0, 1])
         assert {part.name for part in rarefy.explain(model, frame, row=1).parts} <= {"b"}
 
     def test_no_such_row(self):
         problem = data.problem("binary", n=50)
-        model = SparseOnlineClassifier().fit(problem.csr, problem.y)
+        model = classifier_in_order().fit(problem.csr, problem.y)
         with pytest.raises(InputError, match="there is no row 50"):
             rarefy.explain(model, problem.csr, row=50)

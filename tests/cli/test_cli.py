@@ -20,11 +20,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import rarefy.readers
-from rarefy import SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.cli import COMMANDS, main
 from rarefy.files.model import Model
 from rarefy.files.model_file import load_model
 from tests import data
+from tests.in_order import classifier_in_order, regressor_in_order
 
 N_FEATURES = 25
 
@@ -157,7 +157,7 @@ def named(parameters: dict[str, object]) -> str:
 
 @pytest.mark.parametrize("parameters", CLASSIFIERS, ids=named)
 def test_the_model_is_that_of_the_classifier(folder, binary, parameters):
-    estimator = SparseOnlineClassifier(**parameters).fit(binary.csr, binary.y)
+    estimator = classifier_in_order(**parameters).fit(binary.csr, binary.y)
     assert_same_model(train("binary.svm", *options_of(parameters)), estimator)
     scores = predictions("some.model", "binary.svm", "--scores")
     assert scores == pytest.approx(estimator.decision_function(binary.csr), rel=1e-9, abs=1e-12)
@@ -174,7 +174,7 @@ def test_the_model_is_that_of_the_classifier(folder, binary, parameters):
     ids=named,
 )
 def test_the_model_of_several_classes_is_that_of_the_classifier(folder, multiclass, parameters):
-    estimator = SparseOnlineClassifier(**parameters).fit(multiclass.csr, multiclass.y)
+    estimator = classifier_in_order(**parameters).fit(multiclass.csr, multiclass.y)
     assert_same_model(train("multiclass.svm", *options_of(parameters)), estimator)
     scores = table_of("some.model", "multiclass.svm", "--scores")
     assert scores == pytest.approx(estimator.decision_function(multiclass.csr), rel=1e-9, abs=1e-12)
@@ -184,7 +184,7 @@ def test_the_model_of_several_classes_is_that_of_the_classifier(folder, multicla
 
 @pytest.mark.parametrize("parameters", REGRESSORS, ids=named)
 def test_the_model_is_that_of_the_regressor(folder, regression, parameters):
-    estimator = SparseOnlineRegressor(**parameters).fit(regression.csr, regression.y)
+    estimator = regressor_in_order(**parameters).fit(regression.csr, regression.y)
     assert_same_model(train("regression.svm", *options_of(parameters)), estimator)
     found = predictions("some.model", "regression.svm")
     assert found == pytest.approx(estimator.predict(regression.csr), rel=1e-9, abs=1e-12)
@@ -199,7 +199,7 @@ def test_importance_is_a_sample_weight(folder, binary):
             for line, weight in zip(lines, weights, strict=True)
         )
     )
-    estimator = SparseOnlineClassifier().fit(binary.csr, binary.y, sample_weight=weights)
+    estimator = classifier_in_order().fit(binary.csr, binary.y, sample_weight=weights)
     assert_same_model(train("weighted.vw"), estimator)
 
 
@@ -209,7 +209,7 @@ def test_many_small_files_are_as_one(folder, binary):
     Path("parts").mkdir()
     for i, line in enumerate(Path("binary.svm").read_text().splitlines(keepends=True)):
         Path(f"parts/{i:03}.svm").write_text(line)
-    estimator = SparseOnlineClassifier().fit(binary.csr, binary.y)
+    estimator = classifier_in_order().fit(binary.csr, binary.y)
     done = subprocess_run("train", "parts/*.svm", "-o", "some.model")
     assert done.returncode == 0, done.stderr
     assert_same_model(load_model("some.model"), estimator)
@@ -256,7 +256,7 @@ class TestStores:
     @pytest.mark.parametrize("options", [(), ("-b", "10"), ("--store", "array")], ids=" ".join)
     def test_all_give_the_same_model(self, folder, binary, options):
         model = train("binary.svm", "--passes", "2", *options)
-        assert_same_model(model, SparseOnlineClassifier(passes=2).fit(binary.csr, binary.y))
+        assert_same_model(model, classifier_in_order(passes=2).fit(binary.csr, binary.y))
 
     def test_few_bits_let_features_share_weights_and_that_is_said(self, folder):
         result = run("train", "binary.svm", "-o", "few.model", "--bits", "2")
@@ -456,21 +456,21 @@ def write_arrow(path: str, rows, labels: bool = True) -> None:
 class TestPredictions:
     def test_labels(self, folder, binary):
         train("binary.svm")
-        expected = SparseOnlineClassifier().fit(binary.csr, binary.y).predict(binary.csr)
+        expected = classifier_in_order().fit(binary.csr, binary.y).predict(binary.csr)
         assert predictions("some.model", "binary.svm") == expected.tolist()
         assert set(run("predict", "some.model", "binary.svm").stdout.split()) == {"-1", "1"}
 
     @pytest.mark.parametrize("scheme", ["softmax", "ovr"])
     def test_probabilities_of_several_classes(self, folder, multiclass, scheme):
         train("multiclass.svm", "--multiclass", scheme)
-        estimator = SparseOnlineClassifier(multiclass=scheme).fit(multiclass.csr, multiclass.y)
+        estimator = classifier_in_order(multiclass=scheme).fit(multiclass.csr, multiclass.y)
         found = table_of("some.model", "multiclass.svm", "--probabilities")
         assert found.shape == (200, 4)
         assert found == pytest.approx(estimator.predict_proba(multiclass.csr), abs=1e-12)
 
     def test_probabilities(self, folder, binary):
         train("binary.svm")
-        estimator = SparseOnlineClassifier().fit(binary.csr, binary.y)
+        estimator = classifier_in_order().fit(binary.csr, binary.y)
         found = predictions("some.model", "binary.svm", "--probabilities")
         assert found == pytest.approx(estimator.predict_proba(binary.csr)[:, 1], abs=1e-12)
 
@@ -1041,7 +1041,7 @@ class TestDoubt:
 def test_probabilities_of_modified_huber_are_those_of_the_classifier(folder, binary):
     train("binary.svm", "--loss", "modified_huber")
     found = predictions("some.model", "binary.svm", "--probabilities")
-    estimator = SparseOnlineClassifier(loss="modified_huber").fit(binary.csr, binary.y)
+    estimator = classifier_in_order(loss="modified_huber").fit(binary.csr, binary.y)
     expected = estimator.predict_proba(binary.csr)[:, 1]
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
 

@@ -94,7 +94,7 @@ def test_numbers_with_the_parameters_of_the_loss(loss, parameters):
 
 
 def test_importance_and_columns_are_those_of_training():
-    Path("rows.csv").write_text("kind,x,w\n" + "spam,1,2\nham,-1,1\nspam,-1,0.5\nham,-1,0\n" * 9)
+    Path("rows.csv").write_text("kind,x,w\n" + "spam,1,2\nham,-1,1\nspam,-1,0.5\nham,-1,0\n" * 90)
     train("rows.csv", "--label", "kind", "--weight", "w")
     Path("new.csv").write_text("w,x,kind\n2,1,spam\n0.5,-1,spam\n1,-1,ham\n0,1,ham\n")
     found = evaluated("some.model", "new.csv")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas
 import pytest
 
-from rarefy import SparseOnlineClassifier
 from tests import data
 from tests.cli.test_cli import error_of, run, train
+from tests.in_order import classifier_in_order
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def test_the_threshold_and_the_predictions_are_kept():
 
 def test_names_of_columns_are_shown():
     rows = pandas.DataFrame({"age": [1.0, 2.0, 3.0, 4.0], "height": [4.0, 3.0, 1.0, 2.0]})
-    model = SparseOnlineClassifier(l1=0.0, passes=3).fit(rows, [0, 1, 1, 0])
+    model = classifier_in_order(l1=0.0, passes=3).fit(rows, [0, 1, 1, 0])
     for slim in (False, True):
         model.save("frame.model", slim=slim)
         shown = run("inspect", "frame.model").stdout

@@ -67,7 +67,7 @@ def assert_learned_as_by_train(*arguments: str) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "settings"),
-    [("binary", {}), ("regression", {"loss": "squared", "rule": "adagrad-fobos"})],
+    [("binary", {}), ("regression", {"loss": "squared"})],
     ids=["classification", "regression"],
 )
 def test_the_table_is_that_of_a_sweep_over_a_matrix(kind, settings):

@@ -31,6 +31,7 @@ from rarefy.model.multiclass import CrammerSinger, OneVsRest, Softmax
 from rarefy.streams.holdout import HeldOutShare
 from rarefy.training.procedure import Stopped
 from tests import data
+from tests.in_order import classifier_in_order, regressor_in_order
 
 N_FEATURES = 12
 L2 = 0.02
@@ -54,8 +55,8 @@ def logistic_regression(n: float) -> LogisticRegression:
 
 def online(kind: str, **parameters):
     if kind == "regression":
-        return SparseOnlineRegressor(**{"l1": 0.5, **parameters})
-    return SparseOnlineClassifier(**{"l1": 1.0, **parameters})
+        return regressor_in_order(**{"l1": 0.5, **parameters})
+    return classifier_in_order(**{"l1": 1.0, **parameters})
 
 
 KINDS = ("binary", "multiclass", "regression")
@@ -319,7 +320,7 @@ def test_bits_do_not_depend_on_the_threads_of_blas():
     found = set()
     for n_threads in (1, 2, 4):
         with threadpool_limits(n_threads, "blas"):
-            model = SparseOnlineRegressor(l1=0.0, refit=True).fit(X[:, None], y, importance)
+            model = regressor_in_order(l1=0.0, refit=True).fit(X[:, None], y, importance)
             found.add((effective_number(importance), model.coef_[0], model.intercept_[0]))
     assert len(found) == 1
 
@@ -327,7 +328,7 @@ def test_bits_do_not_depend_on_the_threads_of_blas():
 @pytest.mark.parametrize("n_rows", [1, 2, 3])
 def test_there_may_be_too_few_rows_to_hold_out(n_rows):
     X, y = np.eye(3)[:n_rows], np.arange(1.0, n_rows + 1.0)
-    model = SparseOnlineRegressor(l1=0.0, refit=True).fit(X, y)
+    model = regressor_in_order(l1=0.0, refit=True).fit(X, y)
     assert np.isfinite(model.coef_).all()
 
 
@@ -368,14 +369,14 @@ def test_one_feature():
 def test_separable_data_have_finite_weights(loss):
     X = np.array([[1.0, 0.0], [0.0, 1.0]] * 20)
     y = np.array([0, 1] * 20)
-    model = SparseOnlineClassifier(loss=loss, l1=1e-3, refit=True).fit(X, y)
+    model = classifier_in_order(loss=loss, l1=1e-3, refit=True).fit(X, y)
     assert model.score(X, y) == 1.0
     assert 0.5 < np.abs(model.coef_).max() < 10.0
 
 
 def test_a_constant_target_is_met_by_the_intercept():
     X, _ = rows_of("regression")
-    model = SparseOnlineRegressor(l1=1e3, refit=True).fit(X, np.full(len(X), 5.0))
+    model = regressor_in_order(l1=1e3, refit=True).fit(X, np.full(len(X), 5.0))
     np.testing.assert_allclose(model.predict(X), 5.0, rtol=1e-6)
 
 
@@ -402,7 +403,7 @@ def test_losses_without_a_smooth_relative_are_refused(estimator, loss):
 def test_nonsense_is_refused(wrong):
     X, y = rows_of("binary")
     with pytest.raises(ConfigError, match=list(wrong)[-1]):
-        SparseOnlineClassifier(**wrong).fit(X, y)
+        classifier_in_order(**wrong).fit(X, y)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -483,7 +484,7 @@ def test_a_pipe_is_refused_before_anything_is_learned(tmp_path):
     path = tmp_path / "pipe"
     os.mkfifo(path)
     with pytest.raises(InputError, match="only once"):
-        SparseOnlineClassifier(refit=True).fit_stream(rarefy.read(path))
+        classifier_in_order(refit=True).fit_stream(rarefy.read(path))
 
 
 def test_from_a_cache(files, tmp_path):

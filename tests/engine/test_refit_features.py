@@ -17,6 +17,7 @@ from rarefy.rules import Fobos, Rda
 from rarefy.sweeping.cross_validation import Candidate, alike
 from tests import data
 from tests.cli.test_cli import run, weights_of
+from tests.in_order import classifier_in_order
 
 L2 = 0.02
 PROBLEM = data.problem("binary", n=400, d=50)
@@ -25,7 +26,7 @@ LIMITS = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 1000]
 
 
 def classifier(**parameters) -> SparseOnlineClassifier:
-    return SparseOnlineClassifier(**{"l1": 0.3, "refit_l2": L2, **parameters})
+    return classifier_in_order(**{"l1": 0.3, "refit_l2": L2, **parameters})
 
 
 def features_of(model) -> np.ndarray:
@@ -126,7 +127,13 @@ def test_without_a_refit():
 
 
 FOLDS = np.random.default_rng(2).integers(3, size=len(Y))
-SWEPT = {"l1": [0.1, 1.0], "passes": 2, "refit": True, "refit_features": [2, None, 7, 16]}
+SWEPT = {
+    "rule": "ftrl",
+    "l1": [0.1, 1.0],
+    "passes": 2,
+    "refit": True,
+    "refit_features": [2, None, 7, 16],
+}
 
 
 def test_every_limit_is_judged_as_by_itself():
@@ -141,7 +148,7 @@ def test_every_limit_is_judged_as_by_itself():
     ):
         for fold in range(3):
             own = fold == FOLDS
-            model = SparseOnlineClassifier(**point, passes=2, refit=True).fit(X[~own], Y[~own])
+            model = classifier_in_order(**point, passes=2, refit=True).fit(X[~own], Y[~own])
             assert accuracy[fold] == pytest.approx(model.score(X[own], Y[own]), abs=1e-9)
             assert weights[fold] == model.n_nonzero_
             probability = model.predict_proba(X[own])[:, 1]
@@ -155,7 +162,7 @@ def candidates_of(models):
 
 def test_models_that_learn_the_same_are_learned_once():
     models = [
-        SparseOnlineClassifier(l1=l1, rule=rule, refit=True, refit_features=limit)
+        classifier_in_order(l1=l1, rule=rule, refit=True, refit_features=limit)
         for limit in (1, 2)
         for rule in ("frda", "ftrl")
         for l1 in (0.1, 1.0)
@@ -166,7 +173,7 @@ def test_models_that_learn_the_same_are_learned_once():
 def test_rules_of_different_classes_are_not_alike():
     """Even if they have the same parameters."""
     rules = [Rda(0.01, None), Fobos(0.01, None)]
-    models = [SparseOnlineClassifier(rule) for rule in rules]
+    models = [classifier_in_order(rule) for rule in rules]
     assert alike(candidates_of(models)) == [[0], [1]]
     swept = rarefy.sweep(X, Y, rule=rules, folds=FOLDS, passes=2)
     for rule, weights in zip(rules, swept.by_fold["weights"], strict=True):
@@ -198,8 +205,8 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 def test_streams_and_the_command_do_the_same(folder):
     parameters = {"l1": 0.3, "refit": True, "refit_features": 6}
-    fitted = SparseOnlineClassifier(**parameters).fit(X, Y)
-    streamed = SparseOnlineClassifier(**parameters).fit_stream(rarefy.read("rows.svm"))
+    fitted = classifier_in_order(**parameters).fit(X, Y)
+    streamed = classifier_in_order(**parameters).fit_stream(rarefy.read("rows.svm"))
     assert len(streamed.weights_) == 6
     np.testing.assert_allclose(
         streamed.decision_function(rarefy.read("rows.svm")),

@@ -21,11 +21,10 @@ from rarefy import (
     DivergenceError,
     InputError,
     RarefyError,
-    SparseOnlineClassifier,
-    SparseOnlineRegressor,
 )
 from rarefy.rules import RULES
 from tests import data
+from tests.in_order import classifier_in_order, regressor_in_order
 
 N_ROWS = 30
 N_FEATURES = 40
@@ -82,8 +81,8 @@ def refused(model, kind: type, *words: str):
         assert go_on(model) == go_on(twin)
 
 
-CLASSIFIER = fitted(SparseOnlineClassifier())
-REGRESSOR = fitted(SparseOnlineRegressor())
+CLASSIFIER = fitted(classifier_in_order())
+REGRESSOR = fitted(regressor_in_order())
 MODELS = [pytest.param(CLASSIFIER, id="classifier"), pytest.param(REGRESSOR, id="regressor")]
 both_models = pytest.mark.parametrize("known", MODELS)
 both_methods = pytest.mark.parametrize("method", ["fit", "partial_fit"])
@@ -254,11 +253,11 @@ def test_moments_in_a_data_frame(zone):
     moments = pandas.date_range("2024-01-01", periods=4, tz=zone)
     for frame in ({"a": moments}, {"a": moments, "b": 1.0}, {"a": moments - moments[0]}):
         with pytest.raises(InputError, match="not supported in X"):
-            SparseOnlineClassifier().fit(pandas.DataFrame(frame), [0, 1, 0, 1])
+            classifier_in_order().fit(pandas.DataFrame(frame), [0, 1, 0, 1])
 
 
 def test_no_classes_at_all():
-    model = SparseOnlineClassifier()
+    model = classifier_in_order()
     with refused(model, InputError, "classes is empty"):
         model.partial_fit(np.eye(2), [0, 1], classes=[])
 
@@ -270,11 +269,11 @@ def test_no_classes_at_all():
 )
 def test_parameters_of_other_kinds(wrong):
     with pytest.raises(ConfigError, match=next(iter(wrong))):
-        SparseOnlineRegressor(**wrong).fit(np.eye(2), [0.0, 1.0])
+        regressor_in_order(**wrong).fit(np.eye(2), [0.0, 1.0])
 
 
 def test_a_rule_that_is_an_object_has_its_penalty():
-    model = SparseOnlineClassifier(RULES["fobos"](0.1), cumulative=True)
+    model = classifier_in_order(RULES["fobos"](0.1), cumulative=True)
     with pytest.raises(ConfigError, match="cumulative=True: the rule Fobos is given as an object"):
         model.fit(np.eye(2), [0, 1])
 
@@ -365,7 +364,7 @@ def test_row_pointers_that_make_no_rows():
 
 
 def test_the_first_call_needs_the_classes():
-    model = SparseOnlineClassifier()
+    model = classifier_in_order()
     with refused(model, InputError, "classes=None", "first call"):
         model.partial_fit(*examples(model))
 
@@ -377,7 +376,7 @@ def test_the_first_call_needs_the_classes():
     ids=["two-below", "two-between", "two-above", "three-below", "three-above"],
 )
 def test_labels_that_are_not_among_the_classes(n_classes, unseen, first):
-    model = SparseOnlineClassifier()
+    model = classifier_in_order()
     X, y = examples(model, n_classes)
     classes = np.unique(y)
     if not first:
@@ -390,7 +389,7 @@ def test_labels_that_are_not_among_the_classes(n_classes, unseen, first):
 
 @pytest.mark.parametrize("classes", [["ham", "spam"], [0, 1]], ids=["strings", "integers"])
 def test_labels_of_another_kind_than_the_classes(classes):
-    model = SparseOnlineClassifier()
+    model = classifier_in_order()
     X, _ = examples(model)
     y = np.tile([0, 1] if classes[0] == "ham" else ["ham", "spam"], N_ROWS // 2)
     with refused(model, InputError, "y contains the label", "row 0", str(classes)):
@@ -416,7 +415,7 @@ def test_classes_that_change(classes):
 
 @pytest.mark.parametrize("classes", [[-1, 1, nan], [-1, 1, None], [[-1, 1], [2, 3]]], ids=str)
 def test_classes_that_make_no_sense(classes):
-    model = SparseOnlineClassifier()
+    model = classifier_in_order()
     with refused(model, InputError, "classes"):
         model.partial_fit(*examples(model), classes=classes)
 
@@ -432,7 +431,7 @@ def test_one_class_only():
     X, _ = examples(model)
     with refused(model, InputError, "1 class", "two"):
         model.fit(X, np.ones(N_ROWS))
-    new = SparseOnlineClassifier()
+    new = classifier_in_order()
     with refused(new, InputError, "1 class", "two"):
         new.partial_fit(X, np.ones(N_ROWS), classes=[1.0])
 
@@ -542,9 +541,9 @@ def test_parameters_that_change_while_learning_goes_on(known):
 def test_rule_objects_out_of_range():
     X, y = examples(CLASSIFIER)
     with pytest.raises(ConfigError, match=r"l1=-1.0: .* >= 0"):
-        SparseOnlineClassifier(rule=RULES["fobos"](l1=-1.0)).fit(X, y)
-    without = SparseOnlineClassifier(rule=RULES["fobos"](l1=0.01, l2=0.0)).fit(X, y)
-    assert np.array_equal(without.coef_, SparseOnlineClassifier("fobos", l1=0.01).fit(X, y).coef_)
+        classifier_in_order(rule=RULES["fobos"](l1=-1.0)).fit(X, y)
+    without = classifier_in_order(rule=RULES["fobos"](l1=0.01, l2=0.0)).fit(X, y)
+    assert np.array_equal(without.coef_, classifier_in_order("fobos", l1=0.01).fit(X, y).coef_)
 
 
 CLASSIFIER_ONLY = {
@@ -664,10 +663,10 @@ def exploding(n_rows: int, n_entries: int, n_features: int = N_FEATURES) -> spar
 
 
 DIVERGING = {
-    "frda-squared": (SparseOnlineRegressor(rule="frda"), 1),
-    "ogd-squared": (SparseOnlineRegressor(rule="ogd", schedule="constant", eta0=0.01), 1),
-    "softmax": (SparseOnlineClassifier("frda"), 3),
-    "ovr": (SparseOnlineClassifier("frda", multiclass="ovr", n_features="grow"), 3),
+    "frda-squared": (regressor_in_order(rule="frda"), 1),
+    "ogd-squared": (regressor_in_order(rule="ogd", schedule="constant", eta0=0.01), 1),
+    "softmax": (classifier_in_order("frda"), 3),
+    "ovr": (classifier_in_order("frda", multiclass="ovr", n_features="grow"), 3),
 }
 N_ENTRIES = {"fewer entries than columns": 1, "more entries than columns": N_FEATURES}
 
@@ -709,7 +708,7 @@ def test_a_first_fit_that_diverges_leaves_the_model_unfitted(name):
 def test_a_divergence_right_after_the_start():
     """A model that has been set up, but knows nothing yet."""
     X, y = examples(REGRESSOR)
-    model = SparseOnlineRegressor(rule="frda").partial_fit(X, y, sample_weight=0.0)
+    model = regressor_in_order(rule="frda").partial_fit(X, y, sample_weight=0.0)
     with refused(model, DivergenceError):
         model.partial_fit(exploding(5, 3), np.ones(5))
 
@@ -724,14 +723,14 @@ def test_new_columns_of_a_call_that_diverges_are_not_kept(name):
 
 
 def test_the_message_names_the_step_of_a_rule_with_steps_of_its_own():
-    model = SparseOnlineRegressor(eta0=1e30)
+    model = regressor_in_order(rule="adagrad-fobos", eta0=1e30)
     X = np.full((3, 50), 1e45)
     with refused(model, DivergenceError, "eta0=1e+30", "eta0=1e+29"):
         model.fit(X, np.ones(3))
 
 
 def test_the_step_that_the_message_names_helps():
-    model = SparseOnlineRegressor(rule="ogd", schedule="constant", eta0=1.0, passes=20)
+    model = regressor_in_order(rule="ogd", schedule="constant", eta0=1.0, passes=20)
     X = np.random.default_rng(0).normal(0.0, 3.0, (500, 20))
     y = X @ np.ones(20)
     for _ in range(6):
@@ -747,7 +746,7 @@ def test_the_step_that_the_message_names_helps():
 @pytest.mark.parametrize("rule", ["frda", "adagrad-fobos", "ftrl", "scale-free", "scale-free-ftrl"])
 def test_weights_are_finite_or_the_call_fails(rule):
     """One row is enough to overflow a sum of squared subgradients."""
-    model = SparseOnlineRegressor(rule=rule, fit_intercept=False)
+    model = regressor_in_order(rule=rule, fit_intercept=False)
     try:
         model.fit([[1e50], [-1e50]], [1e50, 1e50])
     except RarefyError:

@@ -11,12 +11,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rarefy
-from rarefy import ConfigError, SparseOnlineClassifier, SparseOnlineRegressor
+from rarefy import ConfigError, SparseOnlineClassifier
 from rarefy import SparseOnlineClassifierCV as ClassifierCV
 from rarefy import SparseOnlineRegressorCV as RegressorCV
 from tests import data
+from tests.in_order import classifier_in_order, regressor_in_order
 
-TINY = {"l1": [0.3, 1.0], "cv": 2, "passes": 2, "n_jobs": 1}
+TINY = {"l1": [0.3, 1.0], "cv": 2, "passes": 2, "n_jobs": 1, "shuffle": False}
 L1S = [0.3, 0.5, 1.0, 2.0, 3.0, 5.0]
 BINARY = data.problem("binary")
 
@@ -43,7 +44,7 @@ def test_scikit_learn_check(estimator, check):
 
 
 def fitted(**more) -> ClassifierCV:
-    chosen = {"l1": L1S, "cv": 3, "passes": 2, "random_state": 1, **more}
+    chosen = {"l1": L1S, "cv": 3, "passes": 2, "random_state": 1, "shuffle": False, **more}
     return ClassifierCV(**chosen).fit(BINARY.csr, BINARY.y)
 
 
@@ -57,7 +58,7 @@ def test_the_best_point_is_fitted_to_all_rows():
     best = result.best().parameters
     assert model.sweep_.table == result.table
     assert model.best_params_ == best
-    alone = SparseOnlineClassifier(l1=best["l1"], passes=2).fit(BINARY.csr, BINARY.y)
+    alone = classifier_in_order(l1=best["l1"], passes=2).fit(BINARY.csr, BINARY.y)
     assert model.coef_.tobytes() == alone.coef_.tobytes()
     assert model.intercept_.tobytes() == alone.intercept_.tobytes()
     assert model.sparse_coef_.nnz == model.n_nonzero_ == alone.n_nonzero_
@@ -92,7 +93,7 @@ def test_lists_span_the_grid():
 
 def test_the_chosen_estimator_is_refitted():
     model = fitted(refit=True)
-    alone = SparseOnlineClassifier(l1=model.best_params_["l1"], passes=2, refit=True)
+    alone = classifier_in_order(l1=model.best_params_["l1"], passes=2, refit=True)
     alone.fit(BINARY.csr, BINARY.y)
     np.testing.assert_array_equal(model.coef_, alone.coef_)
     assert model.sweep_.table == the_sweep(refit=True).table
@@ -104,7 +105,7 @@ def test_sample_weights_count_in_both():
     model = ClassifierCV(**TINY).fit(BINARY.csr, BINARY.y, sample_weight=importance)
     chosen = {"l1": TINY["l1"], "folds": 2, "passes": 2, "sample_weight": importance}
     assert model.sweep_.table == rarefy.sweep(BINARY.csr, BINARY.y, **chosen).table
-    alone = SparseOnlineClassifier(l1=model.best_params_["l1"], passes=2)
+    alone = classifier_in_order(l1=model.best_params_["l1"], passes=2)
     alone.fit(BINARY.csr, BINARY.y, sample_weight=importance)
     np.testing.assert_array_equal(model.coef_, alone.coef_)
 
@@ -115,7 +116,7 @@ def test_regression():
     best = model.sweep_.best().parameters
     assert model.best_params_ == best
     assert sorted(model.sweep_.table["eta0"]) == [0.01, 0.01, 0.1, 0.1]
-    alone = SparseOnlineRegressor(**best, passes=2).fit(problem.csr, problem.y)
+    alone = regressor_in_order(**best, passes=2).fit(problem.csr, problem.y)
     np.testing.assert_array_equal(model.predict(problem.csr), alone.predict(problem.csr))
 
 
@@ -150,9 +151,9 @@ def test_nonsense_is_refused(given, message):
 def test_probabilities_are_those_of_the_loss():
     model = ClassifierCV(loss=["hinge", "logistic"])
     assert not hasattr(model, "predict_proba")
-    model.best_estimator_ = SparseOnlineClassifier(loss="logistic").fit(BINARY.csr, BINARY.y)
+    model.best_estimator_ = classifier_in_order(loss="logistic").fit(BINARY.csr, BINARY.y)
     assert hasattr(model, "predict_proba")
-    model.best_estimator_ = SparseOnlineClassifier(loss="hinge")
+    model.best_estimator_ = classifier_in_order(loss="hinge")
     assert not hasattr(model, "predict_proba")
     with pytest.raises(NotFittedError):
         ClassifierCV().predict_proba(BINARY.csr)

@@ -17,9 +17,10 @@ import numpy as np
 import pytest
 
 import rarefy
-from rarefy import SparseOnlineClassifier, SparseOnlineClassifierCV, SparseOnlineRegressor
+from rarefy import SparseOnlineClassifierCV, SparseOnlineRegressor
 from rarefy import arrays as rows
 from rarefy.system.deferred_signals import SIGNALS, Deferral
+from tests.in_order import classifier_in_order, regressor_in_order
 
 PACKAGE = str(Path(rarefy.__file__).parent)
 RANDOM = np.random.default_rng(0)
@@ -70,11 +71,11 @@ def learned(model):
 
 
 MODELS = {
-    "scale-free": SparseOnlineClassifier(),
-    "frda": SparseOnlineClassifier("frda", q=1),
-    "ftrl": SparseOnlineClassifier("ftrl"),
-    "by mistakes": SparseOnlineClassifier("rda", endowment=1.0, endowment_by="mistakes"),
-    "regression": SparseOnlineRegressor(),
+    "scale-free": classifier_in_order(),
+    "frda": classifier_in_order("frda", q=1),
+    "ftrl": classifier_in_order("ftrl"),
+    "by mistakes": classifier_in_order("rda", endowment=1.0, endowment_by="mistakes"),
+    "regression": regressor_in_order(),
 }
 
 
@@ -121,7 +122,7 @@ def test_a_long_call_stops_before_its_end(monkeypatch):
 @pytest.mark.parametrize("portion", [100, 1 << 24])
 @pytest.mark.parametrize("more", [{"rule": "auto"}, {"l1": "auto"}, {"target_features": 4}])
 def test_learners_that_find_their_parameters_keep_whole_rows(more, portion, monkeypatch):
-    model = SparseOnlineClassifier(**more)
+    model = classifier_in_order(**more)
     whole = begun(model, n_rows=N_ROWS)
     monkeypatch.setattr(rows, "PORTION", portion)
     seen = set()
@@ -143,7 +144,7 @@ def test_learners_that_find_their_parameters_keep_whole_rows(more, portion, monk
 
 
 def test_more_columns_are_there_or_not():
-    before = SparseOnlineClassifier(n_features="grow").partial_fit(X[:, :5], Y, classes=[0, 1])
+    before = classifier_in_order(n_features="grow").partial_fit(X[:, :5], Y, classes=[0, 1])
     after = copy.deepcopy(before).partial_fit(X, Y)
     for moment in itertools.count(1, 9):
         model = copy.deepcopy(before)
@@ -158,9 +159,9 @@ def test_more_columns_are_there_or_not():
 @pytest.mark.parametrize(
     "model",
     [
-        SparseOnlineClassifier(passes=3, shuffle=True, random_state=0),
-        SparseOnlineClassifier(refit=True, refit_l2=1.0),
-        SparseOnlineClassifier(rule="auto"),
+        classifier_in_order(passes=3, shuffle=True, random_state=0),
+        classifier_in_order(refit=True, refit_l2=1.0),
+        classifier_in_order(rule="auto"),
         SparseOnlineClassifierCV(n_l1=2, cv=2, passes=1),
     ],
     ids=["passes", "refit", "auto", "cv"],
@@ -188,7 +189,7 @@ def test_fit_stream_is_done_or_not(tmp_path):
         for x, y in zip(X, Y, strict=True)
     )
     path.write_text("\n".join(lines))
-    before = SparseOnlineClassifier(l1=3.0).fit_stream(rarefy.read(path))
+    before = classifier_in_order(l1=3.0).fit_stream(rarefy.read(path))
     changed = copy.deepcopy(before).set_params(l1=0.1)
     after = copy.deepcopy(changed).fit_stream(rarefy.read(path))
     assert before.weights_ != after.weights_
@@ -366,7 +367,7 @@ def test_many_signals(n):
         raise KeyboardInterrupt
 
     before = {number: signal.signal(number, handler) for number in PAIRS}
-    model = SparseOnlineClassifier(l1="auto").partial_fit(X, Y, classes=[0, 1])
+    model = classifier_in_order(l1="auto").partial_fit(X, Y, classes=[0, 1])
     command = [sys.executable, "-c", STORM, str(os.getpid()), str(reading), str(n)]
     storm = subprocess.Popen(command, pass_fds=[reading])
     deadline = time.monotonic() + 30.0 + 0.1 * n
@@ -388,7 +389,7 @@ def test_many_signals(n):
         os.close(writing)
     assert storm.returncode == 0
     assert sum(counts.values()) == n
-    again = SparseOnlineClassifier(l1="auto").partial_fit(X, Y, classes=[0, 1])
+    again = classifier_in_order(l1="auto").partial_fit(X, Y, classes=[0, 1])
     for _ in range((model.t_ - N_ROWS) // 4):
         again.partial_fit(X[:4], Y[:4])
     assert np.array_equal(model.coef_, again.coef_)
@@ -433,7 +434,7 @@ def test_a_reader_stays_as_it_is(tmp_path, alarm, n):
     path = tmp_path / "rows.csv"
     rows = (f"{y},{x[0]},{'abc'[int(x[1] + x[2])]}" for x, y in zip(X, Y, strict=True))
     path.write_text("label,number,word\n" + "\n".join(rows))
-    model = SparseOnlineClassifier().fit_stream(rarefy.read(path))
+    model = classifier_in_order().fit_stream(rarefy.read(path))
     reader = rarefy.read(path, ignore=["number"])
     before = reader.settings()
     seconds = seconds_of(lambda: model.predict(reader))

@@ -25,6 +25,7 @@ from rarefy.rules.penalty_norm import Intensity, SumNorm
 from rarefy.rules.proximal import soft
 from rarefy.rules.rule_protocol import own_rules
 from tests import data
+from tests.in_order import classifier_in_order, regressor_in_order
 
 BINARY = data.problem("binary", n=120, d=12)
 FOUR = data.problem("multiclass", n=120, d=12)
@@ -100,7 +101,7 @@ def test_labels(kind):
     problem = BINARY if len(labels) == 2 else FOUR
     numbers = (problem.y > 0).astype(int) if len(labels) == 2 else problem.y.astype(int) % 3
     y = labels[numbers]
-    estimator = SparseOnlineClassifier(l1=0.01).fit(problem.csr, y)
+    estimator = classifier_in_order(l1=0.01).fit(problem.csr, y)
     loaded = saved_and_loaded(estimator)
     assert_same(loaded, estimator, problem.csr)
     np.testing.assert_array_equal(
@@ -125,7 +126,7 @@ def test_labels_of_types_that_no_file_can_hold(kind):
 
 def assert_no_labels(y) -> None:
     """They are refused before anything is learned, and not only when they are saved."""
-    model = SparseOnlineClassifier()
+    model = classifier_in_order()
     with pytest.raises(InputError):
         model.fit(BINARY.csr, y)
     with pytest.raises(InputError):
@@ -138,7 +139,7 @@ def assert_no_labels(y) -> None:
 def test_text_labels_far_wider_than_they_need_to_be():
     """As wide as the longest, as a file could otherwise ask for any amount of memory."""
     y = np.array(["ham", "spam"], "U1000")[(BINARY.y > 0).astype(int)]
-    loaded = saved_and_loaded(SparseOnlineClassifier().fit(BINARY.csr, y))
+    loaded = saved_and_loaded(classifier_in_order().fit(BINARY.csr, y))
     assert loaded.classes_.dtype == np.dtype("U4")
 
 
@@ -154,7 +155,7 @@ LEARNED_WITH = {
 @pytest.mark.parametrize("parameters", LEARNED_WITH.values(), ids=LEARNED_WITH)
 @pytest.mark.parametrize("store", ["table", "hashed", None])
 def test_saved_again_it_is_the_same_file(parameters, store):
-    estimator = SparseOnlineClassifier(**parameters)
+    estimator = classifier_in_order(**parameters)
     if store is None:
         estimator.fit(BINARY.csr, BINARY.y)
     else:
@@ -188,7 +189,7 @@ def test_what_a_command_wrote_is_the_same_when_saved_again(options):
 def test_labels_that_a_file_of_rows_cannot_tell_apart(labels):
     """A model file can; a command that would have to read them says so."""
     y = np.array(labels)[(BINARY.y > 0).astype(int)]
-    estimator = SparseOnlineClassifier().fit(BINARY.csr, y)
+    estimator = classifier_in_order().fit(BINARY.csr, y)
     loaded = saved_and_loaded(estimator)
     assert_same(loaded, estimator, BINARY.csr)
     assert_goes_on_the_same(loaded, estimator, BINARY.csr, y)
@@ -201,9 +202,9 @@ def test_labels_that_a_file_of_rows_cannot_tell_apart(labels):
 def test_a_label_that_cannot_be_written():
     y = np.array(["ham", "\ud800"])[(BINARY.y > 0).astype(int)]
     with pytest.raises(InputError, match=r"y contains '.ud800', which no file can hold as text"):
-        SparseOnlineClassifier().fit(BINARY.csr, y)
+        classifier_in_order().fit(BINARY.csr, y)
     with pytest.raises(InputError, match="classes contains"):
-        SparseOnlineClassifier().partial_fit(BINARY.csr, y, classes=["ham", "\ud800"])
+        classifier_in_order().partial_fit(BINARY.csr, y, classes=["ham", "\ud800"])
 
 
 # --- what was learned with is what is used and saved --------------------------------------------
@@ -271,7 +272,7 @@ def set_of(problem):
     ids=lambda parameters: re.sub(r" at 0x\w+", "", str(parameters)),
 )
 def test_regressors(parameters):
-    estimator = SparseOnlineRegressor(**parameters).fit(NUMBERS.csr, NUMBERS.y)
+    estimator = regressor_in_order(**parameters).fit(NUMBERS.csr, NUMBERS.y)
     loaded = saved_and_loaded(estimator)
     assert_same(loaded, estimator, NUMBERS.csr)
     assert loaded.learner_.loss == estimator.learner_.loss
@@ -284,7 +285,7 @@ def test_regressors(parameters):
 
 @pytest.mark.parametrize("rule", [*rarefy.rules.RULES, "sgft"])
 def test_rules(rule):
-    estimator = SparseOnlineClassifier(rule).fit(FOUR.csr, FOUR.y)
+    estimator = classifier_in_order(rule).fit(FOUR.csr, FOUR.y)
     assert_goes_on_the_same(saved_and_loaded(estimator), estimator, FOUR.csr, FOUR.y)
 
 
@@ -295,15 +296,15 @@ def test_rules(rule):
     ids=str,
 )  # fmt: skip
 def test_classifiers(parameters):
-    estimator = SparseOnlineClassifier(**parameters).fit(FOUR.csr, FOUR.y)
+    estimator = classifier_in_order(**parameters).fit(FOUR.csr, FOUR.y)
     loaded = saved_and_loaded(estimator)
     assert loaded.get_params() == estimator.get_params()
     assert_goes_on_the_same(loaded, estimator, FOUR.csr, FOUR.y)
 
 
 def test_learning_and_saving_in_turns_is_learning():
-    whole = SparseOnlineClassifier(rule="fobos", l2=0.001, n_features="grow")
-    parts = SparseOnlineClassifier(rule="fobos", l2=0.001, n_features="grow")
+    whole = classifier_in_order(rule="fobos", l2=0.001, n_features="grow")
+    parts = classifier_in_order(rule="fobos", l2=0.001, n_features="grow")
     classes = np.unique(BINARY.y)
     for n, rows in enumerate(np.array_split(np.arange(120), 5)):
         X = BINARY.csr[rows, : 4 + 2 * n]
@@ -317,7 +318,7 @@ def test_learning_and_saving_in_turns_is_learning():
 
 
 def test_a_classifier_that_learned_next_to_nothing():
-    estimator = SparseOnlineClassifier(l1=1000.0).fit(BINARY.csr, BINARY.y)
+    estimator = classifier_in_order(l1=1000.0).fit(BINARY.csr, BINARY.y)
     assert estimator.n_nonzero_ == 0
     for slim in (False, True):
         loaded = saved_and_loaded(estimator, slim=slim)
@@ -328,7 +329,7 @@ def test_a_classifier_that_learned_next_to_nothing():
 
 
 def test_slim_files_predict_and_do_not_learn():
-    estimator = SparseOnlineClassifier(rule="fobos", l1=0.01).fit(FOUR.csr, FOUR.y)
+    estimator = classifier_in_order(rule="fobos", l1=0.01).fit(FOUR.csr, FOUR.y)
     slim = saved_and_loaded(estimator, slim=True)
     n_bytes = Path("some.model").stat().st_size
     np.testing.assert_allclose(
@@ -350,7 +351,7 @@ def test_slim_files_keep_the_width_of_the_matrix():
     """The last columns have no weights."""
     X = BINARY.dense.copy()
     X[:, 5:] = 0.0
-    estimator = SparseOnlineClassifier().fit(X, BINARY.y)
+    estimator = classifier_in_order().fit(X, BINARY.y)
     slim = saved_and_loaded(estimator, slim=True)
     assert slim.predict(X).tolist() == estimator.predict(X).tolist()
     assert slim.coef_.shape == (1, 12)
@@ -392,14 +393,14 @@ class TestOwnRules:
         "rule", [Rounded(), Rounded(0.002, (0.25, 1.0), "some", False), Rounded], ids=str
     )
     def test_known_when_loaded(self, rule):
-        estimator = SparseOnlineClassifier(rule).fit(BINARY.csr, BINARY.y)
+        estimator = classifier_in_order(rule).fit(BINARY.csr, BINARY.y)
         loaded = saved_and_loaded(estimator)
         assert loaded.rule == rule
         assert_goes_on_the_same(loaded, estimator, BINARY.csr, BINARY.y)
 
     @pytest.mark.parametrize("rule", [Rounded(), Rounded], ids=str)
     def test_unknown_when_loaded(self, rule):
-        estimator = SparseOnlineClassifier(rule).fit(BINARY.csr, BINARY.y)
+        estimator = classifier_in_order(rule).fit(BINARY.csr, BINARY.y)
         for slim in (False, True):
             estimator.save("some.model", slim=slim)
             done = subprocess.run(
@@ -415,7 +416,7 @@ class TestOwnRules:
                 assert re.match(rf"refused: .*{name}; import the module", done.stdout)
 
     def test_with_other_parameters_than_when_it_was_saved(self, monkeypatch):
-        SparseOnlineClassifier(Rounded()).fit(BINARY.csr, BINARY.y).save("some.model")
+        classifier_in_order(Rounded()).fit(BINARY.csr, BINARY.y).save("some.model")
 
         @rarefy.rule("w")
         class Other(NamedTuple):
@@ -436,8 +437,8 @@ class TestOwnRules:
 
 
 def test_the_class_of_what_is_loaded():
-    SparseOnlineClassifier().fit(BINARY.csr, BINARY.y).save("classes.model")
-    SparseOnlineRegressor().fit(NUMBERS.csr, NUMBERS.y).save("numbers.model")
+    classifier_in_order().fit(BINARY.csr, BINARY.y).save("classes.model")
+    regressor_in_order().fit(NUMBERS.csr, NUMBERS.y).save("numbers.model")
     assert isinstance(SparseOnlineClassifier.load("classes.model"), SparseOnlineClassifier)
     assert isinstance(SparseOnlineRegressor.load("numbers.model"), SparseOnlineRegressor)
     with pytest.raises(InputError, match="holds a SparseOnlineRegressor"):
@@ -448,7 +449,7 @@ def test_the_class_of_what_is_loaded():
 
 
 def test_cloned_and_pickled():
-    estimator = SparseOnlineClassifier(rule=Frda(0.002), passes=2).fit(BINARY.csr, BINARY.y)
+    estimator = classifier_in_order(rule=Frda(0.002), passes=2).fit(BINARY.csr, BINARY.y)
     loaded = saved_and_loaded(estimator)
     other = clone(loaded)
     with pytest.raises(NotFittedError):
@@ -462,7 +463,7 @@ def test_names_of_columns():
     pandas = pytest.importorskip("pandas")
     names = [f"column {n}" for n in range(12)]
     frame = pandas.DataFrame(BINARY.dense, columns=names)
-    estimator = SparseOnlineClassifier().fit(frame, BINARY.y)
+    estimator = classifier_in_order().fit(frame, BINARY.y)
     loaded = saved_and_loaded(estimator)
     assert loaded.feature_names_in_.tolist() == names
     assert_same(loaded, estimator, frame)
@@ -472,11 +473,11 @@ def test_names_of_columns():
 
 def test_what_was_never_fitted_cannot_be_saved():
     with pytest.raises(NotFittedError):
-        SparseOnlineClassifier().save("some.model")
+        classifier_in_order().save("some.model")
 
 
 def test_a_path_that_is_none():
-    estimator = SparseOnlineClassifier().fit(BINARY.csr, BINARY.y)
+    estimator = classifier_in_order().fit(BINARY.csr, BINARY.y)
     with pytest.raises(InputError, match="there is no folder"):
         estimator.save("missing/some.model")
     with pytest.raises(InputError, match="No such file"):
@@ -546,8 +547,8 @@ class TestFromTheCommand:
         assert (mail.rule, mail.loss, mail.passes, mail.t_) == ("scale-free", "logistic", 3, 18)
         names = saved.kept.names or map(str, saved.kept.keys.tolist())
         assert mail.weights_ == dict(zip(names, saved.kept.weights.tolist(), strict=True))
-        assert len(mail.weights_) > 5
-        assert ("site=s1" in mail.weights_) == (saved.store["kind"] == "table")
+        assert len(mail.weights_) > 1
+        assert ("message=buy" in mail.weights_) == (saved.store["kind"] == "table")
         with pytest.raises(InputError, match=r"reader|expecting 4096 features"):
             mail.predict(np.zeros((2, 5)))
 
@@ -573,7 +574,7 @@ class TestFromTheCommand:
 @pytest.mark.parametrize("store", ["array", "hashed"])
 @pytest.mark.parametrize(
     "options",
-    [(), ("--l1", "0"), ("--rule", "fobos", "--l2", "0"), ("--rule", "ftrl", "--beta", "0"),
+    [("--l1", "0"), ("--rule", "fobos", "--l2", "0"), ("--rule", "ftrl", "--beta", "0"),
      ("--rule", "fobos", "--cumulative"), ("--rule", "frda", "--cap", "inf")],
     ids=str,
 )  # fmt: skip
@@ -611,7 +612,7 @@ def test_the_command_predicts_what_python_learned(kind, slim):
 
 
 def test_the_command_goes_on_with_what_python_learned():
-    estimator = SparseOnlineClassifier().fit(BINARY.csr, BINARY.y.astype(int))
+    estimator = classifier_in_order().fit(BINARY.csr, BINARY.y.astype(int))
     estimator.save("some.model")
     Path("rows.svm").write_text(data.svmlight_text(BINARY))
     command("train", "rows.svm", "--resume", "some.model", "-o", "more.model")
@@ -623,7 +624,7 @@ def test_the_command_goes_on_with_what_python_learned():
 def test_from_a_reader_to_a_file_and_back(store):
     Path("rows.svm").write_text(data.svmlight_text(FOUR))
     reader = rarefy.read("rows.svm")
-    estimator = SparseOnlineClassifier(rule="fobos", passes=2).fit_stream(reader, store=store)
+    estimator = classifier_in_order(rule="fobos", passes=2).fit_stream(reader, store=store)
     loaded = saved_and_loaded(estimator)
     assert loaded.classes_.tolist() == estimator.classes_.tolist() == [0, 1, 2, 3]
     assert loaded.decision_function(reader).tolist() == estimator.decision_function(reader).tolist()
@@ -636,7 +637,7 @@ def test_from_a_reader_to_a_file_and_back(store):
 def test_labels_of_a_stream_that_are_too_large():
     Path("rows.svm").write_text("".join(f"{2**53 + n % 2} {n % 3}:1\n" for n in range(30)))
     with pytest.raises(InputError, match="too large to be told apart"):
-        SparseOnlineClassifier().fit_stream(rarefy.read("rows.svm"))
+        classifier_in_order().fit_stream(rarefy.read("rows.svm"))
     with pytest.raises(ValueError, match="9007199254740992 is too large"):
         rarefy.read("rows.svm", classes=[2**53, 2**53 + 1])
     with pytest.raises(ValueError, match="1e300 is too large"):
@@ -647,7 +648,7 @@ def test_labels_of_a_stream_that_no_integer_holds():
     labels = ("0.5", "2")
     Path("rows.svm").write_text("".join(f"{labels[n % 2]} {n % 3}:1\n" for n in range(30)))
     reader = rarefy.read("rows.svm", classes=labels)
-    estimator = SparseOnlineClassifier().fit_stream(reader)
+    estimator = classifier_in_order().fit_stream(reader)
     assert estimator.classes_.tolist() == list(map(float, labels))
     assert (
         saved_and_loaded(estimator).predict(reader).tolist() == estimator.predict(reader).tolist()

@@ -26,6 +26,7 @@ from rarefy.files.model_file import load_model
 from rarefy.model.losses import REGRESSION_LOSSES
 from rarefy.readers.source import BLOCK_BYTES
 from tests import data
+from tests.in_order import classifier_in_order, regressor_in_order
 
 PATH = "data.svm"
 OWN_PARAMETERS = {
@@ -77,12 +78,11 @@ CLASSIFIERS = [
 @pytest.mark.parametrize("kind", ["binary", "multiclass"])
 def test_a_classifier_learns_from_a_file_as_from_a_matrix(kind, parameters, store):
     matrix = problem(kind)
-    expected = SparseOnlineClassifier(**parameters).fit(matrix.csr, matrix.y)
+    expected = classifier_in_order(**parameters).fit(matrix.csr, matrix.y)
     bits = {"bits": 6} if store == "hashed" else {}
     model = rarefy.train(PATH, store=store, **bits, **parameters)
-    two_steps = SparseOnlineClassifier(**parameters).fit_stream(
-        rarefy.read(PATH), store=store, **bits
-    )
+    two_steps = SparseOnlineClassifier(**{"passes": 1, **parameters})
+    two_steps.fit_stream(rarefy.read(PATH), store=store, **bits)
     weights = dense(model.weights_)
     same(weights.reshape(expected.coef_.shape), expected.coef_)
     same(model.intercept_, expected.intercept_)
@@ -112,7 +112,7 @@ def test_a_classifier_learns_from_a_file_as_from_a_matrix(kind, parameters, stor
 @pytest.mark.parametrize("loss", REGRESSION_LOSSES)
 def test_a_regressor_learns_from_a_file_as_from_a_matrix(loss, store):
     matrix, own = problem("regression"), OWN_PARAMETERS[loss]
-    expected = SparseOnlineRegressor(loss=loss, l1=1e-3, **own).fit(matrix.csr, matrix.y)
+    expected = regressor_in_order(loss=loss, l1=1e-3, **own).fit(matrix.csr, matrix.y)
     model = rarefy.train(PATH, loss=loss, l1=1e-3, store=store, **own)
     assert isinstance(model, SparseOnlineRegressor)
     same(dense(model.weights_), expected.coef_)
@@ -159,7 +159,7 @@ def test_sample_weights_are_a_column():
     importance = data.importances(80)
     frame = pandas.DataFrame(matrix.dense, columns=list("abcde"))
     frame.assign(y=matrix.y.astype(int), w=importance).to_csv("data.csv", index=False)
-    expected = SparseOnlineClassifier().fit(matrix.dense, matrix.y, sample_weight=importance)
+    expected = classifier_in_order().fit(matrix.dense, matrix.y, sample_weight=importance)
     model = rarefy.train("data.csv", label="y", weight="w")
     weights = [model.weights_.get(name, 0.0) for name in "abcde"]
     assert weights == pytest.approx(expected.coef_.ravel(), rel=1e-9, abs=1e-12)
@@ -213,7 +213,7 @@ def test_classes_that_are_none(classes):
 def test_the_order_of_given_classes_holds_when_learning_goes_on():
     matrix = problem("binary")
     model = rarefy.train(PATH, classes=["1", "-1"], store="array")
-    expected = SparseOnlineClassifier().fit(matrix.csr, -matrix.y)
+    expected = classifier_in_order().fit(matrix.csr, -matrix.y)
     same(model.coef_, expected.coef_)
     model.partial_fit(matrix.csr, matrix.y, classes=[-1, 1])
     expected.partial_fit(matrix.csr, -matrix.y)
@@ -272,7 +272,7 @@ def state_of(model) -> dict[str, object]:
 @pytest.mark.parametrize("text", ["", "1 1:1\n-1 1:x\n", "2 1:1\n2 1:1\n", "1 1:1\n-1 1:1e99\n"])
 def test_a_failure_leaves_the_estimator_as_it_was(before, text):
     matrix = problem("binary")
-    model = SparseOnlineClassifier()
+    model = classifier_in_order()
     if before == "a matrix":
         model.fit(matrix.csr, matrix.y)
     if before == "a stream":
@@ -312,7 +312,7 @@ def test_learning_goes_on_with_a_matrix(store):
     width = 32 if bits else 20
     wide = np.zeros((150, width))
     wide[:, :20] = matrix.dense
-    expected = SparseOnlineClassifier().fit(wide, matrix.y).partial_fit(wide, matrix.y)
+    expected = classifier_in_order().fit(wide, matrix.y).partial_fit(wide, matrix.y)
     same(model.partial_fit(wide, matrix.y).coef_, expected.coef_)
     same(dense(model.weights_, width), expected.coef_.ravel())
 
@@ -321,8 +321,8 @@ def test_readers_where_they_cannot_be():
     matrix = problem("binary")
     reader = rarefy.read(PATH)
     with pytest.raises(NotFittedError):
-        SparseOnlineClassifier().predict(reader)
-    model = SparseOnlineClassifier().fit(matrix.csr, matrix.y)
+        classifier_in_order().predict(reader)
+    model = classifier_in_order().fit(matrix.csr, matrix.y)
     with pytest.raises(InputError, match="after fit_stream"):
         model.predict(reader)
     for act in (model.fit, model.partial_fit):
@@ -338,7 +338,7 @@ def test_readers_where_they_cannot_be():
 def test_a_stream_forgets_the_names_of_a_data_frame():
     matrix = problem("binary")
     frame = pandas.DataFrame(matrix.dense, columns=[f"c{n}" for n in range(20)])
-    model = SparseOnlineClassifier().fit(frame, matrix.y)
+    model = classifier_in_order().fit(frame, matrix.y)
     model.fit_stream(rarefy.read(PATH), store="array")
     assert not hasattr(model, "feature_names_in_")
     assert len(model.predict(matrix.csr)) == 150
@@ -364,7 +364,7 @@ def test_copies(store):
 
 def test_it_can_be_shown():
     problem("binary")
-    model = SparseOnlineClassifier(l1=0.25)
+    model = classifier_in_order(l1=0.25)
     assert not hasattr(model, "weights_")
     assert "0.25" in model._repr_html_()
     assert "0.25" in model.fit_stream(rarefy.read(PATH))._repr_html_()
@@ -415,7 +415,7 @@ def test_a_reader_stays_as_it_was_when_it_is_predicted():
     first = rarefy.train("data.csv", label="a")
     reader = rarefy.read("data.csv", label="b", cross=[("x", "a")])
     first.predict(reader)
-    found = SparseOnlineClassifier().fit_stream(reader)
+    found = classifier_in_order().fit_stream(reader)
     expected = rarefy.train("data.csv", label="b", cross=[("x", "a")])
     assert found.weights_ == expected.weights_
 
@@ -496,7 +496,7 @@ def matrix_of(rows: list[dict[str, float]]) -> tuple[np.ndarray, list[str]]:
 def assert_weights(model, rows: list[dict[str, float]], y: list[int]) -> None:
     """Those of an estimator that learns the matrix which the names describe."""
     matrix, names = matrix_of(rows)
-    expected = SparseOnlineClassifier(l1=1e-3).fit(matrix, y).coef_.ravel()
+    expected = classifier_in_order(l1=1e-3).fit(matrix, y).coef_.ravel()
     kept = {name: w for name, w in zip(names, expected, strict=True) if w != 0.0}
     assert model.weights_.keys() == kept.keys()
     for name, weight in kept.items():

@@ -17,13 +17,14 @@ from experiments.endowment.measures import (
     regret,
     right_answers,
 )
-from rarefy import ConfigError, InputError, SparseOnlineClassifier, SparseOnlineRegressor
+from rarefy import ConfigError, InputError
 from rarefy.arrays import as_rows
 from rarefy.engine.learner import Learner
 from rarefy.estimators.matrices import as_csr
 from rarefy.model.multiclass import Softmax
 from rarefy.parameters.build import make_loss, make_rule, make_weighting
 from tests import data, naive
+from tests.in_order import classifier_in_order, regressor_in_order
 
 GAMMA = 0.7
 
@@ -213,7 +214,7 @@ def test_regret_of_two_passes():
 def test_an_aware_step_never_goes_past_the_label(scale, weight, gamma, loss):
     """However large features, weight and endowment; a plain step goes far beyond."""
     X = np.array([[0.3, -1.0, 0.7]]) * scale
-    model = SparseOnlineClassifier(
+    model = classifier_in_order(
         "ogd", loss, importance="aware", endowment=gamma, fit_intercept=False
     )
     for _ in range(3):
@@ -235,7 +236,7 @@ def test_what_was_right_is_kept_more(by):
         else:
             eta = 1.0 / np.sqrt(t) / 1.5**mistakes
         w -= eta * naive.logistic_slope(w * x, label) * x
-    model = SparseOnlineClassifier(
+    model = classifier_in_order(
         "ogd", endowment=0.5, endowment_by=by, eta0=1.0, fit_intercept=False
     ).fit(X, y)
     assert 0 < mistakes < 5
@@ -245,7 +246,7 @@ def test_what_was_right_is_kept_more(by):
 def test_thousands_of_mistakes_leave_numbers():
     X, y = np.ones((3_000, 1)), np.tile([-1.0, 1.0], 1_500)
     for rule in ("rda", "fobos", "ogd"):
-        model = SparseOnlineClassifier(rule, endowment=9.0, endowment_by="mistakes").fit(X, y)
+        model = classifier_in_order(rule, endowment=9.0, endowment_by="mistakes").fit(X, y)
         assert np.isfinite(model.coef_).all()
         assert np.isfinite(model.intercept_).all()
 
@@ -258,9 +259,9 @@ def test_thousands_of_mistakes_leave_numbers():
 def test_streams_have_it_too(tmp_path, option):
     problem = data.problem("binary", n=100, d=20)
     (tmp_path / "data.svm").write_text(data.svmlight_text(problem))
-    matrix = SparseOnlineClassifier("ogd", **option).fit(problem.csr, problem.y)
+    matrix = classifier_in_order("ogd", **option).fit(problem.csr, problem.y)
     stream = rarefy.train(tmp_path / "data.svm", rule="ogd", store="array", **option)
-    without = SparseOnlineClassifier("ogd").fit(problem.csr, problem.y)
+    without = classifier_in_order("ogd").fit(problem.csr, problem.y)
     assert not np.allclose(matrix.coef_, without.coef_)
     np.testing.assert_allclose(stream.coef_, matrix.coef_, rtol=1e-12, atol=1e-13)
 
@@ -282,14 +283,14 @@ def test_streams_have_it_too(tmp_path, option):
 def test_what_has_no_meaning_is_refused(parameters, message):
     problem = data.problem("binary", n=20)
     with pytest.raises(ConfigError, match=message):
-        SparseOnlineClassifier(**parameters).fit(problem.csr, problem.y)
+        classifier_in_order(**parameters).fit(problem.csr, problem.y)
 
 
 @pytest.mark.parametrize("multiclass", ["auto", "softmax", "crammer_singer"])
 def test_aware_updates_of_scores_that_depend_on_each_other_are_refused(multiclass):
     problem = data.problem("multiclass", n=30)
     with pytest.raises(ConfigError, match="multiclass='ovr'"):
-        SparseOnlineClassifier("frda", importance="aware", multiclass=multiclass).fit(
+        classifier_in_order("frda", importance="aware", multiclass=multiclass).fit(
             problem.csr, problem.y
         )
 
@@ -299,11 +300,11 @@ def test_regression_has_no_right_answers():
     with pytest.raises(ConfigError, match="predicts numbers"):
         make_weighting(rule, "squared", endowment=0.5)
     with pytest.raises(ConfigError, match="its own gradients"):
-        SparseOnlineRegressor(importance="aware").fit([[1.0]], [1.0])
+        regressor_in_order(importance="aware").fit([[1.0]], [1.0])
 
 
 def test_the_endowment_cannot_change_on_the_way():
     problem = data.problem("binary", n=20)
-    model = SparseOnlineClassifier("ogd").partial_fit(problem.csr, problem.y, classes=[-1.0, 1.0])
+    model = classifier_in_order("ogd").partial_fit(problem.csr, problem.y, classes=[-1.0, 1.0])
     with pytest.raises(ConfigError, match="learning began with"):
         model.set_params(endowment=1.0).partial_fit(problem.csr, problem.y)

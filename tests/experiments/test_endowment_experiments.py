@@ -17,8 +17,8 @@ from experiments.endowment.plan import OGD, QUICK
 from experiments.endowment.published import TABLE_5_3, TABLE_5_4, growth_of_divestiture
 from experiments.endowment.study import Study, divestiture
 from experiments.endowment.work import Laboratory, Run
-from rarefy import SparseOnlineClassifier
 from tests import data
+from tests.in_order import classifier_in_order
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_an_outcome_is_what_an_estimator_tells(dataset, setting):
     test, training = order[:100], order[100:]
     X, y = dataset.X, dataset.y
 
-    model = SparseOnlineClassifier(
+    model = classifier_in_order(
         setting.rule, loss="logistic", eta0=setting.eta, endowment=setting.gamma,
         fit_intercept=False, l1=setting.l1 or None,
     )  # fmt: skip

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
 
 import rarefy
 from tests import data
+from tests.in_order import classifier_in_order, regressor_in_order
 
 # --- scikit-learn's SGD with penalty='l1' is FOBOS with the cumulative penalty ------------------
 
@@ -54,7 +55,7 @@ def test_classifiers_of_scikit_learn(ours, theirs, passes):
     X, y = clean(problem), problem.y
     l1, eta0 = 3e-3, 0.1
     sgd = SGDClassifier(loss=theirs, alpha=l1, eta0=eta0, max_iter=passes, **SGD).fit(X, y)
-    model = rarefy.SparseOnlineClassifier(loss=ours, l1=l1, eta0=eta0, passes=passes, **OURS)
+    model = classifier_in_order(loss=ours, l1=l1, eta0=eta0, passes=passes, **OURS)
     model.fit(X, y)
     assert 0 < np.count_nonzero(sgd.coef_) < sgd.coef_.size
     np.testing.assert_allclose(model.coef_, sgd.coef_, rtol=1e-12, atol=1e-12)
@@ -83,7 +84,7 @@ def test_regressors_of_scikit_learn(ours, theirs, factor, passes):
         max_iter=passes,
         **SGD,
     ).fit(X, y)
-    model = rarefy.SparseOnlineRegressor(
+    model = regressor_in_order(
         loss=ours, l1=l1, eta0=eta0, epsilon=epsilon, passes=passes, **OURS
     ).fit(X, y)
     assert 0 < np.count_nonzero(sgd.coef_) < sgd.coef_.size
@@ -135,7 +136,7 @@ FTRL_SETTINGS = [
 
 
 def ftrl_model(alpha, beta, l1, l2, **params) -> rarefy.SparseOnlineClassifier:
-    return rarefy.SparseOnlineClassifier(
+    return classifier_in_order(
         "ftrl", "logistic", eta0=alpha, beta=beta, l1=l1, l2=l2, fit_intercept=False, **params
     )
 
@@ -229,7 +230,7 @@ def test_many_passes_approach_the_optimum_of_liblinear(rule):
     lowest = objective(best, problem, LIBLINEAR_L1)
     gaps = []
     for passes in (1, 10, 100, 1000):
-        model = rarefy.SparseOnlineClassifier(
+        model = classifier_in_order(
             rule,
             "logistic",
             l1=LIBLINEAR_L1,

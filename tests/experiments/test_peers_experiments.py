@@ -24,8 +24,8 @@ from experiments.peers.frontier import (
 from experiments.peers.outcome import Outcome
 from experiments.peers.plan import FULL, QUICK
 from experiments.peers.work import outcomes, read
-from rarefy import SparseOnlineClassifier
 from tests import data
+from tests.in_order import classifier_in_order
 
 SMALL = QUICK._replace(n_points=6, n_folds=2)
 
@@ -100,7 +100,7 @@ def test_our_grid_is_what_estimators_learn(small):
     found = ours.one_rule(small, SMALL, ours.FTRL, refit=True)
     l1 = np.logspace(*ours.DECADES["ftrl"], SMALL.n_points)[3]
     X, y, X_own, y_own = small.split(1)
-    model = SparseOnlineClassifier("ftrl", l1=l1, passes=SMALL.passes, refit=True).fit(X, y)
+    model = classifier_in_order("ftrl", l1=l1, passes=SMALL.passes, refit=True).fit(X, y)
     assert found.weights[3][1] == model.n_nonzero_
     assert found.accuracy[3][1] == pytest.approx(model.score(X_own, y_own))
     assert len(ours.mixed(small, SMALL).weights) == SMALL.n_points

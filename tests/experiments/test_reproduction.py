@@ -34,8 +34,8 @@ from experiments.reproduction.runs import (
 )
 from experiments.reproduction.study import Point, Study, best, best_sparse, zeros_among_best
 from experiments.reproduction.uci import as_numbers
-from rarefy import SparseOnlineClassifier
 from tests import data
+from tests.in_order import classifier_in_order
 
 # --- data ---------------------------------------------------------------------------------------
 
@@ -201,7 +201,7 @@ def test_intensity_of_equal_subgradients(q):
 
 def test_eager_sgft_is_the_lazy_one():
     problem = data.problem("binary", n=80)
-    model = SparseOnlineClassifier(
+    model = classifier_in_order(
         **METHODS[sgft(2.0)], l1=l1_of(-2), loss="hinge", eta0=1.0, passes=2, fit_intercept=False
     ).fit(problem.csr, problem.y)
     assert 0 < model.n_nonzero_ < problem.dense.shape[1]

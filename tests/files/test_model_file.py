@@ -381,7 +381,7 @@ class TestRefused:
             {"reading__columns__header": "no"},
             {"reading__columns__more": 1},
             {"reading__columns": []},
-            {"reading__cross": [["a", "b", "c"]]},
+            {"reading__cross": [["a", "b", "c", "d"]]},
             {"reading__cross": [["a", 5]]},
             {"reading__cross": 5},
             {"reading": None},

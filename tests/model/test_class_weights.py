@@ -9,9 +9,10 @@ import pytest
 from sklearn.utils.class_weight import compute_class_weight
 
 import rarefy
-from rarefy import ConfigError, InputError, SparseOnlineClassifier
+from rarefy import ConfigError, InputError
 from rarefy.model.class_weights import BALANCED, ClassWeights
 from tests import data, naive
+from tests.in_order import classifier_in_order
 
 SETTINGS = {
     "logistic": {"rule": "fobos", "l1": 0.003},
@@ -55,21 +56,21 @@ class TestTranscription:
     def test_given(self, kind, loss):
         found, weights = problem(kind)
         by_label = {found.y.max(): 7.5, found.y.min(): 0.5}
-        model = SparseOnlineClassifier(loss=loss, class_weight=by_label, **SETTINGS[loss])
+        model = classifier_in_order(loss=loss, class_weight=by_label, **SETTINGS[loss])
         model.set_params(shuffle=False, passes=1).fit(found.csr, found.y, sample_weight=weights)
         factors = np.array([by_label.get(label, 1.0) for label in found.y])
         assert_same(model, reference(found, factors * weights, loss))
 
     def test_balanced_by_all_rows(self, kind, loss):
         found, weights = problem(kind)
-        model = SparseOnlineClassifier(loss=loss, class_weight="balanced", **SETTINGS[loss])
+        model = classifier_in_order(loss=loss, class_weight="balanced", **SETTINGS[loss])
         model.set_params(shuffle=False, passes=1).fit(found.csr, found.y, sample_weight=weights)
         assert_same(model, reference(found, naive.balanced_weights(found.y, weights), loss))
 
     def test_balanced_by_the_rows_so_far(self, kind, loss):
         found, weights = problem(kind)
         classes = np.unique(found.y)
-        model = SparseOnlineClassifier(loss=loss, class_weight="balanced", **SETTINGS[loss])
+        model = classifier_in_order(loss=loss, class_weight="balanced", **SETTINGS[loss])
         for begin, end in ((0, 1), (1, 50), (50, 120)):
             model.partial_fit(found.csr[begin:end], found.y[begin:end], classes, weights[begin:end])
         running = naive.running_weights(found.y, weights, len(classes))
@@ -116,8 +117,8 @@ def test_any_split_gives_the_same_bits():
 
 def test_without_weights_nothing_changes():
     found, _ = problem("binary")
-    plain = SparseOnlineClassifier().fit(found.csr, found.y)
-    ones = SparseOnlineClassifier(class_weight={1: 1.0}).fit(found.csr, found.y)
+    plain = classifier_in_order().fit(found.csr, found.y)
+    ones = classifier_in_order(class_weight={1: 1.0}).fit(found.csr, found.y)
     assert plain.coef_.tobytes() == ones.coef_.tobytes()
 
 
@@ -129,13 +130,13 @@ def test_labels_are_found_by_name_or_number():
         ([1, 2] * 2, {1.0: 3.0}),
         ([1.0, 2.0] * 2, {np.int64(2): 3.0}),
     ):
-        model = SparseOnlineClassifier(class_weight=given).fit(X, y)
-        again = SparseOnlineClassifier().fit(X, y)
+        model = classifier_in_order(class_weight=given).fit(X, y)
+        again = classifier_in_order().fit(X, y)
         assert model.progressive_loss_ != again.progressive_loss_
 
 
 def test_a_class_that_is_not_there():
-    model = SparseOnlineClassifier(class_weight={"eggs": 2.0})
+    model = classifier_in_order(class_weight={"eggs": 2.0})
     with pytest.raises(InputError, match="names 'eggs', which is not one of the classes a, b"):
         model.fit(np.eye(4), ["a", "b"] * 2)
 
@@ -143,7 +144,7 @@ def test_a_class_that_is_not_there():
 @pytest.mark.parametrize("given", [{}, "even", 2.0, {"a": 0.0}, {"a": "b"}, {"a": -1}])
 def test_nonsense_is_refused(given):
     with pytest.raises(ConfigError, match="class_weight"):
-        SparseOnlineClassifier(class_weight=given).fit(np.eye(4), ["a", "b"] * 2)
+        classifier_in_order(class_weight=given).fit(np.eye(4), ["a", "b"] * 2)
 
 
 def test_regression_has_no_classes(tmp_path):
@@ -155,9 +156,9 @@ def test_regression_has_no_classes(tmp_path):
 @pytest.mark.parametrize("class_weight", ["balanced", {1: 4.0}])
 def test_saved_between_calls(class_weight, tmp_path):
     found, weights = problem("binary")
-    whole = SparseOnlineClassifier(class_weight=class_weight)
+    whole = classifier_in_order(class_weight=class_weight)
     whole.partial_fit(found.csr, found.y, np.unique(found.y), weights)
-    part = SparseOnlineClassifier(class_weight=class_weight)
+    part = classifier_in_order(class_weight=class_weight)
     part.partial_fit(found.csr[:50], found.y[:50], np.unique(found.y), weights[:50])
     part.save(tmp_path / "part.model")
     part = rarefy.load(tmp_path / "part.model")

@@ -23,6 +23,7 @@ from rarefy.rules.dual_averaging import Rda
 from rarefy.rules.fobos import Fobos
 from rarefy.rules.penalty_norm import EuclideanNorm, MaximumNorm, SumNorm
 from tests import data
+from tests.in_order import classifier_in_order
 
 PROBLEM = data.problem("binary", n=60, d=10)
 KINDS = (
@@ -68,13 +69,14 @@ def test_a_sweep_refuses_what_it_cannot_learn():
 
 
 def test_l1_is_not_found_with_aware_updates():
-    model = SparseOnlineClassifier(rule="fobos", l1="auto", importance="aware")
+    model = classifier_in_order(rule="fobos", l1="auto", importance="aware")
     with pytest.raises(ConfigError, match="importance='aware'"):
         model.fit(PROBLEM.csr, PROBLEM.y)
 
 
 # What was learned with, and what the parameters ask for later.
 CHANGES = [
+    ({}, {"class_weight": "balanced"}),
     *(
         ({"rule": one, "l1": 0.1}, {"rule": other})
         for group in (
@@ -148,7 +150,7 @@ def test_a_default_may_be_spelt_out():
 def test_all_parameters_are_either_of_the_task_or_of_a_call():
     """A new parameter is to be put to one of the two, and to the lists of changes above."""
     of_a_call = {"n_features", "passes", "random_state", "refit", "refit_features", "refit_l2"}
-    of_a_call |= {"shuffle"}
+    of_a_call |= {"shuffle", "warm_start", "verbose", "decision_threshold", "scoring"}
     by_rule = {"cap", "l2", "threshold", "truncate_every", "eta0"}  # like l1
     for cls, changes in (
         (SparseOnlineClassifier, CHANGES),

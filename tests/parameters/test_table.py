@@ -144,7 +144,8 @@ def test_what_the_signature_was():
         "l1=None, l2=None, q=None, basis=None, cap=None, eta0=None, beta=None, schedule=None, "
         "truncate_every=None, threshold=None, cumulative=False, endowment=0.0, "
         "endowment_by='prediction', importance='plain', multiclass='auto', class_weight=None, "
-        "fit_intercept=True, passes=1, shuffle=False, random_state=None, target_features=None, "
+        "fit_intercept=True, passes='auto', shuffle=True, random_state=0, warm_start=False, "
+        "verbose=False, target_features=None, "
         "refit=False, refit_l2=None, refit_features=None, n_features=None, "
         "scoring=None, decision_threshold=0.0)"
     )

@@ -36,6 +36,7 @@ from rarefy.rules.proximal import (
     soft,
 )
 from tests import data
+from tests.in_order import classifier_in_order
 
 PROBLEM = data.problem("binary", n=60, d=8)
 THREE_CLASSES = data.problem("multiclass", n=60, d=8, classes=3)
@@ -127,7 +128,7 @@ def assert_same_bits(one, other):
 
 
 def with_rule(rule, **parameters) -> SparseOnlineClassifier:
-    return SparseOnlineClassifier(rule=rule, **parameters)
+    return classifier_in_order(rule=rule, **parameters)
 
 
 def fitted(rule, problem=PROBLEM, **parameters) -> SparseOnlineClassifier:

@@ -19,9 +19,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import rarefy
 from rarefy.model.importance import PLAIN
 from tests import data, naive
+from tests.in_order import classifier_in_order, regressor_in_order
 
 MARGIN = tuple(naive.MARGIN_LOSSES)
 REGRESSION = naive.REGRESSION_LOSSES
@@ -71,9 +71,10 @@ def problem_for(loss: str, **size) -> data.Problem:
 
 
 def estimator(chosen: dict):
+    chosen = {"passes": 1, "shuffle": False, **chosen}
     if chosen["loss"] in REGRESSION:
-        return rarefy.SparseOnlineRegressor(**chosen)
-    return rarefy.SparseOnlineClassifier(**chosen)
+        return regressor_in_order(**chosen)
+    return classifier_in_order(**chosen)
 
 
 def reference(problem: data.Problem, chosen: dict, **fit_params) -> naive.Result:
@@ -654,7 +655,10 @@ def test_partial_fit_row_by_row(variant):
     assert_same(parts, expected)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+SHIFT_FREE = ("scale-free", "scale-free-ftrl")
+
+
+@pytest.mark.parametrize("variant", [v for v in VARIANTS if v not in SHIFT_FREE])
 def test_two_calls_of_partial_fit_are_two_passes(variant):
     problem = problem_for("logistic")
     chosen, _ = mixed(problem, setup(variant, "logistic"))
@@ -662,6 +666,21 @@ def test_two_calls_of_partial_fit_are_two_passes(variant):
     for _ in range(2):
         twice.partial_fit(problem.csr, problem.y, classes=[-1.0, 1.0])
     assert_same_bits(twice, estimator(chosen | {"passes": 2}).fit(problem.csr, problem.y))
+
+
+@pytest.mark.parametrize("rule", SHIFT_FREE)
+def test_later_passes_bring_no_new_features(rule):
+    """Rows that come by another call are new, and may bring some."""
+    problem = problem_for("logistic")
+    chosen = setup(rule, "logistic", l1=1.0)
+    once, often = (
+        estimator(chosen | {"passes": passes}).fit(problem.csr, problem.y) for passes in (1, 20)
+    )
+    assert 0 < often.n_nonzero_ <= once.n_nonzero_
+    assert set(often.sparse_coef_.indices) <= set(once.sparse_coef_.indices)
+    for _ in range(20):
+        once.partial_fit(problem.csr, problem.y)
+    assert once.n_nonzero_ > often.n_nonzero_
 
 
 @pytest.mark.parametrize("multiclass", list(SEVERAL_CLASSES))

@@ -20,6 +20,7 @@ from tests import data
 from tests.cli.test_cli import run, train
 from tests.cli.test_resume import assert_stops_leave_no_trace
 from tests.estimators.test_saving import assert_goes_on_the_same, assert_same
+from tests.in_order import classifier_in_order
 from tests.tuned import stream
 
 RULE = "scale-free-ftrl"
@@ -32,7 +33,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def classifier(**parameters) -> SparseOnlineClassifier:
-    return SparseOnlineClassifier(RULE, **parameters)
+    return classifier_in_order(RULE, **parameters)
 
 
 def some_are_kept(model) -> bool:
@@ -42,15 +43,14 @@ def some_are_kept(model) -> bool:
 # --- the equation -----------------------------------------------------------------------------
 
 
-def weights_after_each(X, y, **parameters) -> tuple[np.ndarray, list[float]]:
-    """Weights, (round, feature), and intercepts."""
-    model = classifier(loss="hinge", eta0=0.5, l1=0.5, **parameters)
-    weights, intercepts = [], []
+def weights_after_each(X, y, **parameters) -> np.ndarray:
+    """Weights, (round, feature)."""
+    model = classifier(loss="hinge", eta0=0.5, l1=0.5, fit_intercept=False, **parameters)
+    weights = []
     for row, label in zip(X, y, strict=True):
         model.partial_fit([row], [label], classes=[-1, 1])
         weights.append(model.coef_[0].copy())
-        intercepts.append(model.intercept_[0])
-    return np.array(weights), intercepts
+    return np.array(weights)
 
 
 # Margins stay below 1, so the slope of the hinge is -y: g is (-4, -1), (1, 0), (-2, -3).
@@ -59,28 +59,24 @@ BY_HAND = ([[4.0, 1.0], [1.0, 0.0], [2.0, 3.0]], [1, -1, 1])
 
 def test_by_hand():
     """Of the first feature, r M/c is 32, 8√17, 8√21; of the second, 2, 2, 6√10."""
-    weights, intercepts = weights_after_each(*BY_HAND)
+    weights = weights_after_each(*BY_HAND)
     z = -2 - sqrt(17) / 4  # -4 + 1 - (8√17 - 32)/16/2
     second = (2 - sqrt(17) / 4) / (8 * sqrt(17))
     third = (-z + 2 + 4 * (sqrt(21) - sqrt(17)) * second - sqrt(21) / 2) / (8 * sqrt(21))
     assert weights[:, 0] == pytest.approx([1 / 16, second, third], rel=1e-12)
     third = (15 / 4 - sqrt(10) / 4) / (6 * sqrt(10))  # z is -1 - 3 - (2√10 - 2)/4/2
     assert weights[:, 1] == pytest.approx([1 / 4, 1 / 4, third], rel=1e-12)
-    second = (2 - sqrt(2)) / 8  # z is -1 + 1 - (2√2 - 2)/2/2
-    third = ((sqrt(2) - 1) / 2 + 1 + (sqrt(3) - sqrt(2)) * second) / (2 * sqrt(3))
-    assert intercepts == pytest.approx([1 / 2, second, third], rel=1e-12)
 
 
 def test_by_hand_with_l2():
-    """It adds 8 t to r M/c, also for a feature that is away, and nothing for the intercept."""
-    weights, intercepts = weights_after_each(*BY_HAND, l2=8.0)
+    """It adds 8 t to r M/c, also for a feature that is away."""
+    weights = weights_after_each(*BY_HAND, l2=8.0)
     z = -2.2 - sqrt(17) / 5  # -4 + 1 - (8√17 - 32)/20/2
     second = (-z - sqrt(17) / 2) / (8 * sqrt(17) + 16)
     third = (-z + 2 + 4 * (sqrt(21) - sqrt(17)) * second - sqrt(21) / 2) / (8 * sqrt(21) + 24)
     assert weights[:, 0] == pytest.approx([1 / 20, second, third], rel=1e-12)
     third = (4 + (sqrt(10) - 1) / 36 - sqrt(10) / 2) / (6 * sqrt(10) + 24)
     assert weights[:, 1] == pytest.approx([1 / 20, 1 / 36, third], rel=1e-12)
-    assert intercepts == pytest.approx(weights_after_each(*BY_HAND)[1], rel=1e-15)
 
 
 def played(rule, schedule, rounds) -> tuple[list[float], float]:
@@ -191,12 +187,14 @@ def test_a_sweep_gives_what_the_estimators_give(kind, l2):
     X, y = KINDS[kind].csr, KINDS[kind].y
     folds = np.random.default_rng(4).integers(3, size=len(y))
     l1s, steps = [0.3, 1.0, 2.0], [0.05, 0.2, 0.8]
-    result = rarefy.sweep(X, y, rule=RULE, l1=l1s, eta0=steps, l2=l2, folds=folds, passes=2)
+    chosen = {"rule": RULE, "l1": l1s, "eta0": steps, "l2": l2}
+    result = rarefy.sweep(X, y, **chosen, folds=folds, passes=2, fit_intercept=False)
     assert len(result.points) == 9
     for n, point in enumerate(result.points):
         for fold in range(3):
             own = folds == fold
-            alone = SparseOnlineClassifier(**point, passes=2).fit(X[~own], y[~own])
+            alone = classifier_in_order(**point, passes=2, fit_intercept=False)
+            alone.fit(X[~own], y[~own])
             measured = {name: values[n, fold] for name, values in result.by_fold.items()}
             assert measured["accuracy"] == pytest.approx(alone.score(X[own], y[own]), rel=1e-12)
             assert measured["weights"] == alone.n_nonzero_
@@ -240,11 +238,11 @@ def test_stopped_and_resumed_it_is_the_same(kind, store, tmp_path, monkeypatch):
 @every_kind
 def test_it_is_what_auto_finds(kind):
     X, y = KINDS[kind].csr, KINDS[kind].y
-    auto = SparseOnlineClassifier(rule="auto").fit(X, y)
+    auto = classifier_in_order(rule="auto").fit(X, y)
     assert auto.found_["rule"] == RULE
     assert auto.found_["l1"] > 0.0
     assert auto.found_["eta0"] > 0.0
-    again = SparseOnlineClassifier(**auto.found_).fit(X, y)
+    again = classifier_in_order(**auto.found_).fit(X, y)
     assert type(again.learner_.rule) is rarefy.rules.RULES[RULE]
     assert (again.learner_.rule.l1, again.learner_.rule.eta0) == (
         auto.found_["l1"],
@@ -257,8 +255,7 @@ def test_units_leave_what_auto_finds():
     X, y = stream()
     units = 2.0 ** np.random.default_rng(2).integers(-30, 30, X.shape[1])
     one, other = (
-        SparseOnlineClassifier(rule="auto").fit(some, y)
-        for some in (X, X @ sparse.diags_array(units))
+        classifier_in_order(rule="auto").fit(some, y) for some in (X, X @ sparse.diags_array(units))
     )
     assert other.found_ == one.found_
     np.testing.assert_array_equal(other.coef_ * units, one.coef_)
@@ -314,8 +311,8 @@ def test_constant_features_are_like_an_intercept():
     shares = model.coef_[0, -3:] * constants[0]
     assert shares[0] != 0.0
     assert shares.tolist() == [shares[0]] * 3
-    without = classifier(l1=0.0).fit(np.hstack([X, constants[:, :1]]), y)
-    assert without.coef_[0, -1] == without.intercept_[0] != 0.0
+    beside = classifier(l1=0.0).fit(np.hstack([X, constants[:, :1]]), y)
+    assert (beside.coef_[0, -1], beside.intercept_[0] != 0.0) == (0.0, True)
 
 
 @every_kind
@@ -332,9 +329,8 @@ def test_rows_of_no_importance_change_nothing(kind):
 
 
 def test_a_single_row():
-    model = classifier(l1=0.75, eta0=0.4, loss="hinge")
+    model = classifier(l1=0.75, eta0=0.4, loss="hinge", fit_intercept=False)
     model.partial_fit([[5.0, 0.0, -0.5]], [1], classes=[0, 1])
     assert model.coef_[0] == pytest.approx([0.4 * 0.25 / 5.0, 0.0, -0.4 * 0.25 / 0.5])
-    assert model.intercept_[0] == pytest.approx(0.4)
     nothing = classifier().partial_fit([[5.0]], [1], classes=[0, 1], sample_weight=[0.0])
     assert (nothing.coef_[0, 0], nothing.intercept_[0]) == (0.0, 0.0)

@@ -9,12 +9,13 @@ import pytest
 
 import rarefy
 from tests import data
+from tests.in_order import classifier_in_order
 
 PLAIN_AND_AWARE = {"fobos": "fr-comid", "rda": "frda", "ftprl": "ftpfrl"}
 
 
 def learner(rule: str, l1: float, **params) -> rarefy.SparseOnlineClassifier:
-    return rarefy.SparseOnlineClassifier(
+    return classifier_in_order(
         rule, "logistic", l1=l1, eta0=1.0, schedule="inv_sqrt", fit_intercept=False, **params
     )
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rarefy import ConfigError, InputError, SparseOnlineClassifier
+from rarefy import ConfigError, InputError
 from rarefy.engine.task import Task
 from rarefy.model.clock import clock_after, next_round
 from rarefy.parameters.build import make_loss, make_rule
@@ -27,6 +27,7 @@ from rarefy.rules import CUMULATIVE, RULES
 from rarefy.stores import STORES, Store, make_store
 from rarefy.streams.stream_model import StreamModel
 from tests import data, naive
+from tests.in_order import classifier_in_order
 from tests.rules.test_exactness import VARIANTS, assert_same_weights, mixed, setup
 from tests.runs import learn_all
 
@@ -103,6 +104,9 @@ class InMemory:
     def __init__(self, examples: Examples, block_sizes=(1 << 30,), name_of=None) -> None:
         self.examples, self.block_sizes, self.name_of = examples, block_sizes, name_of
         self.names_wanted, self.columns, self.cross, self.faults = False, Columns(), (), None
+
+    def read_like(self, columns, cross):
+        self.columns, self.cross = columns, cross
 
     def jobs(self, n_buffers=None):
         return (Job(lambda batch=batch: batch) for batch in self.batches())
@@ -371,7 +375,7 @@ class TestSameWeights:
         examples = examples_of(rows, problem.y)
         learn = learned if kind == "binary" else learned_numbers
         model = learn("array", chosen | more, examples, blocks=(23,))
-        fitted = SparseOnlineClassifier(**chosen, **more).fit(problem.csr, problem.y)
+        fitted = classifier_in_order(**chosen, **more).fit(problem.csr, problem.y)
         assert dense(model, fitted.coef_.shape).tolist() == fitted.coef_.tolist()
         assert model.learner.intercept().tolist() == np.ravel(fitted.intercept_).tolist()
 
@@ -944,7 +948,7 @@ class TestHashed:
         shared = examples_of(places, y)
         parts = (shared.values, shared.keys.astype(np.int64), shared.indptr)
         matrix = sp.csr_matrix(parts, shape=(200, 2**bits))
-        fitted = SparseOnlineClassifier(rule=rule).fit(matrix, y)
+        fitted = classifier_in_order(rule=rule).fit(matrix, y)
         assert_same_weights(dense(model, (1, 2**bits)), fitted.coef_)
 
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import rarefy
-from rarefy import InputError, SparseOnlineClassifier
+from rarefy import InputError
 from rarefy.streams.design_matrix import BYTES_PER_ENTRY, BYTES_PER_ROW, RowsTooLargeError
 from tests import data
+from tests.in_order import classifier_in_order
 
 
 def read(folder: Path, text: str, name: str = "rows.svm", **options):
@@ -38,7 +39,7 @@ def test_rows_are_those_of_the_file(tmp_path, kind):
 def test_a_model_of_the_matrix_is_that_of_the_stream(tmp_path):
     text = data.svmlight_text(data.problem("multiclass", n=200))
     rows = rarefy.to_matrix(read(tmp_path, text))
-    model = SparseOnlineClassifier(rule="frda", l1=1e-3)
+    model = classifier_in_order(rule="frda", l1=1e-3)
     of_matrix = model.fit(rows.X, rows.y, sample_weight=rows.sample_weight).coef_.copy()
     weights = model.fit_stream(read(tmp_path, text)).weights_
     assert weights

@@ -320,7 +320,7 @@ def test_a_change_makes_it_anew(folder, change, act):
     if act is not None:
         act()
     parameters = {**FIRST, **change}
-    if "label" in change:
+    if "label" in change or "ignore" in change:
         parameters["cross"] = []
     expected = train("data.csv", **parameters)
     assert train("data.csv", cache=CACHE, **parameters) == expected

@@ -14,7 +14,6 @@ import rarefy
 from rarefy import (
     ConfigError,
     RarefyWarning,
-    SparseOnlineClassifier,
     SparseOnlineClassifierCV,
     sweep,
 )
@@ -22,10 +21,12 @@ from rarefy.sweeping.folds import fold_numbers
 from rarefy.sweeping.result import Extent, Sweep
 from tests import data
 from tests.cli.test_cli import run
+from tests.in_order import classifier_in_order
 
 pytestmark = pytest.mark.filterwarnings("ignore:The best l1:rarefy.RarefyWarning")
 L1S = [0.3, 1.0, 3.0]
 N_FOLDS = 3
+RULE = "ftrl"  # which learns rows as they are, and so the same beside others
 
 
 def imbalanced(n: int = 240) -> tuple[np.ndarray, np.ndarray]:
@@ -40,7 +41,7 @@ def of_folds(measure, y, *, X, sample_weight=None, **parameters) -> list[float]:
     found = []
     for fold in range(N_FOLDS):
         own = folds == fold
-        model = SparseOnlineClassifier(passes=2, shuffle=False, random_state=0, **parameters)
+        model = classifier_in_order(RULE, passes=2, random_state=0, **parameters)
         weights = None if sample_weight is None else sample_weight[~own]
         model.fit(X[~own], y[~own], sample_weight=weights)
         scores = model.decision_function(X[own])
@@ -75,7 +76,15 @@ def test_a_measure_of_every_fold(scoring, more):
     X, y = imbalanced()
     weights = np.random.default_rng(1).choice([0.0, 0.5, 1.0], len(y))
     found = sweep(
-        X, y, l1=L1S, folds=N_FOLDS, passes=2, scoring=scoring, sample_weight=weights, **more
+        X,
+        y,
+        rule=RULE,
+        l1=L1S,
+        folds=N_FOLDS,
+        passes=2,
+        scoring=scoring,
+        sample_weight=weights,
+        **more,
     )
     assert found.score == scoring
     for point, l1 in enumerate(L1S):
@@ -87,7 +96,8 @@ def test_a_measure_of_every_fold(scoring, more):
 
 def test_class_weights_are_for_learning_alone():
     X, y = imbalanced()
-    found = sweep(X, y, l1=L1S, folds=N_FOLDS, passes=2, class_weight="balanced")
+    chosen = {"rule": RULE, "l1": L1S, "class_weight": "balanced"}
+    found = sweep(X, y, **chosen, folds=N_FOLDS, passes=2)
 
     def accuracy(y, scores):
         return sk.accuracy_score(y, np.where(scores > 0.0, "rare", "common"))
@@ -98,7 +108,8 @@ def test_class_weights_are_for_learning_alone():
 
 def test_several_classes():
     problem = data.problem("multiclass", n=200)
-    found = sweep(problem.csr, problem.y, l1=L1S, folds=N_FOLDS, passes=2, scoring="f1")
+    chosen = {"rule": RULE, "l1": L1S, "scoring": "f1"}
+    found = sweep(problem.csr, problem.y, **chosen, folds=N_FOLDS, passes=2)
     expected = of_folds(
         lambda y, scores: sk.f1_score(y, scores.argmax(axis=1), average="macro"),
         problem.y,

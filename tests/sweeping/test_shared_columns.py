@@ -10,12 +10,12 @@ from scipy import sparse
 from sklearn.model_selection import PredefinedSplit, cross_val_score
 
 import rarefy
-from rarefy import SparseOnlineClassifier
 from rarefy.arrays import as_rows
 from rarefy.estimators.matrices import as_csr
 from rarefy.sweeping import shared_columns as columns
 from rarefy.sweeping.shared_columns import MOST_VALUES, features_of
 from tests import data
+from tests.in_order import classifier_in_order
 from tests.lanes.test_lanes import rows_of
 
 L1S = [1e-3, 1e-2]
@@ -123,7 +123,7 @@ def test_models_are_those_of_scikit_learn_s_cross_validation(kind):
     result = rarefy.sweep(X, y, rule="frda", l1=L1S, folds=folds, passes=2)
     split = PredefinedSplit(folds)
     for i, l1 in enumerate(L1S):
-        model = SparseOnlineClassifier("frda", l1=l1, passes=2)
+        model = classifier_in_order("frda", l1=l1, passes=2)
         theirs = cross_val_score(model, X, y, cv=split)
         np.testing.assert_allclose(result.by_fold["accuracy"][i], theirs, rtol=1e-9)
         for fold, (rows, _) in enumerate(split.split()):
@@ -137,7 +137,7 @@ def test_losses_before_learning_are_those_of_the_models():
     X, y = with_rare_columns("binary")
     result = rarefy.sweep(X, y, rule="frda", l1=L1S, folds=None)
     for i, l1 in enumerate(L1S):
-        model = SparseOnlineClassifier("frda", l1=l1).fit(X, y)
+        model = classifier_in_order("frda", l1=l1).fit(X, y)
         assert result.table["loss"][i] == pytest.approx(model.progressive_loss_, rel=1e-12)
 
 
@@ -146,6 +146,6 @@ def test_refits_are_those_of_the_models():
     folds = np.random.default_rng(2).integers(3, size=len(y))
     result = rarefy.sweep(X, y, rule="frda", l1=L1S, folds=folds, passes=2, refit=True)
     for i, l1 in enumerate(L1S):
-        model = SparseOnlineClassifier("frda", l1=l1, passes=2, refit=True)
+        model = classifier_in_order("frda", l1=l1, passes=2, refit=True)
         theirs = cross_val_score(model, X, y, cv=PredefinedSplit(folds))
         np.testing.assert_allclose(result.by_fold["accuracy"][i], theirs, rtol=1e-9)

@@ -11,22 +11,32 @@ from sklearn.model_selection import PredefinedSplit, StratifiedKFold, cross_val_
 
 import rarefy
 from rarefy import ConfigError, DivergenceError, InputError
-from rarefy import SparseOnlineClassifier as Classifier
-from rarefy import SparseOnlineRegressor as Regressor
 from rarefy.estimators.sweep_grid import EstimatorAt
 from rarefy.rules import Frda
 from rarefy.sweeping.folds import fold_numbers
 from rarefy.sweeping.grid import grid
 from rarefy.sweeping.result import Extent, Sweep
 from tests import data
+from tests.in_order import classifier_in_order, regressor_in_order
 
 BINARY = data.problem("binary")
 FOLDS = np.random.default_rng(2).integers(3, size=len(BINARY.y))
 L1S = [1e-2, 0.1, 1.0]
 
 
+RULE = "ftrl"  # which learns rows as they are, and so the same beside others
+
+
+def Classifier(rule=RULE, *arguments, **parameters):  # noqa: N802
+    return classifier_in_order(rule, *arguments, **parameters)
+
+
+def Regressor(rule=RULE, *arguments, **parameters):  # noqa: N802
+    return regressor_in_order(rule, *arguments, **parameters)
+
+
 def small_sweep(problem=BINARY, **more) -> Sweep:
-    chosen = {"l1": L1S, "folds": FOLDS, "passes": 2, **more}
+    chosen = {"rule": RULE, "l1": L1S, "folds": FOLDS, "passes": 2, **more}
     return rarefy.sweep(problem.csr, problem.y, **chosen)
 
 

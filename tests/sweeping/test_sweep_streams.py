@@ -60,7 +60,7 @@ def test_targets_far_from_zero():
     found = problem("regression")
     far = found._replace(y=np.round(found.y, 2) + 1e8)
     Path("data.svm").write_text(data.svmlight_text(far))
-    how = {"loss": "squared", "l1": [1e-3], "folds": None}
+    how = {"rule": "adagrad-fobos", "loss": "squared", "l1": [1e-3], "folds": None}
     streamed = rarefy.sweep(rarefy.read("data.svm"), **how)
     swept = rarefy.sweep(far.csr, far.y, **how)
     np.testing.assert_allclose(streamed.by_fold["r2"], swept.by_fold["r2"], rtol=1e-6)

@@ -16,6 +16,7 @@ from rarefy.cli.group import main
 from rarefy.engine.pruning import CANDIDATES, has_more_than_candidates, only_candidates
 from rarefy.files.model_file import load_model
 from tests import data
+from tests.in_order import classifier_in_order
 
 N_ROWS, N_LEARNED = 1500, 1000
 rng = np.random.default_rng(0)
@@ -24,7 +25,7 @@ Y = X[:, :30] @ rng.normal(size=30) > 0.0
 
 
 def fitted(**parameters) -> SparseOnlineClassifier:
-    return SparseOnlineClassifier(**parameters).fit(X[:N_LEARNED], Y[:N_LEARNED])
+    return classifier_in_order(**parameters).fit(X[:N_LEARNED], Y[:N_LEARNED])
 
 
 def features_of(model) -> np.ndarray:
@@ -65,7 +66,7 @@ def test_only_the_strongest_are_candidates():
 
 
 def test_it_is_better_than_what_is_found_while_learning():
-    online = SparseOnlineClassifier(target_features=20)
+    online = classifier_in_order(target_features=20)
     online.partial_fit(X[:N_LEARNED], Y[:N_LEARNED], classes=[False, True])
     scores = [m.score(X[N_LEARNED:], Y[N_LEARNED:]) for m in (fitted(target_features=20), online)]
     assert scores[0] > scores[1] + 0.02
@@ -77,7 +78,8 @@ def test_files_and_matrices_lead_to_the_same_features(folder, kind, target):
     loss = {"loss": "squared"} if kind == "regression" else {}
     estimator = SparseOnlineRegressor if kind == "regression" else SparseOnlineClassifier
     problem = data.problem(kind, n=600, d=60)
-    expected = estimator(target_features=target, **loss).fit(problem.csr, problem.y)
+    expected = estimator(target_features=target, passes=1, shuffle=False, **loss)
+    expected.fit(problem.csr, problem.y)
     read = rarefy.train(f"{kind}.svm", target_features=target, output="a.model", **loss)
     streamed = estimator(target_features=target, **loss).fit_stream(rarefy.read(f"{kind}.svm"))
     for model in (read, streamed, rarefy.load("a.model")):

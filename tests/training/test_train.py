@@ -12,6 +12,7 @@ from rarefy.cli.group import main
 from rarefy.errors import ConfigError, DivergenceError, InputError, RarefyWarning
 from rarefy.streams.stream_model import StreamModel
 from tests import data
+from tests.in_order import classifier_in_order
 
 N_ROWS = 2500
 
@@ -213,7 +214,7 @@ def test_warns_of_grouped_labels(folder, kind):
         rarefy.train(sorted_lines(f"{kind}.svm"))
     assert len(found) == 1
     with pytest.warns(RarefyWarning, match="labels come in long runs"):
-        rarefy.SparseOnlineClassifier().fit_stream(rarefy.read("sorted.svm"))
+        classifier_in_order().fit_stream(rarefy.read("sorted.svm"))
 
 
 def test_does_not_warn_of_other_orders(folder):
@@ -228,4 +229,4 @@ def test_the_command_warns_of_grouped_labels_and_goes_on(folder):
     result = CliRunner().invoke(main, ["train", path, "-o", "a.model", "--passes", "2"])
     assert result.exit_code == 0
     assert result.stderr.count("Warning: the labels come in long runs (changes") == 1
-    assert "--shuffle" in result.stderr
+    assert "Shuffle the rows" in result.stderr

@@ -30,6 +30,7 @@ from rarefy.tuning import phases
 from tests import data
 from tests.cli.test_resume import assert_stops_leave_no_trace, carried_out, csv_text, plan_of
 from tests.files.test_model_file import parts_of, same_kept, with_header
+from tests.in_order import classifier_in_order
 from tests.runs import learn_all
 
 RACE, ALONE, CHALLENGE = 30, 100, 200  # examples in the middle of each phase
@@ -284,7 +285,7 @@ class TestEstimators:
         problem = data.problem("binary", n=N_ROWS, d=40)
         y = problem.y.astype(int)
         for n in (RACE, ALONE, CHALLENGE):
-            begun = SparseOnlineClassifier(rule="auto", target_features=4)
+            begun = classifier_in_order(rule="auto", target_features=4)
             begun.partial_fit(problem.csr[:n], y[:n], classes=[-1, 1])
             begun.save("begun.model")
             lines = Path("binary.svm").read_text().splitlines(keepends=True)
@@ -299,7 +300,7 @@ class TestEstimators:
 
     def test_what_was_fitted_has_found_its_parameters(self):
         problem = data.problem("binary", n=N_ROWS, d=12)
-        model = SparseOnlineClassifier(rule="auto").fit(problem.csr, problem.y)
+        model = classifier_in_order(rule="auto").fit(problem.csr, problem.y)
         model.save("some.model")
         assert Path("some.model").read_bytes().startswith(MAGIC)
         assert rarefy.load("some.model").l1 == model.found_["l1"]

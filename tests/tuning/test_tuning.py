@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 import rarefy
-from rarefy import ConfigError, DivergenceError, SparseOnlineClassifier, SparseOnlineRegressor
+from rarefy import ConfigError, DivergenceError
 from rarefy.arrays import as_rows, part_of
 from rarefy.cli import main
 from rarefy.estimators.matrices import as_csr
@@ -23,6 +23,7 @@ from rarefy.model.schedules import InvSqrt
 from rarefy.parameters.build import make_rule
 from rarefy.tuning.compact_index import CompactIndex
 from rarefy.tuning.space import TUNABLE
+from tests.in_order import classifier_in_order, regressor_in_order
 from tests.tuned import assert_same_kind, stream
 
 # Rules that have another form while their numbers are found.
@@ -35,7 +36,7 @@ X, Y = stream()
 FIRST, REST = slice(0, 2000), slice(2000, None)
 
 
-def fitted(model=SparseOnlineClassifier, **parameters):
+def fitted(model=classifier_in_order, **parameters):
     return model(**parameters).fit(X[FIRST], Y[FIRST])
 
 
@@ -67,7 +68,7 @@ class TestCompactIndex:
 
 
 def test_few_rows_are_learned_with_about_the_usual_parameters():
-    few = SparseOnlineClassifier(rule="auto").fit(X[:50], Y[:50]).found_
+    few = classifier_in_order(rule="auto").fit(X[:50], Y[:50]).found_
     usual, _ = make_rule("scale-free-ftrl")
     assert 0.5 <= few["l1"] / usual.l1 <= 2.0
     assert 0.5 < few["eta0"] / usual.eta0 < 1.5
@@ -109,7 +110,7 @@ class TestFinding:
         scores = []
         for scale in (0.03, 1.0, 1e3):
             X, y = stream(scale=scale)
-            model = SparseOnlineClassifier(rule="auto").fit(X[FIRST], y[FIRST])
+            model = classifier_in_order(rule="auto").fit(X[FIRST], y[FIRST])
             scores.append(model.score(X[REST], y[REST]))
         assert min(scores) > 0.8
         assert max(scores) - min(scores) < 0.05
@@ -133,18 +134,18 @@ class TestFinding:
 
     def test_several_classes(self):
         y = np.where(Y, "b", np.where(X[:, 0].toarray().ravel() > 0.0, "a", "c"))
-        model = SparseOnlineClassifier(l1="auto").fit(X[FIRST], y[FIRST])
+        model = classifier_in_order(l1="auto").fit(X[FIRST], y[FIRST])
         assert model.score(X[REST], y[REST]) > 0.8
 
     def test_regression(self):
         target = X @ np.linspace(-1.0, 1.0, X.shape[1])
-        model = SparseOnlineRegressor(rule="auto").fit(X[FIRST], target[FIRST])
+        model = regressor_in_order(rule="auto").fit(X[FIRST], target[FIRST])
         assert model.score(X[REST], target[REST]) > 0.8
 
     @pytest.mark.parametrize("left", [{"rule": "ftrl", "l1": "auto"}, *STATIONARY], ids=str)
     @pytest.mark.parametrize("portion", [128, 1000, 1999])
     def test_portions_make_no_difference(self, left, portion):
-        model = SparseOnlineClassifier(**left)
+        model = classifier_in_order(**left)
         for begin in range(0, 2000, portion):
             part = slice(begin, min(begin + portion, 2000))
             model.partial_fit(X[part], Y[part], classes=[False, True])
@@ -154,34 +155,34 @@ class TestFinding:
         assert model.progressive_loss_ == pytest.approx(whole.progressive_loss_, rel=1e-12)
 
     def test_one_row_is_enough(self):
-        model = SparseOnlineClassifier(rule="auto").fit(X[:2], [False, True])
+        model = classifier_in_order(rule="auto").fit(X[:2], [False, True])
         assert model.predict(X[:2]).shape == (2,)
 
     @pytest.mark.parametrize("n", [50, 127])
     def test_few_rows_do_not_lead_to_an_empty_model(self, n):
-        model = SparseOnlineClassifier(rule="ftrl", l1="auto", eta0=0.1).fit(X[:n], Y[:n])
+        model = classifier_in_order(rule="ftrl", l1="auto", eta0=0.1).fit(X[:n], Y[:n])
         assert model.n_nonzero_ > 0
 
     def test_rows_of_no_weight_are_as_if_they_were_not_there(self):
         weights = np.ones(2000)
         weights[150:400] = 0.0
         some = weights > 0.0
-        model = SparseOnlineClassifier(rule="ftrl", l1="auto")
+        model = classifier_in_order(rule="ftrl", l1="auto")
         model.partial_fit(X[FIRST], Y[FIRST], classes=[False, True], sample_weight=weights)
-        other = SparseOnlineClassifier(rule="ftrl", l1="auto")
+        other = classifier_in_order(rule="ftrl", l1="auto")
         other.partial_fit(X[FIRST][some], Y[FIRST][some], classes=[False, True])
         assert model.t_ == other.t_ == model.learner_.settled().t
         assert model.found_ == other.found_
         assert (model.sparse_coef_ != other.sparse_coef_).nnz == 0
 
     def test_values_too_small_to_be_measured(self):
-        model = SparseOnlineClassifier(rule="auto").fit(X[:200] * 1e-200, Y[:200])
+        model = classifier_in_order(rule="auto").fit(X[:200] * 1e-200, Y[:200])
         assert np.isfinite(model.decision_function(X)).all()
 
     def test_the_progressive_loss_is_that_of_predictions_before_learning(self):
         """With more rows than it takes for others to join the model that learns alone."""
         X, y = stream(n=14_000, d=30, n_useful=10)
-        model = SparseOnlineClassifier(rule="ftrl", l1="auto")
+        model = classifier_in_order(rule="ftrl", l1="auto")
         model.partial_fit(X[:128], y[:128], classes=[False, True])
         total = model.learner_.progress[0]
         all_rows = as_rows(as_csr(X), np.where(y, 1.0, -1.0), np.ones(len(y)))
@@ -191,33 +192,33 @@ class TestFinding:
             total += np.logaddexp(0.0, -one.y[0] * score)
             model.learner_.learn(one)
         assert model.learner_.progress[0] == pytest.approx(total, rel=1e-9)
-        whole = SparseOnlineClassifier(rule="ftrl", l1="auto").fit(X, y)
+        whole = classifier_in_order(rule="ftrl", l1="auto").fit(X, y)
         assert model.found_ == whole.found_
         assert (model.sparse_coef_ != whole.sparse_coef_).nnz == 0
 
     def test_columns_may_be_added(self):
-        model = SparseOnlineClassifier(l1="auto", rule="ftrl", n_features="grow")
+        model = classifier_in_order(l1="auto", rule="ftrl", n_features="grow")
         model.partial_fit(X[:1000, :100], Y[:1000], classes=[False, True])
         model.partial_fit(X[1000:2000], Y[1000:2000])
         assert model.coef_.shape == (1, X.shape[1])
         assert model.coef_[:, 100:].any()
 
     def test_a_model_that_learns_alone_is_as_before_when_it_diverges(self):
-        model = SparseOnlineRegressor(rule="fobos", l1="auto").partial_fit(X[:1000], Y[:1000] * 1.0)
+        model = regressor_in_order(rule="fobos", l1="auto").partial_fit(X[:1000], Y[:1000] * 1.0)
         before = model.coef_
         with pytest.raises(DivergenceError, match="Nothing of this call was kept"):
             model.partial_fit(X[2500:] * 1e40, Y[2500:] * 1e40)
         np.testing.assert_array_equal(model.coef_, before)
 
     def test_models_that_have_all_diverged_say_so_again(self):
-        model = SparseOnlineRegressor(rule="fobos", l1="auto").partial_fit(X[:500], Y[:500] * 1.0)
+        model = regressor_in_order(rule="fobos", l1="auto").partial_fit(X[:500], Y[:500] * 1.0)
         for use in (lambda: model.partial_fit(X * 1e40, Y * 1e40), lambda: model.predict(X)):
             with pytest.raises(DivergenceError, match="all models diverged"):
                 use()
 
     @pytest.mark.parametrize("n", [50, 3000])
     def test_all_models_diverge(self, n):
-        model = SparseOnlineRegressor(rule="fobos", l1="auto", eta0=1e30)
+        model = regressor_in_order(rule="fobos", l1="auto", eta0=1e30)
         with pytest.raises(DivergenceError, match="eta0"):
             model.fit(X[:n] * 1e20, Y[:n] * 1.0)
 
@@ -238,7 +239,7 @@ class TestLimit:
         assert model.score(X[REST], Y[REST]) > 0.87
 
     def test_it_holds_at_any_moment(self):
-        model = SparseOnlineClassifier(rule="ftrl", target_features=15)
+        model = classifier_in_order(rule="ftrl", target_features=15)
         for begin in range(0, 3000, 500):
             part = slice(begin, begin + 500)
             model.partial_fit(X[part], Y[part], classes=[False, True])
@@ -288,7 +289,7 @@ def test_what_cannot_be_found_is_refused(parameters, part):
     ids=str,
 )
 def test_what_is_to_be_found_stays_the_same(before, after):
-    model = SparseOnlineClassifier(**{"rule": "ftrl", **before})
+    model = classifier_in_order(**{"rule": "ftrl", **before})
     model.partial_fit(X[:200], Y[:200], classes=[False, True])
     with pytest.raises(ConfigError, match="begin anew"):
         model.set_params(**after).partial_fit(X[200:400], Y[200:400])
@@ -331,7 +332,7 @@ class TestFiles:
     @pytest.mark.parametrize("n", [300, 1000, 2000])
     def test_a_model_that_is_still_searching_can_be_saved(self, left, n):
         """In a race, alone, and in a challenge."""
-        model = SparseOnlineClassifier(**left)
+        model = classifier_in_order(**left)
         model.partial_fit(X[:n], Y[:n], classes=[False, True])
         model.save("a.model")
         again = rarefy.load("a.model")
@@ -366,7 +367,7 @@ class TestFiles:
         y = wide @ rng.normal(size=8000) > 0.0
         dump_svmlight_file(wide, y.astype(int), "wide.svm")
         table, array = (
-            SparseOnlineClassifier(rule="fobos", **left).fit_stream(
+            classifier_in_order(rule="fobos", **left).fit_stream(
                 rarefy.read("wide.svm"), store=store
             )
             for store in ("table", "array")

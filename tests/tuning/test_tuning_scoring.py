@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rarefy
-from rarefy import ConfigError, SparseOnlineClassifier
+from rarefy import ConfigError
 from rarefy.arrays import as_rows
 from rarefy.lanes.block import NO_FOLD, Block, Lane
 from rarefy.model.losses import Logistic
@@ -14,6 +14,7 @@ from rarefy.model.schedules import Constant
 from rarefy.rules.ogd import Ogd
 from rarefy.tuning.record import COST_OF_ERRORS, SCALES, Record
 from tests import data
+from tests.in_order import classifier_in_order
 
 
 def recorded(scoring: str | None) -> tuple[np.ndarray, np.ndarray]:
@@ -39,8 +40,8 @@ def test_costs(scoring):
 
 def test_it_is_saved(tmp_path):
     problem = data.problem("binary", n=600)
-    model = SparseOnlineClassifier(l1="auto", scoring="loss")
-    whole = SparseOnlineClassifier(l1="auto", scoring="loss")
+    model = classifier_in_order(l1="auto", scoring="loss")
+    whole = classifier_in_order(l1="auto", scoring="loss")
     whole.partial_fit(problem.csr, problem.y, np.unique(problem.y))
     model.partial_fit(problem.csr[:200], problem.y[:200], np.unique(problem.y))
     model.save(tmp_path / "some.model")
@@ -53,9 +54,9 @@ def test_it_is_saved(tmp_path):
 def test_what_is_refused(tmp_path):
     X, y = np.eye(6), [0, 1] * 3
     with pytest.raises(ConfigError, match='has no meaning if no parameter is "auto"'):
-        SparseOnlineClassifier(scoring="loss").fit(X, y)
+        classifier_in_order(scoring="loss").fit(X, y)
     with pytest.raises(ConfigError, match="scoring='auc': one of loss, accuracy"):
-        SparseOnlineClassifier(l1="auto", scoring="auc").fit(X, y)
+        classifier_in_order(l1="auto", scoring="auc").fit(X, y)
     (tmp_path / "a.svm").write_text("1.5 1:1\n2.5 2:1\n")
     with pytest.raises(ConfigError, match="which predicts numbers"):
         rarefy.train(tmp_path / "a.svm", loss="squared", rule="auto", scoring="accuracy")

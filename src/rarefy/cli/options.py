@@ -167,7 +167,7 @@ column_options = options(
         help="Every feature of namespace or column A times every one of B (and C); '*' is all "
         "features, globs are possible, and so are several such options.",
     ),
-    names_option("--classes", help="All labels that may come; told from the first rows."),
+    names_option("--classes", help="All labels that may come; inferred from the first rows."),
     click.option(
         "--max-classes",
         type=click.IntRange(2),
@@ -206,8 +206,8 @@ def parameter_option(
         default, kind = None, Several(kind)
     else:
         default, kind = entry.default, NumberOrAuto() if entry.may_be_auto else kind
-    shown = {"default": default, "show_default": default is not None, "help": entry.help}
-    return click.option(flag, type=kind, **{**shown, **attributes})
+    shown = {"type": kind, "default": default, "show_default": default is not None}
+    return click.option(flag, **{**shown, "help": entry.help, **attributes})
 
 
 no_intercept_option = click.option(
@@ -228,7 +228,7 @@ rule_options = options(
     click.option(
         "--rule",
         type=click.Choice([*RULES, *ALIASES, AUTO]),
-        help="Default: scale-free, or adagrad-fobos for regression. With auto it is found.",
+        help="Default: scale-free. With auto it is found.",
     ),
     *map(parameter_option, RULE),
     parameter_option("target_features", metavar="N"),
@@ -244,7 +244,7 @@ grid_options = options(
         "--rule",
         type=Several(click.Choice([*RULES, *ALIASES])),
         metavar="RULE,...",
-        help=f"{', '.join([*RULES, *ALIASES])}. Default: scale-free; adagrad-fobos for regression.",
+        help=f"{', '.join([*RULES, *ALIASES])}. Default: scale-free.",
     ),
     click.option(
         "--n-l1",

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from rarefy.arrays import Floats, Rows, longest, part_of, portions
 from rarefy.engine import loop as engine
+from rarefy.engine.reference import NO_REFERENCE, Reference
 from rarefy.engine.snapshots import Arrays
 from rarefy.engine.state import grown_state, new_state
 from rarefy.errors import ConfigError, DivergenceError
@@ -46,6 +47,7 @@ class Learner:
         n_outputs: int = 1,
         fit_intercept: bool = True,
         weighting: Weighting = PLAIN,
+        reference: Reference = NO_REFERENCE,
     ) -> None:
         if n_outputs > 1:
             check_update(weighting.update, loss)
@@ -62,6 +64,7 @@ class Learner:
         self.intercept_state = new_state(n_intercept_fields, n_outputs if fit_intercept else 0)
         self.progress = np.zeros(3)  # weighted: losses, examples, right answers
         self.found: dict[str, Any] = {}  # parameters that learning has settled
+        self.set_reference(reference)
 
     @property
     def t(self) -> int:
@@ -80,6 +83,17 @@ class Learner:
         self.clock = self.clock._replace(
             schedule=schedule, eta=schedule.eta(max(self.clock.t, 1.0))
         )
+
+    def set_reference(self, reference: Reference) -> None:
+        """Say what rows are learned relative to from now on."""
+        self.reference = reference
+        self.clock = self.clock._replace(
+            unit=reference.unit, steepest=reference.steepest(self.loss)
+        )
+
+    def begin_pass(self, number: int) -> None:
+        """Say how often the rows that come have been learned, this time included."""
+        self.clock = self.clock._replace(pass_number=float(number))
 
     @property
     def is_settled(self) -> bool:
@@ -117,21 +131,50 @@ class Learner:
         before each row was learned; those of rows of weight zero are left. `between` is called
         several times a second; if it raises an exception, the learner is as before, too.
         """
-        n_features_before, clock_before = self.n_features, self.clock
+        n_features_before, clock_before, reference = self.n_features, self.clock, self.reference
         self.grow(n_features)
         before = self._snapshot(rows) if restorable else None
         try:
             for begin, end in portions(rows.indptr, self.n_outputs):
                 between()
                 part = None if predictions is None else predictions[begin:end]
-                n_learned = self._learn(part_of(rows, begin, end), part)
+                n_learned = self._learn_portion(part_of(rows, begin, end), part)
                 if n_learned < end - begin:
                     raise self._divergence(begin + n_learned)
         except BaseException:
             if restorable:
                 self._restore(rows, before)
+            self.reference = reference
             self.n_features, self.clock = n_features_before, clock_before
             raise
+
+    def _learn_portion(self, rows: Rows, predictions: Floats | None) -> int:
+        """Learn the rows relative to what is known of features and targets at the time."""
+        begin, n_rows = 0, len(rows.y)
+        while begin < n_rows:
+            end = begin + self.reference.n_rows_until_change(rows.importance[begin:])
+            part = part_of(rows, begin, end)
+            is_first = self.reference.n == 0  # which is learned relative to itself
+            if is_first:
+                self.set_reference(self.reference.after(part))
+            of_part = None if predictions is None else predictions[begin:end]
+            n_learned = self._learn(self.reference.relative(part), of_part)
+            if of_part is not None:
+                of_part += self.reference.location
+            if is_first and self.reference.spread_wanted:
+                self._predict_zero(part, of_part)
+            if n_learned < end - begin:
+                return begin + n_learned
+            if not is_first:
+                self.set_reference(self.reference.after(part))
+            begin = end
+        return n_rows
+
+    def _predict_zero(self, rows: Rows, predictions: Floats | None) -> None:
+        """Count the very first example, the last of the rows, as predicted before it was seen."""
+        self.progress[0] = rows.importance[-1] * self.loss.value(0.0, float(rows.y[-1]))
+        if predictions is not None:
+            predictions[-1] = 0.0
 
     def _learn(self, rows: Rows, predictions: Floats | None) -> int:
         """How many of the rows were learned before weights diverged."""
@@ -170,9 +213,10 @@ class Learner:
 
     def _touched(self, rows: Rows) -> NDArray[Any] | slice:
         """The slots that the rows can change: all, or the named ones where that is less to copy."""
-        if len(rows.indices) * self.n_outputs >= len(self.state):
+        features = np.concatenate([rows.indices.astype(np.int64), self.reference.slots])
+        if len(features) * self.n_outputs >= len(self.state):
             return slice(None)
-        first = rows.indices.astype(np.int64) * self.n_outputs
+        first = features * self.n_outputs
         return (first[:, np.newaxis] + np.arange(self.n_outputs)).ravel()
 
     def _snapshot(self, rows: Rows) -> tuple[Floats, Floats, Floats] | None:
@@ -198,12 +242,20 @@ class Learner:
         return out
 
     def intercept(self) -> Floats:
-        """One intercept per output, zero where none is fitted."""
-        out = np.zeros(self.n_outputs)
+        """One intercept per output; where none is fitted, it is zero."""
+        out = np.full(self.n_outputs, self.reference.location)
         clock = next_round(self.rule, self.clock)
         n_fields = len(self.intercept_rule.state_fields)
         for output, row in enumerate(self.intercept_state.tolist()):
-            out[output] = self.intercept_rule.weight(clock, tuple(row[:n_fields]))
+            out[output] += self.intercept_rule.weight(clock, tuple(row[:n_fields]))
+        return out - self.reference.means @ self._weights_of(self.reference.slots)
+
+    def _weights_of(self, features: NDArray[np.int64]) -> Floats:
+        """The weights of some features, (feature, output)."""
+        out = np.zeros((len(features), self.n_outputs))
+        clock = next_round(self.rule, self.clock)
+        indptr, ones = np.arange(len(features) + 1), np.ones(len(features))
+        engine.scores(self.rule, indptr, features, ones, clock, self.state, out)
         return out
 
     def nonzero(self) -> tuple[NDArray[np.int64], Floats]:
@@ -273,6 +325,7 @@ class Learner:
         self.state = new_state(len(self.rule.state_fields), n_features * n)
         self.state.reshape(-1, n, width)[new] = before.reshape(-1, n, width)[old]
         self.n_features = n_features
+        self.reference = self.reference.moved(old, new)
 
     def with_weights(
         self, slots: NDArray[np.int64], weights: Floats, intercepts: Floats

@@ -70,6 +70,7 @@ def learn(
         clock = weighting.endowment.clock(rule, before, clock, right)
         weight = weighting.endowment.importance(importance, right)
         slope = weighting.update.slope(loss, score, rows.y[row], weight, clock.eta * squares)
+        slope = min(max(slope, -weight * clock.steepest), weight * clock.steepest)
         if not (abs(score) <= LARGEST_SCORE and abs(slope) <= LARGEST_SCORE):
             return clock, row
         progress[0] += importance * loss.value(score, rows.y[row])
@@ -197,6 +198,20 @@ def total_loss_classes(loss: Any, scores: Floats, y: Floats, importance: Floats)
     for row in range(len(y)):
         total += importance[row] * loss.value(scores[row], int(y[row]))
     return total
+
+
+@compiled
+def losses(loss: Any, scores: Floats, y: Floats, importance: Floats, out: Floats) -> None:
+    """Write the weighted loss of each row whose score is known."""
+    for row in range(len(y)):
+        out[row] = importance[row] * loss.value(scores[row, 0], y[row])
+
+
+@compiled
+def losses_classes(loss: Any, scores: Floats, y: Floats, importance: Floats, out: Floats) -> None:
+    """Write the weighted loss of each row whose scores, one for every class, are known."""
+    for row in range(len(y)):
+        out[row] = importance[row] * loss.value(scores[row], int(y[row]))
 
 
 @compiled

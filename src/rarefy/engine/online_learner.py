@@ -68,6 +68,9 @@ class OnlineLearner(RowLearner, Protocol):
         between: Callable[[], None] = ...,
     ) -> None: ...
 
+    def begin_pass(self, number: int) -> None:
+        """Say how often the rows that come have been learned, this time included."""
+
     def settled(self) -> Learner: ...
 
     def checkpoint(self) -> LearnerCheckpoint:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from rarefy.engine.learner import Learner
 from rarefy.engine.online_learner import OnlineLearner
+from rarefy.engine.reference import new_reference
 from rarefy.model.class_weights import ClassWeight, ClassWeights
 from rarefy.model.importance import PLAIN, Weighting
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
@@ -57,6 +58,7 @@ class Task(NamedTuple):
             n_outputs=n_outputs,
             fit_intercept=self.fit_intercept,
             weighting=self.weighting,
+            reference=new_reference(self.rule, loss, fit_intercept=self.fit_intercept),
         )
 
     def class_weights(self, classes: Sequence[str]) -> ClassWeights | None:

@@ -17,7 +17,6 @@ from rarefy.model.losses import MARGIN_LOSSES, REGRESSION_LOSSES
 from rarefy.parameters.table import (
     CHOICE,
     CLASSIFIER_CV,
-    DEFAULT_REGRESSION_RULE,
     DEFAULT_RULE,
     REGRESSOR_CV,
     ClassifierCVParameters,
@@ -191,7 +190,7 @@ class SparseOnlineRegressorCV(RegressorMixin, CrossValidated):
 
     def __init__(
         self,
-        rule: Any = DEFAULT_REGRESSION_RULE,
+        rule: Any = DEFAULT_RULE,
         loss: Any = "squared",
         **parameters: Unpack[RegressorCVParameters],
     ) -> None:

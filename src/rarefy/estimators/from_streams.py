@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rarefy.errors import ConfigError, InputError
+from rarefy.errors import InputError
 from rarefy.estimators.warner import Warner
 from rarefy.readers import Reader
 from rarefy.readers.in_memory import RowsReader, are_rows
@@ -58,13 +58,9 @@ class FromStreams:
                 draft.refit or cache is not None or reader.can_be_read_again
             )
             task = draft._task(is_refitted=is_refitted)
-            if draft.shuffle:
-                raise ConfigError(
-                    "shuffle=True: a stream is learned in the order in which it comes."
-                )
             stored = make_store(store, bits=bits, capacity=capacity, names=names)
             model = StreamModel(task, stored, reader.labels.classes)
-            run = Run(model, reader, passes=draft.passes, cache=cache)
+            run = Run(model, reader, passes=draft._stream_passes, cache=cache)
             refit = Refit.of({**draft.get_params(), "refit": is_refitted})
             if refit is not None:
                 check_readable_again(run)

@@ -13,7 +13,7 @@ from rarefy.estimators.signatures import takes
 from rarefy.estimators.sparse_online import SparseOnline, has_partial_fit
 from rarefy.model.losses import REGRESSION_LOSSES
 from rarefy.parameters.build import make_loss
-from rarefy.parameters.table import DEFAULT_REGRESSION_RULE, REGRESSOR, RegressorParameters
+from rarefy.parameters.table import DEFAULT_RULE, REGRESSOR, RegressorParameters
 from rarefy.streams.stream_model import StreamModel
 from rarefy.system.deferred_signals import Deferral
 
@@ -24,10 +24,10 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
 
     Parameters
     ----------
-    rule : str or rule, default="adagrad-fobos"
-        How weights follow from subgradients: one of those of SparseOnlineClassifier. The steps of
-        the default fit themselves to each column's scale; with a common schedule the squared loss
-        diverges on columns that are not scaled.
+    rule : str or rule, default="scale-free"
+        How weights follow from subgradients: one of those of SparseOnlineClassifier. The default
+        needs no scaling of features or targets; with a common schedule the squared loss diverges on
+        columns that are not scaled.
     loss : {"squared", "huber", "epsilon_insensitive", "quantile"}
         What predictions are judged by; squared is (y - p)^2, without the factor 1/2.
     {parameters}
@@ -51,7 +51,7 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
 
     def __init__(
         self,
-        rule: Any = DEFAULT_REGRESSION_RULE,
+        rule: Any = DEFAULT_RULE,
         loss: str = "squared",
         **parameters: Unpack[RegressorParameters],
     ) -> None:

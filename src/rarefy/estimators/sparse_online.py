@@ -4,7 +4,7 @@ import functools
 import numbers
 from collections.abc import Iterator
 from contextlib import contextmanager
-from copy import copy
+from copy import copy, deepcopy
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -23,6 +23,7 @@ from rarefy.engine.task import Task
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.from_streams import FromStreams
 from rarefy.estimators.matrices import as_csr, check_structure, refuse_other_than_numbers
+from rarefy.estimators.passes import Fitting
 from rarefy.estimators.persistence import Saving
 from rarefy.estimators.signatures import Parametrised
 from rarefy.estimators.warner import warn_of
@@ -33,6 +34,7 @@ from rarefy.model.class_weights import ClassWeights
 from rarefy.model.label_runs import LabelRuns
 from rarefy.parameters.combinations import check_refit, is_refitted
 from rarefy.parameters.table import (
+    AUTO,
     DECISION_PARAMETERS,
     RULE_PARAMETERS,
     WEIGHTING_PARAMETERS,
@@ -92,7 +94,7 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
             class_weight=getattr(self, "class_weight", None),
             target_features=self.target_features,
             is_refitted=is_refitted,
-            passes=int(self.passes),
+            passes=self._stream_passes,
             scoring=getattr(self, "scoring", None),
         )
 
@@ -100,6 +102,11 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
     def _is_refitted(self) -> bool:
         """Whether there is a refit after learning, where all rows are at hand."""
         return is_refitted(self.refit, self.target_features, self.loss)
+
+    @property
+    def _stream_passes(self) -> int:
+        """How often to learn what cannot be looked at before: once, unless more is asked for."""
+        return 1 if self.passes == AUTO else int(self.passes)
 
     def _new_learner(self, task: Task) -> OnlineLearner:
         return task.new_learner(self._n_classes, self.n_features_in_)
@@ -193,22 +200,25 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
         """Learn from scratch; if that fails, the learner is of no use."""
         if not importance.any():
             raise InputError("sample_weight is zero for all rows, which leaves nothing to learn.")
+        if not importance.all():
+            counts = importance != 0.0
+            X, y, importance = X[counts], y[counts], importance[counts]
         class_weights = self._class_weights(task)
         if class_weights is not None:
             importance, self._class_totals = class_weights.of_all(y, importance)
-        new = self._new_learner(task)
         if not self.shuffle and not task.is_regression:
             runs = LabelRuns()
             runs.add(y)
             warn_of(runs, "Use shuffle=True.")
-        random = check_random_state(self.random_state)
-        for _ in range(self.passes):
-            if self.shuffle:
-                order = random.permutation(len(y))
-                rows = as_rows(X[order], y[order], importance[order])
-            else:
-                rows = as_rows(X, y, importance)
-            new.learn(rows, restorable=False)
+        fitting = Fitting(X, y, importance, bool(self.shuffle), self.random_state, self.verbose)
+        going_on = bool(self.warm_start) and self.__sklearn_is_fitted__()
+        if self.passes != AUTO or task.is_open or going_on:
+            passes = self._stream_passes
+        else:
+            passes = fitting.best_number_of_passes(lambda: self._new_learner(task))
+        new = self._learner_to_go_on(task) if going_on else self._new_learner(task)
+        fitting.learn(new, passes)
+        self.passes_ = passes
         learner = new.settled()
         if self._is_refitted:
             learner = self._refitted(learner, X, y, importance)
@@ -223,16 +233,25 @@ class SparseOnline(Parametrised, FromStreams, Saving, BaseEstimator):
             learner = only_candidates(learner, X.power(2).T @ importance, refit.target)
         return refitted(learner, X, y, importance, refit.l2, refit.limit)
 
-    def _learn_more(
-        self, task: Task, X: sparse.csr_array, y: Any, importance: Any, signals: Deferral
-    ) -> None:
-        """Go on learning, if the task is still the same; signals are let through now and then."""
+    def _learner_to_go_on(self, task: Task) -> OnlineLearner:
+        """A copy of the learner, so that this one stays as it is if learning fails."""
+        self._check_can_learn()
+        self._check_same(task)
+        return deepcopy(self.learner_)
+
+    def _check_can_learn(self) -> None:
         if self.is_slim_:
             self._check_not_settled()
             raise InputError(
                 "the model was refitted or saved slim: it can predict, but not go on learning. "
                 "Begin anew with fit."
             )
+
+    def _learn_more(
+        self, task: Task, X: sparse.csr_array, y: Any, importance: Any, signals: Deferral
+    ) -> None:
+        """Go on learning, if the task is still the same; signals are let through now and then."""
+        self._check_can_learn()
         if not self.__sklearn_is_fitted__():
             self.learner_ = self._new_learner(task)
             self._label_runs = LabelRuns()

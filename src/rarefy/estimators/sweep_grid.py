@@ -17,12 +17,12 @@ from rarefy.estimators.sparse_online import examples_for, task_of
 from rarefy.files.label_types import label_names
 from rarefy.parameters.table import (
     DEFAULT_MEMORY,
+    DEFAULT_RULE,
     DEFAULT_SWEEP_PASSES,
     LARGEST_MEMORY,
     LARGEST_SEED,
     MOST_PASSES,
     MOST_THREADS,
-    default_rule,
 )
 from rarefy.readers import Reader
 from rarefy.sweeping.cross_validation import Candidate, CrossValidation, Fitting
@@ -182,7 +182,7 @@ def sweep(
          "fit_intercept": fit_intercept, "refit": refit, "refit_l2": refit_l2,
          **({} if class_weight is None else {"class_weight": class_weight})},
     )  # fmt: skip
-    rule = default_rule(values(loss)[0]) if rule is None else rule
+    rule = DEFAULT_RULE if rule is None else rule
     points = grid(rule, loss, n_l1, parameters)
     chosen_by = make_scoring(scoring, is_regression=is_regression(loss))
     if chosen_by.needs_scores and folds is None:

@@ -112,6 +112,7 @@ class Model(NamedTuple):
         learner.intercept_state[:] = self.state["intercept_state"].reshape(
             learner.intercept_state.shape
         )
+        learner.reference = learner.reference.restored(self.state, learner.n_features)
         learner.clock = Clock(task.schedule, *self.clock)
         learner.progress[:] = self.progress
         if self.search is not None:
@@ -158,6 +159,7 @@ def model_of(
     in_use, search, arrays = model.learner.checkpoint()
     arrays |= model.store.snapshot(in_use)
     arrays["intercept_state"] = in_use.intercept_state
+    arrays |= in_use.reference.arrays()
     if search is not None:
         search = {"parameters": parameters, **search}
     return saved._replace(

@@ -56,9 +56,21 @@ KEPT_ARRAYS = {
     "name_lengths": "<i8",
     "name_text": "|u1",
 }
-ARRAYS = {**KEPT_ARRAYS, **STATE_ARRAYS, "intercept_state": "<f8"}
+REFERENCE_ARRAYS = {
+    "reference_numbers": "<f8",
+    "reference_slots": "<i8",
+    "reference_means": "<f8",
+    "reference_next_slots": "<i8",
+    "reference_totals": "<f8",
+    "reference_targets": "<f8",
+}
+ARRAYS = {**KEPT_ARRAYS, **STATE_ARRAYS, **REFERENCE_ARRAYS, "intercept_state": "<f8"}
 PACKED = ("<f8", *(f"{'|' if n == 1 else '<'}{kind}{n}" for kind in "iu" for n in (1, 2, 4, 8)))
 CLOCK_FIELDS = Clock._fields[1:]  # without the schedule
+# Of the clock, too, but not where they say nothing: older files do not have them.
+LATER_CLOCK_FIELDS = {
+    name: Clock._field_defaults[name] for name in ("pass_number", "unit", "steepest")
+}
 # Names in files that differ from those that users know, and back.
 PARAMETERS_IN_FILES = {"target_features": "max_features"}
 PARAMETERS_FROM_FILES = {"max_features": "target_features"}
@@ -89,7 +101,7 @@ def save_model(place: str | Path | Output, model: Model) -> int:
             "progress": model.progress,
             "run": model.run,
             "matrix": model.matrix,
-            "clock": dict(zip(CLOCK_FIELDS, model.clock, strict=False)),
+            "clock": _clock_in_file(model.clock),
             **({} if model.is_settled else unsettled),
             **_of_classes(model),
             "arrays": {name: [array.dtype.str, array.size] for name, array in packed.items()},
@@ -127,6 +139,15 @@ def _of_classes(model: Model) -> dict[str, Any]:
     """What there is to say of classes beside their names, where it is not what is usual."""
     said = {"class_totals": model.class_totals, "decision_threshold": model.decision_threshold}
     return {name: value for name, value in said.items() if value}
+
+
+def _clock_in_file(clock: tuple[float, ...]) -> dict[str, float]:
+    named = zip(CLOCK_FIELDS, clock, strict=False)
+    return {name: value for name, value in named if LATER_CLOCK_FIELDS.get(name) != value}
+
+
+def _clock_from_file(clock: dict[str, float]) -> tuple[float, ...]:
+    return tuple((LATER_CLOCK_FIELDS | clock)[name] for name in CLOCK_FIELDS) if clock else ()
 
 
 def name_in_files(parameter: str) -> str:
@@ -214,7 +235,7 @@ def _parsed(data: bytes) -> Model:
         },
         kept=_kept_of(arrays) if is_slim else NOTHING_KEPT,
         state=None if is_slim else arrays,
-        clock=tuple(clock[name] for name in CLOCK_FIELDS) if clock else (),
+        clock=_clock_from_file(clock),
     )
     check_parts(model)
     if not is_slim:

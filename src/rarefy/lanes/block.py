@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rarefy.arrays import Floats, Rows
 from rarefy.engine.learner import CACHE_BYTES, Learner
+from rarefy.engine.reference import Reference
 from rarefy.engine.snapshots import Arrays, put_back
 from rarefy.engine.state import aligned_zeros
 from rarefy.errors import ConfigError
@@ -36,6 +37,7 @@ from rarefy.model.clock import Clock, clock_after, next_round
 from rarefy.rules import unpenalised
 
 NO_FOLD = math.nan
+CLOCK_FIELDS = Clock._fields[1:]  # without the schedule
 
 
 class Lane(NamedTuple):
@@ -135,6 +137,18 @@ class Block:
             name = type(self._seats.rule).__name__
             raise ConfigError(f"the rule {name} cannot be compiled: {error}") from error
 
+    def begin_pass(self, number: int) -> None:
+        """Say how often the rows that come have been learned, this time included."""
+        self._set_clocks(pass_number=number)
+
+    def set_reference(self, reference: Reference) -> None:
+        """Say what the rows that come are relative to."""
+        self._set_clocks(unit=reference.unit, steepest=reference.steepest(self.lanes[0].loss))
+
+    def _set_clocks(self, **fields: float) -> None:
+        for name, value in fields.items():
+            self._own_clocks()[CLOCK_FIELDS.index(name)] = value
+
     def judge(self, rows: Rows | LaneRows, folds: Floats) -> None:
         judge = loops.judge if self.n_outputs == 1 else loops.judge_classes
         judge(self._seats, lane_rows(rows), folds, self._room)
@@ -231,7 +245,10 @@ class Block:
         coming = Clock(schedule, *self._own_clocks()[:, lane].tolist())
         t = coming.t - 1.0
         before = (schedule.eta(max(t, 1.0)), coming.total_before, coming.decay_before)
-        return Clock(schedule, t, *before, *before, 0.0, 0.0)
+        clock = Clock(schedule, t, *before, *before, 0.0, 0.0)
+        return clock._replace(
+            pass_number=coming.pass_number, unit=coming.unit, steepest=coming.steepest
+        )
 
     def _own_clocks(self) -> Floats:
         """The clocks of the round to come without the numbers of their schedules."""
@@ -252,7 +269,10 @@ class Block:
     def restore(self, arrays: Arrays, t: int) -> None:
         """Go back to a snapshot, after t rounds; rules and the number of features are the same."""
         for name, own in self.snapshot().items():
-            put_back(own, arrays[name])
+            there = len(own)
+            if name == "clocks":  # older files lack the last fields
+                there = arrays[name].size // len(self.lanes)
+            put_back(own[:there], arrays[name])
         alive, rounds = self._seats.work[ALIVE], self._own_clocks()[0]
         if not np.isin(alive, (0.0, 1.0)).all() or (rounds[self.alive] != t + 1.0).any():
             raise ValueError("no lanes are like that")

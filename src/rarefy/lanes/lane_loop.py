@@ -86,7 +86,8 @@ def _add_to_score(lane: int, seats: Seats, output: int, slot: int, x: float) -> 
 def _take_slope(lane: int, seats: Seats, y: float, importance: float) -> None:
     loss = parameters_of(seats.loss, seats.losses, lane)
     score = get(seats.work, SCORE, lane)
-    slope = importance * loss.slope(score, y)
+    steepest = importance * clock_of(seats.clock, seats.clocks, lane).steepest
+    slope = min(max(importance * loss.slope(score, y), -steepest), steepest)
     put(seats.work, SLOPE, lane, slope)
     _stop_if_diverged(lane, seats, score, slope)
 

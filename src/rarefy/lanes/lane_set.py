@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.arrays import Floats, Rows, read_only
+from rarefy.engine.reference import Reference
 from rarefy.jit.lane_intrinsics import WIDTH
 from rarefy.lanes.block import NO_FOLD, Block, Lane
 from rarefy.lanes.layout import LaneRows
@@ -85,6 +86,16 @@ class Lanes:
         folds = _checked(folds, rows)
         order = read_only(np.arange(len(rows.y)) if order is None else order)
         self._on_all(lambda block: block.learn(rows, folds, order, judged))
+
+    def begin_pass(self, number: int) -> None:
+        """Say how often the rows that come have been learned, this time included."""
+        for block in self._blocks:
+            block.begin_pass(number)
+
+    def set_reference(self, reference: Reference) -> None:
+        """Say what the rows that come are relative to."""
+        for block in self._blocks:
+            block.set_reference(reference)
 
     def n_bytes(self, n_features: int) -> int:
         """How much memory all lanes take with so many features."""

@@ -6,6 +6,7 @@ log|w| since the beginning. Both are compensated sums, right to the last bit or 
 """
 
 import math
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,9 @@ class Clock(NamedTuple):
     total_lost: float  # what rounding has taken from the two sums so far
     decay_lost: float
     mistakes: float = 0.0  # wrong predictions so far, counted where steps depend on them
+    pass_number: float = 1.0  # how often the examples have been learned, this time included
+    unit: float = 1.0  # of scores: in regression, how far targets spread
+    steepest: float = sys.float_info.max  # the largest slope of an example of weight 1
 
 
 @helper
@@ -56,6 +60,9 @@ def round_with_step(rule: Any, clock: Clock, eta: float, mistakes: float) -> Clo
         total_lost,
         decay_lost,
         mistakes,
+        clock.pass_number,
+        clock.unit,
+        clock.steepest,
     )
 
 

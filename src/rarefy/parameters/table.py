@@ -13,14 +13,13 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypedDict, TypeVar
 
 from rarefy.model.importance import ENDOWMENTS, UPDATES
-from rarefy.model.losses import REGRESSION_LOSSES
 from rarefy.model.multiclass import MULTICLASS
 from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.kinds import Flag, Kind, Number, OneOf, Other, Share, WeightsOfClasses, Whole
 from rarefy.rules.penalty_norm import Basis
 
 AUTO = "auto"  # for what is to be found while learning
-DEFAULT_RULE, DEFAULT_REGRESSION_RULE = "scale-free", "adagrad-fobos"
+DEFAULT_RULE = "scale-free"
 MOST_PASSES = 1 << 31
 MOST_FEATURES = 1 << 62  # of a model
 LARGEST_SEED = (1 << 32) - 1
@@ -49,7 +48,10 @@ class Parameter(NamedTuple):
 
     def check(self, name: str, value: Any) -> Any:
         """The value as what it is to be, if it is accepted."""
-        return None if value is None and self.default is None else self.kind.check(name, value)
+        is_default = value is None and self.default is None
+        if is_default or (self.may_be_auto and isinstance(value, str) and value == AUTO):
+            return value
+        return self.kind.check(name, value)
 
 
 # What the values of a parameter of a rule are: one of them, or several for cross-validation.
@@ -342,7 +344,7 @@ Shuffle = Annotated[
     Parameter(
         Flag(),
         "Whether `fit` takes the rows of each pass in random order.",
-        default=False,
+        default=True,
         in_grids=False,
     ),
 ]
@@ -353,18 +355,42 @@ class OfLearning(TypedDict, total=False):
 
     fit_intercept: FitIntercept
     passes: Annotated[
-        int,
+        int | Auto,
         Parameter(
             Whole(1, MOST_PASSES),
-            "How often `fit` goes over the data; the clock goes on from pass to pass.",
-            default=1,
+            "How often `fit` goes over the data; the clock goes on from pass to pass. With "
+            '"auto", as long as another pass lowers the loss on a tenth of the rows, which are '
+            "held out for that and learned afterwards like all others; streams are learned in one "
+            "pass.",
+            default=AUTO,
             help="How often to go over the data.",
+            may_be_auto=True,
             in_grids=False,
         ),
     ]
     shuffle: Shuffle
     random_state: Annotated[
-        Any, Parameter(Other("int, RandomState instance or None"), "Seed of the shuffling.")
+        Any,
+        Parameter(
+            Other("int, RandomState instance or None"),
+            "Seed of the shuffling, and of what is held out to choose the number of passes.",
+            default=0,
+        ),
+    ]
+    warm_start: Annotated[
+        bool,
+        Parameter(
+            Flag(),
+            "Whether `fit` goes on from what was learned before, instead of from scratch.",
+            default=False,
+            in_grids=False,
+        ),
+    ]
+    verbose: Annotated[
+        bool,
+        Parameter(
+            Flag(), "Whether `fit` prints a line for each pass.", default=False, in_grids=False
+        ),
     ]
     target_features: Annotated[
         int | None,
@@ -556,11 +582,6 @@ MAY_BE_AUTO = ("rule", *(name for name, entry in RULE.items() if entry.may_be_au
 RULE_PARAMETERS = ("rule", "loss", *RULE)  # arguments of make_rule
 DECISION_PARAMETERS = tuple(_entries(OfDecision))  # that may change after learning
 WEIGHTING_PARAMETERS = (*_entries(OfImportance), *_entries(OfEndowment))  # of make_weighting
-
-
-def default_rule(loss: str) -> str:
-    """The rule where none is given."""
-    return DEFAULT_REGRESSION_RULE if loss in REGRESSION_LOSSES else DEFAULT_RULE
 
 
 def grid_parameters(*, regression: bool) -> list[str]:

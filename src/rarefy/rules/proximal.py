@@ -38,6 +38,16 @@ def shrink(w: float, l1: float, l2: float | None, passed: float) -> float:
 
 
 @helper
+def stays_out(clock: Clock, gradients: float, threshold: float) -> bool:
+    """Whether a feature is passed over, because earlier passes have left it without a weight.
+
+    The same examples are no new evidence: if a feature occurred once, its subgradients agree
+    however often it is learned.
+    """
+    return clock.pass_number > 1.0 and threshold > 0.0 and abs(gradients) <= threshold
+
+
+@helper
 def curvature(l2: float | None, inverse_step: float, t: float) -> float:
     """The quadratic term 1/η_t + λ₂ t by which leaders and dual averages are divided."""
     return inverse_step if l2 is None else inverse_step + l2 * t

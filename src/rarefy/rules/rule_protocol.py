@@ -9,7 +9,7 @@ A rule is a NamedTuple of parameters with two pure methods that act on one coord
 The state is a tuple of floats, all zero before the coordinate first occurs. It is written only in
 rounds in which the coordinate occurs, so `weight` works out what the penalty did in between.
 
-Five more methods have defaults that suit most rules:
+Six more methods have defaults that suit most rules:
 
     log_decay(t, eta) -> float              by how much the l2 penalty lowers log|w| in round t
     steps_without_gradient() -> bool        whether `step` matters when g = 0 but x is not
@@ -17,6 +17,8 @@ Five more methods have defaults that suit most rules:
                                             never occurred, whatever its state
     steps_together() -> bool                whether `step` has roots or divisions, so that it pays
                                             to let coordinates step by vector instructions
+    is_shift_free() -> bool                 whether rows are learned relative to where features and
+                                            targets lie (engine/reference.py)
     on_intercept() -> rule                  what acts on the intercept (default: the same rule with
                                             the fields in PENALTY_FIELDS at zero)
 """
@@ -83,7 +85,13 @@ def rule(*state_fields: str) -> Callable[[R], R]:
                 f"weight(self, clock, state) and step(self, clock, state, g, x)"
             )
         cls.state_fields = state_fields  # type: ignore[attr-defined]
-        for default in (log_decay, steps_without_gradient, forgets_at_zero, steps_together):
+        for default in (
+            log_decay,
+            steps_without_gradient,
+            forgets_at_zero,
+            steps_together,
+            is_shift_free,
+        ):
             if not hasattr(cls, default.__name__):
                 setattr(cls, default.__name__, default)
         if not cls.__module__.startswith("rarefy."):
@@ -106,6 +114,10 @@ def forgets_at_zero(self: Any) -> bool:
 
 
 def steps_together(self: Any) -> bool:
+    return False
+
+
+def is_shift_free(self: Any) -> bool:
     return False
 
 

@@ -12,7 +12,7 @@ import math
 from typing import NamedTuple
 
 from rarefy.model.clock import Clock
-from rarefy.rules.proximal import curvature, ratio, soft
+from rarefy.rules.proximal import curvature, ratio, soft, stays_out
 from rarefy.rules.rule_protocol import State, rule
 
 
@@ -27,12 +27,17 @@ class ScaleFree(NamedTuple):
     def weight(self, clock: Clock, state: State) -> float:
         gradients, r, largest = state
         excess = soft(gradients, self.l1 * r)
-        t = clock.t - 1.0
-        return -ratio(self.eta0 * excess, curvature(self.l2, r * largest, self.eta0 * t))
+        eta, t = self.eta0 * clock.unit, clock.t - 1.0
+        return -ratio(eta * excess, curvature(self.l2, r * largest, eta * t))
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         gradients, r, largest = state
+        if stays_out(clock, gradients, self.l1 * r):
+            return state
         return gradients + g, math.sqrt(r * r + g * g), max(largest, abs(x))
 
     def steps_together(self) -> bool:
+        return True
+
+    def is_shift_free(self) -> bool:
         return True

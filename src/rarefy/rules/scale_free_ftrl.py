@@ -13,7 +13,7 @@ import math
 from typing import NamedTuple
 
 from rarefy.model.clock import Clock
-from rarefy.rules.proximal import curvature, ratio, soft
+from rarefy.rules.proximal import curvature, ratio, soft, stays_out
 from rarefy.rules.rule_protocol import State, rule
 
 SHARE = 0.5  # of its weight, to which each round ties the next ones
@@ -31,10 +31,12 @@ class ScaleFreeFtrl(NamedTuple):
     l2: float | None = None
 
     def weight(self, clock: Clock, state: State) -> float:
-        return -self.eta0 * self.pull(clock, state)
+        return -self.eta0 * clock.unit * self.pull(clock, state)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         z, r, largest = state
+        if stays_out(clock, z, self.l1 * r):
+            return state
         new_r = math.sqrt(r * r + g * g)
         tied = SHARE * (new_r - r) * largest * self.pull(clock, state)
         return z + g + tied, new_r, max(largest, abs(x))
@@ -42,8 +44,11 @@ class ScaleFreeFtrl(NamedTuple):
     def steps_together(self) -> bool:
         return True
 
+    def is_shift_free(self) -> bool:
+        return True
+
     def pull(self, clock: Clock, state: State) -> float:
         """-w/c, so that σ w needs no division by c."""
         z, r, largest = state
-        t = clock.t - 1.0
-        return ratio(soft(z, self.l1 * r), curvature(self.l2, r * largest, self.eta0 * t))
+        eta, t = self.eta0 * clock.unit, clock.t - 1.0
+        return ratio(soft(z, self.l1 * r), curvature(self.l2, r * largest, eta * t))

@@ -165,6 +165,7 @@ class Run:
 
     def _learn_batch(self, prepared: Prepared, pause: Callable[[], int]) -> Iterator[None]:
         self.model.begin(prepared.batch, self.reader)
+        self.model.learner.begin_pass(self.position.pass_number)
         rest: Prepared | None = prepared
         if prepared.y is None:
             rest = self.model.with_targets(prepared)

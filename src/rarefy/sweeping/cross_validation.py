@@ -8,7 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.arrays import Floats, Rows, dot, read_only
+from rarefy.arrays import Floats, Rows, chosen_rows, dot, read_only
+from rarefy.engine.reference import (
+    FIRST_EXAMPLES,
+    NO_REFERENCE,
+    Reference,
+    new_reference,
+    reference_of,
+)
 from rarefy.engine.task import Task
 from rarefy.errors import ConfigError, InputError
 from rarefy.lanes.block import NO_FOLD, Block, Lane
@@ -35,6 +42,16 @@ class Fitting(NamedTuple):
     shuffle: bool = False
     refit: bool = False
     refit_l2: float | None = None
+
+
+class Seen(NamedTuple):
+    """Rows as lanes learn them, what their features stand for, and what they are relative to."""
+
+    rows: LaneRows
+    columns: NDArray[np.int64]
+    numbers: NDArray[np.int32]
+    sizes: Floats
+    reference: Reference
 
 
 class MemoryTooSmallError(ConfigError):
@@ -111,23 +128,39 @@ class CrossValidation:
         self._class_weights = class_weights
         self._fitting = fitting
         self._n_threads = n_threads
-        self._rows, columns, self._feature_numbers, self._sizes = features_of(
-            rows, n_columns, n_threads
-        )
-        self._n_features = len(self._sizes)
+        self._y, self._importance = rows.y, rows.importance
         self._n_columns = n_columns
         self._folds = None if folds is None else folds.astype(np.float64)
         self._n_folds = 1 if folds is None else int(folds.max()) + 1
         self._check_weights()
         self._spread = self._checked_spread() if self._is_regression else None
         self._by_fold = folds is not None and (judge is not None or class_weights is not None)
-        self._refitting = self._checked_refitting(rows, columns)
+        self._data = {
+            is_shift_free: self._seen(rows, is_shift_free)
+            for is_shift_free in {task.rule.is_shift_free() for task, _, _ in candidates}
+        }
+        self._refitting = self._checked_refitting(rows)
         self._alike = alike(candidates)
         self._lanes, self._n_outputs = lanes_of(
             [candidates[numbers[0]].task for numbers in self._alike],
             n_classes,
             None if folds is None else self._n_folds,
         )
+
+    def _seen(self, rows: Rows, is_shift_free: bool) -> Seen:
+        """The rows as rules learn them that are shift-free, or that are not.
+
+        Some rows, drawn from all over the data, say where features and targets lie.
+        """
+        reference = NO_REFERENCE
+        if is_shift_free:
+            task = next(task for task, _, _ in self._candidates if task.rule.is_shift_free())
+            unknown = new_reference(task.rule, task.loss, fit_intercept=task.fit_intercept)
+            examples = np.flatnonzero(rows.importance)
+            order = np.random.RandomState(0).permutation(examples)[:FIRST_EXAMPLES]
+            reference = reference_of(unknown, chosen_rows(rows, np.sort(order)))
+        features = features_of(reference.relative(rows), self._n_columns, self._n_threads)
+        return Seen(*features, reference)
 
     def run(
         self, memory: int, on_progress: Callable[[float], None], judged_as: str = ""
@@ -177,10 +210,11 @@ class CrossValidation:
 
     def _n_blocks_in(self, memory: int) -> int:
         largest = max(self._lanes, key=lambda lane: len(lane.rule.state_fields))
-        n_bytes = Block.n_bytes(largest, self._n_features, self._n_outputs)
+        n_features = max(len(data.sizes) for data in self._data.values())
+        n_bytes = Block.n_bytes(largest, n_features, self._n_outputs)
         if n_bytes > memory:
             raise MemoryTooSmallError(
-                f"memory={memory}: eight models side by side with {self._n_features:,} features "
+                f"memory={memory}: eight models side by side with {n_features:,} features "
                 f"and the rule {type(largest.rule).__name__} take {n_bytes} bytes. Give that much.",
                 n_bytes,
             )
@@ -191,61 +225,71 @@ class CrossValidation:
 
         One column stands for all of them, if they are the same.
         """
+        data = self._data[self._lanes[numbers[0]].rule.is_shift_free()]
         lanes = Lanes(
             [self._lanes[number] for number in numbers],
-            n_features=self._n_features,
+            n_features=len(data.sizes),
             n_outputs=self._n_outputs,
             fit_intercept=self._fit_intercept,
         )
+        lanes.set_reference(data.reference)
         fold = self._lanes[numbers[0]].fold
-        rows = self._weighed(fold)
+        rows = data.rows._replace(importance=self._weighed(fold))
         random = np.random.RandomState(self._seed_of(numbers[0]))
-        for number in range(self._fitting.passes):
-            order = random.permutation(len(self._rows.y)) if self._fitting.shuffle else None
-            judged = self._folds is None and number == self._fitting.passes - 1
+        for number in range(1, self._fitting.passes + 1):
+            order = random.permutation(len(self._y)) if self._fitting.shuffle else None
+            judged = self._folds is None and number == self._fitting.passes
+            lanes.begin_pass(number)
             lanes.learn(rows, self._folds, order, judged=judged)
             progress.add(len(numbers))
         if self._refitting is not None:
-            return self._refitted(numbers, lanes, self._refitting, progress)
+            return self._refitted(numbers, lanes, data, self._refitting, progress)
         if self._folds is not None:
-            lanes.judge(self._rows, self._folds)
-        return _by_lane(lanes.tallies(self._sizes), self._judged(lanes, fold, len(numbers)))
+            lanes.judge(data.rows, self._folds)
+        judged_as = self._judged(lanes, data, fold, len(numbers))
+        return _by_lane(lanes.tallies(data.sizes), judged_as)
 
-    def _weighed(self, fold: float) -> LaneRows:
-        """The rows as lanes of that fold learn them; its own rows do not matter."""
+    def _weighed(self, fold: float) -> Floats:
+        """What rows count for lanes of that fold; its own rows do not matter."""
         if self._class_weights is None:
-            return self._rows
-        learned = np.ones(len(self._rows.y), np.bool_)
+            return self._importance
+        learned = np.ones(len(self._y), np.bool_)
         if self._folds is not None:
             learned = self._folds != fold
-        importance = self._rows.importance.copy()
+        importance = self._importance.copy()
         importance[learned] = self._class_weights.of_all(
-            self._rows.y[learned], importance[learned]
+            self._y[learned], importance[learned]
         ).importance
-        return self._rows._replace(importance=read_only(importance))
+        return read_only(importance)
 
-    def _judged(self, lanes: Lanes, fold: float, n_lanes: int) -> Floats:
+    def _judged(self, lanes: Lanes, data: Seen, fold: float, n_lanes: int) -> Floats:
         """What the judge says of the scores that lanes give to the rows of their fold."""
         if self._judge is None or self._folds is None:
             return np.full(n_lanes, np.nan)
-        rows = rows_at(self._rows, np.flatnonzero(self._folds == fold))
-        return np.array(
-            [judgement(self._judge, one, rows.y, rows.importance) for one in lanes.scores(rows)]
-        )
+        own = np.flatnonzero(self._folds == fold)
+        scores = lanes.scores(rows_at(data.rows, own)) + data.reference.location
+        y, importance = self._y[own], self._importance[own]
+        return np.array([judgement(self._judge, one, y, importance) for one in scores])
 
     def _refitted(
-        self, numbers: Sequence[int], lanes: Lanes, refitting: Refitting, progress: "_Progress"
+        self,
+        numbers: Sequence[int],
+        lanes: Lanes,
+        data: Seen,
+        refitting: Refitting,
+        progress: "_Progress",
     ) -> list[Floats]:
         """What becomes of lanes once they are refitted; a refit counts as much as all passes."""
-        before = lanes.tallies(self._sizes)
+        before = lanes.tallies(data.sizes)
         tallies = _by_lane(before, np.full(len(numbers), np.nan))
         for place, number in enumerate(numbers):
             if not before.diverged[place]:
-                weights = lanes.weights(place)[:, self._feature_numbers]
+                weights = lanes.weights(place)[:, data.numbers]
                 limits = [
                     self._candidates[one].refit_features for one in self._candidates_of(number)
                 ]
-                tallies[place] = refitting.tallies(self._lanes[number], weights, limits)
+                lane = self._lanes[number]
+                tallies[place] = refitting.tallies(lane, data.columns, weights, limits)
             progress.add(self._fitting.passes)
         return tallies
 
@@ -257,7 +301,7 @@ class CrossValidation:
     def _fit_intercept(self) -> bool:
         return self._candidates[0].task.fit_intercept
 
-    def _checked_refitting(self, rows: Rows, columns: NDArray[np.int64]) -> Refitting | None:
+    def _checked_refitting(self, rows: Rows) -> Refitting | None:
         if not self._fitting.refit:
             return None
         if self._folds is None:
@@ -268,7 +312,6 @@ class CrossValidation:
         return Refitting(
             rows,
             self._n_columns,
-            columns,
             self._folds,
             self._fit_intercept,
             self._fitting.refit_l2,
@@ -279,7 +322,7 @@ class CrossValidation:
     def _of_fold(self, fold: int) -> tuple[Floats, Floats]:
         """The targets and weights of its rows."""
         chosen = slice(None) if self._folds is None else self._folds == fold
-        return self._rows.y[chosen], self._rows.importance[chosen]
+        return self._y[chosen], self._importance[chosen]
 
     def _check_weights(self) -> None:
         for fold in range(self._n_folds):

@@ -19,16 +19,12 @@ from rarefy.sweeping.scoring import Judge, judgement
 
 
 class Refitting:
-    """Refits lanes on the rows that they learned, as the estimators do.
-
-    `rows` are those that were given, and `columns` says which of theirs a lane's features are.
-    """
+    """Refits lanes on the rows that they learned, as the estimators do."""
 
     def __init__(
         self,
         rows: Rows,
         n_columns: int,
-        columns: NDArray[np.int64],
         folds: Floats,
         fit_intercept: bool,
         l2: float | None,
@@ -39,21 +35,26 @@ class Refitting:
             (rows.values, rows.indices, rows.indptr), shape=(len(rows.y), n_columns)
         )
         self._y, self._importance = rows.y, rows.importance
-        self._columns = columns
         self._folds = folds
         self._fit_intercept = fit_intercept
         self._l2 = l2
         self._judge = judge
         self._class_weights = class_weights
 
-    def tallies(self, lane: Lane, weights: Floats, limits: Sequence[int | None]) -> Floats:
-        """The Tallies of a lane with these weights, (output, feature), once it is refitted.
+    def tallies(
+        self,
+        lane: Lane,
+        columns: NDArray[np.int64],
+        weights: Floats,
+        limits: Sequence[int | None],
+    ) -> Floats:
+        """The Tallies of a lane with these weights, (output, column), once it is refitted.
 
         Behind them is what the judge says. There is a column for each limit to the features that
         are left.
         """
         own = self._folds == lane.fold
-        learner = self._learner(lane, weights)
+        learner = self._learner(lane, columns, weights)
         X, y, importance = self._only(~own)
         if self._class_weights is not None:
             importance = self._class_weights.of_all(y, importance).importance
@@ -61,13 +62,13 @@ class Refitting:
         judged = self._only(own)
         return np.array([_tallies(lane, one, *judged, self._judge) for one in learned]).T
 
-    def _learner(self, lane: Lane, weights: Floats) -> Learner:
+    def _learner(self, lane: Lane, columns: NDArray[np.int64], weights: Floats) -> Learner:
         n_outputs = len(weights)
         learner = Learner.predicting(
             lane.loss, self._X.shape[1], n_outputs, fit_intercept=self._fit_intercept
         )
         outputs, features = np.nonzero(weights)
-        slots = self._columns[features] * n_outputs + outputs
+        slots = columns[features] * n_outputs + outputs
         learner.state[slots, 0] = weights[outputs, features]
         return learner
 

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from rarefy.arrays import Floats, Numbers, Rows, part_of, portions, read_only
 from rarefy.checks import number_or_none
+from rarefy.engine.reference import NO_REFERENCE, Reference, new_reference, reference_of
 from rarefy.engine.task import Task
 from rarefy.errors import InputError
 from rarefy.lanes.block import NO_FOLD, Lane
-from rarefy.lanes.lane_set import Lanes
+from rarefy.lanes.lane_set import Lanes, Tallies
 from rarefy.model.class_weights import ClassWeights
 from rarefy.readers import Reader
 from rarefy.splits import stream_folds
@@ -33,6 +34,42 @@ class Scored(NamedTuple):
     y: Floats
     importance: Floats
     folds: Numbers
+
+
+class Team:
+    """Lanes that learn the same rows: relative to where the first ones lie, or as they are."""
+
+    def __init__(self, numbers: list[int], lanes: Lanes, reference: Reference) -> None:
+        self.numbers = np.array(numbers, dtype=np.int64)  # of the lanes, among all
+        self.lanes = lanes
+        self._reference = reference
+
+    def learn(self, rows: Rows, folds: Floats, *, judged: bool) -> None:
+        if self._reference.n == 0:
+            self._reference = reference_of(self._reference, rows)
+            self.lanes.set_reference(self._reference)
+        self.lanes.learn(self._reference.relative(rows), folds, judged=judged)
+
+    def judge(self, rows: Rows, folds: Floats) -> None:
+        self.lanes.judge(self._reference.relative(rows), folds)
+
+    def scores(self, rows: Rows) -> Floats:
+        """(lane, row, output)."""
+        return self.lanes.scores(self._reference.relative(rows)) + self._reference.location
+
+    def move(self, old: NDArray[Any], new: NDArray[Any], n_features: int) -> None:
+        self.lanes.move(old, new, n_features)
+        self._reference = self._reference.moved(old, new)
+
+
+def _team(lanes: Sequence[Lane], is_shift_free: bool, shape: dict[str, Any]) -> Team:
+    """Those of the lanes whose rule is shift-free, or is not; none of them has learned."""
+    numbers = [n for n, lane in enumerate(lanes) if lane.rule.is_shift_free() == is_shift_free]
+    own = [lanes[number] for number in numbers]
+    reference = NO_REFERENCE
+    if own:
+        reference = new_reference(own[0].rule, own[0].loss, fit_intercept=shape["fit_intercept"])
+    return Team(numbers, Lanes(own, **{**shape, "n_features": 0}), reference)
 
 
 class GridLearner:
@@ -57,19 +94,23 @@ class GridLearner:
         self._seed = seed
         self._memory = memory
         self._passes_left = passes
+        self._pass_number = 1
         self._row = 0
         self._moments = np.zeros((3, n_folds or 1))  # weighted sums of 1, y - origin and its square
         self._origin: float | None = None  # the first y, so that large numbers do not cancel
         self.class_weights: ClassWeights | None = None
         self._class_totals: Floats = np.empty(0)
         self._scored: list[Scored] | None = None  # rows as they are judged, where scores are kept
-        self._lanes = Lanes(lanes, **{**shape, "n_features": 0})
+        self._teams = [_team(lanes, is_shift_free, shape) for is_shift_free in (False, True)]
         self._check_memory(self.n_features)
-        self._lanes.grow(self.n_features)
+        self._grow(self.n_features)
 
     def end_pass(self) -> None:
         self._passes_left -= 1
         self._row = 0
+        self._pass_number += 1
+        for team in self._teams:
+            team.lanes.begin_pass(self._pass_number)
 
     def learn(self, rows: Rows, n_features: int = 0, *, restorable: bool = True) -> None:
         """Learn the rows; whatever `restorable` says, there is no going back."""
@@ -80,14 +121,17 @@ class GridLearner:
             folds = self._next_folds(part)
             if is_judged:
                 self._add_moments(part, folds)
-            self._lanes.learn(self._weighed(part), folds, judged=is_judged)
+            part = self._weighed(part)
+            for team in self._teams:
+                team.learn(part, folds, judged=is_judged)
         self.t += len(rows.y)
 
     def scores(self, rows: Rows) -> Floats:
         """Judge every lane by the rows of its own fold; there is no score to give."""
         folds = self._next_folds(rows)
         self._add_moments(rows, folds)
-        self._lanes.judge(rows, folds)
+        for team in self._teams:
+            team.judge(rows, folds)
         if self._scored is not None:
             self._keep_scores(self._scored, rows, folds.astype(np.int64))
         return np.empty((len(rows.y), self.n_outputs))
@@ -107,7 +151,7 @@ class GridLearner:
     def _keep_scores(self, kept: list[Scored], rows: Rows, folds: Numbers) -> None:
         """Of every point, the scores of the model that has not learned the fold of the row."""
         n_folds = self._moments.shape[1]
-        of_lanes = self._lanes.scores(rows)
+        of_lanes = self._in_order([team.scores(rows) for team in self._teams])
         by_point = of_lanes.reshape(-1, n_folds, *of_lanes.shape[1:])
         scores = by_point[:, folds, np.arange(len(folds))]
         self._check_memory(self.n_features, sum(one.scores.nbytes for one in kept) + scores.nbytes)
@@ -152,21 +196,37 @@ class GridLearner:
             raise InputError(f"fold {empty} has no row that counts; take fewer folds.")
         spread = squares - total**2 / weight
         return measures_of(
-            self._lanes.tallies(),
+            self._tallies(),
             len(weight),
             max(n_columns, 1) * self.n_outputs,
             spread if is_regression else None,
         )
 
+    def _tallies(self) -> Tallies:
+        """Those of all lanes, in their order."""
+        of_lanes = [np.array(team.lanes.tallies()).T for team in self._teams]
+        return Tallies(*self._in_order(of_lanes).T)
+
+    def _in_order(self, of_lanes: list[Floats]) -> Floats:
+        """What there is of the lanes of each team, in the order of all lanes."""
+        numbers = np.concatenate([team.numbers for team in self._teams])
+        in_order: Floats = np.concatenate(of_lanes)[np.argsort(numbers)]
+        return in_order
+
     def grow(self, n_features: int) -> None:
         if n_features > self.n_features:
             self._check_memory(n_features)
-            self._lanes.grow(n_features)
+            self._grow(n_features)
             self.n_features = n_features
+
+    def _grow(self, n_features: int) -> None:
+        for team in self._teams:
+            team.lanes.grow(n_features)
 
     def move(self, old: NDArray[Any], new: NDArray[Any], n_features: int) -> None:
         self._check_memory(n_features)
-        self._lanes.move(old, new, n_features)
+        for team in self._teams:
+            team.move(old, new, n_features)
         self.n_features = n_features
 
     def usefulness(self, counts: NDArray[Any]) -> Floats:
@@ -174,7 +234,7 @@ class GridLearner:
         return np.where(counts > 0, 0.0, -np.inf)
 
     def _check_memory(self, n_features: int, n_bytes_of_scores: int = 0) -> None:
-        n_bytes = self._lanes.n_bytes(n_features) + n_bytes_of_scores
+        n_bytes = sum(team.lanes.n_bytes(n_features) for team in self._teams) + n_bytes_of_scores
         if n_bytes > self._memory:
             what = "models and scores" if n_bytes_of_scores else "models"
             raise MemoryTooSmallError(

@@ -20,12 +20,13 @@ from rarefy.parameters.build import make_loss
 from rarefy.parameters.combinations import check_refit, is_refitted
 from rarefy.parameters.table import (
     DECISION_PARAMETERS,
+    DEFAULT_RULE,
     LOSS,
+    MOST_PASSES,
     RULE,
     TABLE,
     WEIGHTING_PARAMETERS,
     check_values,
-    default_rule,
 )
 from rarefy.readers import Reader, read
 from rarefy.readers.features.columns import Columns, checked_columns
@@ -45,7 +46,7 @@ READING = {
     for name, parameter in inspect.signature(read).parameters.items()
     if parameter.kind is parameter.KEYWORD_ONLY
 }
-OF_MATRICES = ("shuffle", "random_state", "n_features")
+OF_MATRICES = ("shuffle", "random_state", "n_features", "warm_start", "verbose")
 NOT_OF_FILES = (*OF_MATRICES, *DECISION_PARAMETERS)
 # How a run is carried out; the others say what is learned.
 OF_RUN = {"passes": 1, "cache": None, "holdout": None, "save_every": None}
@@ -193,6 +194,7 @@ def _check_asked(asked: Mapping[str, Any]) -> None:
     check_values(
         {name: value for name, value in asked.items() if name in TABLE and value is not None}
     )
+    check_whole("passes", asked.get("passes", 1), 1, MOST_PASSES)
     if asked.get("save_every") is not None:
         check_whole("save_every", asked["save_every"], 1, NEVER)
 
@@ -202,7 +204,7 @@ def _parameters(asked: Mapping[str, Any]) -> dict[str, Any]:
     of_rule = {name: asked[name] for name in RULE if asked[name] is not None}
     of_refit = {name: asked[name] for name in ("refit_l2", "refit_features")}
     return {
-        "rule": asked["rule"] or default_rule(asked["loss"]),
+        "rule": asked["rule"] or DEFAULT_RULE,
         "loss": asked["loss"],
         **of_rule,
         **_given_to_loss(asked["loss"], {name: asked[name] for name in LOSS}),

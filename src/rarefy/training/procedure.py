@@ -17,7 +17,7 @@ from rarefy.training.progress_tracker import (
     shown,
 )
 
-HOW_TO_SHUFFLE = "rarefy train --shuffle, or shuffle=True of rarefy.train"
+HOW_TO_SHUFFLE = "put the lines of the file in random order first (shuf)"
 
 
 class Stopped(BaseException):

@@ -68,6 +68,9 @@ class TuningLearner:
             if self.t == self.phase.comparisons.next_at:
                 self.phase = self.phase.following()
 
+    def begin_pass(self, number: int) -> None:
+        """There is but one."""
+
     def scores(self, rows: Rows) -> Floats:
         """One score per row and output, of the model that there is if learning ends here."""
         return self.settled().scores(rows)

@@ -28,7 +28,7 @@ ENDINGS = {
     "--to",
     "format",
     type=click.Choice([*TEXT_EXPORTS, "onnx"]),
-    help="Told from the ending of FILE, if it is not given.",
+    help="Inferred from the ending of FILE, if it is not given.",
 )
 @click.option("-o", "--output", metavar="FILE", default=STREAM, help="Where to write it.")
 def export(model_path: str, format: str | None, output: str) -> None:

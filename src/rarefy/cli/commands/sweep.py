@@ -41,7 +41,7 @@ from rarefy.cli.views.sweep_view import (
 )
 from rarefy.errors import InputError, RarefyWarning
 from rarefy.files.model import model_of
-from rarefy.parameters.table import CHOICE, LARGEST_SEED, LOSS, MOST_PASSES, RULE, default_rule
+from rarefy.parameters.table import CHOICE, DEFAULT_RULE, LARGEST_SEED, LOSS, MOST_PASSES, RULE
 from rarefy.readers import Reader
 from rarefy.readers.source import expand
 from rarefy.stores import MOST_FEATURES
@@ -150,7 +150,7 @@ def sweep(
     asked["by"] = asked["by"] and asked["by"].replace("-", "_")
     _settle_validation(asked)
     if asked["rule"] is None:
-        asked["rule"] = [default_rule(asked["loss"])]
+        asked["rule"] = [DEFAULT_RULE]
     Path(folder).mkdir(parents=True, exist_ok=True)
     outputs = _outputs(folder, asked["data"], None if quiet else STREAM)
     start = time.perf_counter()

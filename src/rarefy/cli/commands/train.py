@@ -19,6 +19,7 @@ from rarefy.cli.options import (
 from rarefy.cli.training import carry_out
 from rarefy.cli.views.display import make_display
 from rarefy.cli.views.running_table import RunningTable
+from rarefy.parameters.table import MOST_PASSES
 from rarefy.stores import DEFAULT_BITS, MOST_BITS, STORES
 from rarefy.streams.run import NEVER
 from rarefy.system.atomic_write import is_descriptor
@@ -45,7 +46,7 @@ OF_DISPLAY = ("json", "quiet")  # options that are no part of a plan
 @rule_options
 @weight_options
 @no_intercept_option
-@parameter_option("passes")
+@parameter_option("passes", type=click.IntRange(1, MOST_PASSES), default=1)
 @parameter_option("refit")
 @parameter_option("refit_l2")
 @parameter_option("refit_features", metavar="N")

@@ -191,6 +191,7 @@ def complete_columns(
 
 
 def listed_columns(names: Sequence[str]) -> str:
-    shown = [n if len(n) <= SHOWN_NAME else f"{n[:SHOWN_NAME]}..." for n in names[:SHOWN_COLUMNS]]
+    printable = [n.encode(errors="backslashreplace").decode() for n in names[:SHOWN_COLUMNS]]
+    shown = [n if len(n) <= SHOWN_NAME else f"{n[:SHOWN_NAME]}..." for n in printable]
     listed = ", ".join(shown) or "none"
     return listed if len(names) <= SHOWN_COLUMNS else f"{listed}, ... ({len(names)} in all)"

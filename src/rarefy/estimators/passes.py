@@ -1,0 +1,107 @@
+"""Going over the rows of a matrix several times, as often as it pays."""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from rarefy.arrays import Floats, as_rows
+from rarefy.engine import loop as engine
+from rarefy.engine.online_learner import OnlineLearner
+
+HELD_OUT = 0.1  # of the rows, to choose the number of passes by
+FEWEST_ROWS = 30  # from which on some are held out
+PASSES_OF_FEW_ROWS = 30
+PASSES_OF_MANY_ROWS = 3  # where a pass takes a fraction of a second or more
+MANY_UPDATES = 1e7  # of weights, in a pass
+FEW_UPDATES = 1e6  # which take no time
+FEWEST_TRIED = 10  # passes, if they are no more updates than that
+MOST_UPDATES = 2e7  # in all passes that are tried
+MOST_PASSES = 300
+GAIN = 0.003  # by which more passes must lower the loss for still more to be tried
+
+
+class Fitting(NamedTuple):
+    """The rows to learn, and how."""
+
+    X: sparse.csr_array
+    y: Floats
+    importance: Floats
+    shuffle: bool
+    random_state: Any
+    verbose: bool = False
+
+    def learn(self, learner: OnlineLearner, passes: int) -> None:
+        """Learn all rows, so many times; if that fails, the learner is of no use."""
+        for _ in self._passes(learner, np.arange(len(self.y)), passes):
+            pass
+
+    def best_number_of_passes(self, new_learner: Callable[[], OnlineLearner]) -> int:
+        """The number of passes over nine tenths of the rows that predicts the others best.
+
+        1, 2, 3, 4, 6, 8, 12, 16, ... passes are tried, until more of them lower the loss by less
+        than GAIN. Where that would take long, or there are too few rows to hold some out, the
+        number is a constant.
+        """
+        learner = new_learner()
+        updates = max(self.X.nnz, 1) * learner.n_outputs
+        if updates > MANY_UPDATES:
+            return PASSES_OF_MANY_ROWS
+        if len(self.y) < FEWEST_ROWS:
+            return PASSES_OF_FEW_ROWS
+        order = check_random_state(0).permutation(len(self.y))
+        n_held_out = int(HELD_OUT * len(self.y))
+        held_out, learned = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
+        most = int(min(MOST_PASSES, MOST_UPDATES / updates))
+        first = int(max(1, min(FEWEST_TRIED, FEW_UPDATES / updates)))
+        best, least, next_check = 1, np.full(n_held_out, np.inf), 1
+        for number in self._passes(learner, learned, most):
+            if number < next_check:
+                continue
+            losses = self._losses(learner, held_out)
+            if number > first and not losses.sum() < (1.0 - GAIN) * least.sum():
+                return number if _as_good(losses, least) else best
+            if losses.sum() < least.sum():
+                best, least = number, losses
+            next_check = number + max(1, 1 << max(number.bit_length() - 2, 0))
+        return number if _as_good(losses, least) else best
+
+    def _passes(
+        self, learner: OnlineLearner, numbers: NDArray[np.int64], passes: int
+    ) -> Iterator[int]:
+        """Learn these rows; the number of each pass when it is over."""
+        random = check_random_state(self.random_state)
+        rows = self._rows(numbers)
+        for number in range(1, passes + 1):
+            if self.shuffle:
+                rows = self._rows(numbers[random.permutation(len(numbers))])
+            learner.begin_pass(number)
+            before = learner.progress.copy()
+            learner.learn(rows, restorable=False)
+            if self.verbose:
+                loss, weight, _ = learner.progress - before
+                print(f"pass {number}: loss {loss / weight:.5g}, {len(numbers):,} rows")
+            yield number
+
+    def _rows(self, numbers: NDArray[np.int64]) -> Any:
+        return as_rows(self.X[numbers], self.y[numbers], self.importance[numbers])
+
+    def _losses(self, learner: OnlineLearner, numbers: NDArray[np.int64]) -> Floats:
+        """What each of some rows adds to the loss."""
+        rows, losses = self._rows(numbers), np.empty(len(numbers))
+        write = engine.losses if learner.n_outputs == 1 else engine.losses_classes
+        write(learner.loss, learner.scores(rows), rows.y, rows.importance, losses)
+        return losses
+
+
+def _as_good(losses: Floats, least: Floats) -> bool:
+    """Whether more passes are no worse, or by no more than chance would have it: a standard error.
+
+    They leave less to chance: few rows are held out, and all of them are learned.
+    """
+    behind = losses - least
+    return float(behind.sum()) <= float(behind.std()) * math.sqrt(len(behind))

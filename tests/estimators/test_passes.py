@@ -1,0 +1,55 @@
+"""The order of rows, and how often fit goes over them."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from rarefy import ConfigError, SparseOnlineClassifier, SparseOnlineRegressor
+from rarefy.estimators import passes
+
+X, Y = load_iris(return_X_y=True)
+
+
+def test_sorted_labels_do_no_harm():
+    model = SparseOnlineClassifier().fit(X, Y)
+    assert model.score(X, Y) > 0.93
+    assert model.passes_ > 1
+    again = SparseOnlineClassifier(passes=model.passes_).fit(X, Y)
+    assert again.coef_.tobytes() == model.coef_.tobytes()
+
+
+def test_noise_is_learned_in_few_passes():
+    rng = np.random.default_rng(0)
+    rows = (rng.random((4000, 400)) < 0.05).astype(float)
+    model = SparseOnlineClassifier().fit(rows, rng.random(4000) < 0.5)
+    assert model.passes_ <= 4
+
+
+def test_few_and_many_rows_have_a_number_of_their_own(monkeypatch):
+    few = slice(None, None, 8)
+    assert SparseOnlineClassifier().fit(X[few], Y[few]).passes_ == passes.PASSES_OF_FEW_ROWS
+    monkeypatch.setattr(passes, "MANY_UPDATES", 10)
+    assert SparseOnlineClassifier().fit(X, Y).passes_ == passes.PASSES_OF_MANY_ROWS
+
+
+def test_what_finds_its_parameters_learns_once():
+    assert SparseOnlineClassifier(rule="auto").fit(X, Y).passes_ == 1
+
+
+def test_warm_start_goes_on():
+    model = SparseOnlineRegressor(passes=2, warm_start=True, shuffle=False).fit(X, X[:, 0])
+    assert model.fit(X, X[:, 0]).t_ == 4 * len(X)
+    cold = SparseOnlineRegressor(passes=2, shuffle=False).fit(X, X[:, 0])
+    assert cold.fit(X, X[:, 0]).t_ == 2 * len(X)
+
+
+def test_a_line_for_each_pass(capsys):
+    SparseOnlineClassifier(passes=3, verbose=True).fit(X, Y)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["pass 1", "pass 2", "pass 3"]
+
+
+@pytest.mark.parametrize("given", [0, -1, 1.5, "many", None])
+def test_other_numbers_of_passes_are_refused(given):
+    with pytest.raises(ConfigError, match="passes"):
+        SparseOnlineClassifier(passes=given).fit(X, Y)
