@@ -12,6 +12,7 @@ from benchmarks.data import REAL_DATA
 
 Labelled = tuple[Any, NDArray[Any]]  # rows and their labels
 NEWS_FEATURES = 147_018
+REUTERS_FEATURES = 27_910
 
 
 def svmlight(*path: str, n_features: int | None = None) -> Labelled:
@@ -35,6 +36,16 @@ def newsgroups() -> Labelled:
     return X, names[labels.astype(int)]
 
 
+def reuters() -> Labelled:
+    """All stories with one topic, as counts of words, with the names of their topics."""
+    folder = "reuters21578"
+    parts = [(folder, f"modapte-single-{part}.svm.xz") for part in ("train", "test")]
+    X, labels = joined(REUTERS_FEATURES, *parts)
+    lines = (REAL_DATA / folder / "labels.txt").read_text().splitlines()
+    names = dict(line.split()[:2] for line in lines)
+    return X, np.array([names[str(int(label))] for label in labels])
+
+
 def rcv1() -> Labelled:
     return joined(47_236, ("rcv1-small", "train.svm.xz"), ("rcv1-small", "test.svm.xz"))
 
@@ -53,6 +64,15 @@ def criteo() -> Labelled:
         indptr.append(len(indices))
         labels.append(label == "1")
     return sparse.csr_array((np.ones(len(indices)), indices, indptr)), np.array(labels)
+
+
+def with_share(X: Any, y: NDArray[np.bool_], share: float) -> Labelled:
+    """The rows with fewer positives, so that they are that share of all."""
+    positive, negative = np.flatnonzero(y), np.flatnonzero(~y)
+    n_wanted = int(share / (1.0 - share) * len(negative))
+    random = np.random.default_rng(0)
+    chosen = random.permutation(np.concatenate([negative, random.permutation(positive)[:n_wanted]]))
+    return X.tocsr()[chosen], y[chosen]
 
 
 def vocabulary(*path: str) -> list[str]:

@@ -44,8 +44,8 @@ class Examples(NamedTuple):
     y: NDArray[np.float64]
 
 
-def as_numbers(table: pd.DataFrame) -> sparse.csr_array:
-    """A column for each number, with mean 0 and deviation 1, and a 0/1 column for each word.
+def as_numbers(table: pd.DataFrame, *, standardised: bool = True) -> sparse.csr_array:
+    """A column for each number, with mean 0 and deviation 1 if wanted; a 0/1 column for each word.
 
     Numbers that are 0 or 1 stay so. Missing ones are the median; a missing word is one of its own.
     """
@@ -56,24 +56,29 @@ def as_numbers(table: pd.DataFrame) -> sparse.csr_array:
             columns.append(pd.get_dummies(table[name].fillna("?")))
             continue
         numbers = numbers.fillna(numbers.median())
-        if not numbers.isin((0, 1)).all():
+        if standardised and not numbers.isin((0, 1)).all():
             numbers = (numbers - numbers.mean()) / numbers.std()
         columns.append(numbers.to_frame())
     X = np.hstack([column.to_numpy(dtype=float) for column in columns])
     return sparse.csr_array(X[:, X.std(axis=0) > 0.0])
 
 
-@cache
-def load(name: str) -> Examples:
+def read(name: str) -> tuple[pd.DataFrame, pd.Series]:
+    """The columns that say something, and the label."""
     source = TABLES[name]
     with gzip.open(REAL_DATA / FOLDER / f"{source.file}.data.gz", "rt") as lines:
         table = pd.read_csv(
             lines, header=None, sep=source.separator, na_values="?", engine="python"
         )
-    label = table.columns[source.label]
-    y = table.pop(label)
-    X = as_numbers(table.drop(columns=list(source.identifiers)))
-    if source.is_regression:
+    y = table.pop(table.columns[source.label])
+    return table.drop(columns=list(source.identifiers)), y
+
+
+@cache
+def load(name: str) -> Examples:
+    table, y = read(name)
+    X = as_numbers(table)
+    if TABLES[name].is_regression:
         y = pd.to_numeric(y.astype(str).str.removeprefix("y"))
         return Examples(X, ((y - y.mean()) / y.std()).to_numpy())
     return Examples(X, np.unique(y, return_inverse=True)[1].astype(float))

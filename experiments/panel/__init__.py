@@ -1,0 +1,1 @@
+"""Default settings against default settings, on data of all kinds."""

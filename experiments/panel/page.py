@@ -1,0 +1,299 @@
+"""docs/panel.md: the tables, and what they say, counted."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.tables import markdown_table
+from experiments.panel.data import (
+    CLICKS,
+    COPIES,
+    LEAST_OF_A_CLASS,
+    MOST_ROWS,
+    N_FOLDS,
+    REGRESSION,
+    SOURCES,
+    TEXT,
+)
+from experiments.panel.judging import N_BINS, Outcome
+from experiments.panel.methods import METHODS, MOST_ROWS_OF_RIVER, OURS, SCALED_BATCH, SGD, VW
+
+Outcomes = dict[tuple[str, str], Outcome]  # by data set and method
+Shape = tuple[int, int, int]  # rows, features, classes
+DIVERGED = -1e3  # R²
+
+INTRODUCTION = """\
+# Defaults next to defaults
+
+What does each tool do with data of all kinds when nobody has set anything? The tools below have
+the settings that they come with; only the seeds of scikit-learn's SGD are fixed. They learn the
+same rows and are judged by {n_folds}-fold cross-validation over the same folds, stratified by
+class. `make panel` runs all of it and writes this page.
+
+"""
+
+TOOLS = f"""\
+## How it was done
+
+- **rarefy**: `SparseOnlineClassifier()` and `SparseOnlineRegressor()`.
+- **SGD**: scikit-learn's `SGDClassifier()` and `SGDRegressor()`; **LR / Ridge**:
+  `LogisticRegression()` for classes and `Ridge()` for regression. *Scaled* is after
+  `StandardScaler()`, which does not centre sparse rows.
+- **VW**: Vowpal Wabbit in one pass, with `--loss_function logistic` for two classes, also with
+  `--oaa` for more, and with its default, the squared loss, for regression.
+- **River**: `LogisticRegression()`, `SoftmaxRegression()` and `LinearRegression()` in one pass. It
+  is slow, and learns a sample of at most {MOST_ROWS_OF_RIVER:,} rows, and of fewer where rows are
+  long or classes many. *Scaled* is after its `StandardScaler()`; not for sparse rows, of which the
+  scaler sees only what is not zero, so that an indicator becomes 0.
+
+A data set is a random sample of at most {MOST_ROWS:,} rows ({SOURCES["reuters"].most_rows:,} of
+reuters, of the topics with at least {LEAST_OF_A_CLASS} stories), in random order. Columns are in
+their own units; texts are counts of words. Two data sets are sorted by class: a tool that learns in
+one pass in the order of the rows is bound to fail there. Two have each row {COPIES} times, all
+copies in one fold. UCI's wdbc is the same as breast cancer, and is not counted twice.
+
+"""
+
+VERDICT = """\
+## Verdict
+
+The standard error is that of the other tool's mean over the folds, as in the table. In brackets: the
+difference in hundredths, ± its own standard error, fold by fold.
+
+"""
+
+MEASURES = f"""\
+Log-loss, and after the slash the calibration error in hundredths: the distance between the
+probability of the likeliest class and how often it is right, over {N_BINS} bins, weighted by their
+rows. SGD's default, the hinge loss, has no probabilities.
+
+"""
+
+
+COSTS = """
+
+## Weights and time
+
+Weights that are not zero, and seconds of one fit (the median of the folds), summed over the data
+sets of a kind. VW's weights are with intercepts, and its time with the reading of text; River
+learns fewer rows.
+
+"""
+
+
+class Estimate(NamedTuple):
+    """A mean over folds, and its standard error."""
+
+    mean: float
+    error: float
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    if not np.isfinite(values).all():
+        return Estimate(-math.inf, 0.0)
+    return Estimate(float(np.mean(values)), float(np.std(values, ddof=1) / math.sqrt(len(values))))
+
+
+class Duel(NamedTuple):
+    """Ours and a peer's scores on the same folds of a data set; more is better."""
+
+    dataset: str
+    peer: str
+    ours: Sequence[float]
+    theirs: Sequence[float]
+
+    @property
+    def lead(self) -> float:
+        return estimate(self.ours).mean - estimate(self.theirs).mean
+
+    @property
+    def is_within_error(self) -> bool:
+        """No more than one standard error of the peer's mean below it."""
+        return self.lead >= -estimate(self.theirs).error
+
+    @property
+    def is_within_paired_error(self) -> bool:
+        """No more than one standard error of the mean difference, fold by fold, below it."""
+        if not np.isfinite(self.theirs).all():
+            return True
+        return self.lead >= -estimate(np.subtract(self.ours, self.theirs).tolist()).error
+
+
+class Aim(NamedTuple):
+    share: str
+    holds: Callable[[Duel], bool]
+
+
+AT_LEAST_AS_GOOD = Aim("all", lambda duel: duel.lead >= 0.0)
+WITHIN = Aim("nine of ten", lambda duel: duel.is_within_error)
+
+
+def duels(outcomes: Outcomes, peer: str) -> list[Duel]:
+    return [
+        Duel(dataset, peer, outcomes[dataset, OURS].scores, found.scores)
+        for (dataset, method), found in outcomes.items()
+        if method == peer
+    ]
+
+
+def hardest(outcomes: Outcomes, kind: str) -> list[Duel]:
+    """With the best of the peers, on every data set of the kind."""
+    best: dict[str, Duel] = {}
+    for peer in METHODS:
+        for duel in duels(outcomes, peer) if peer != OURS else []:
+            if SOURCES[duel.dataset].kind == kind:
+                best[duel.dataset] = min(best.get(duel.dataset, duel), duel, key=lambda d: d.lead)
+    return list(best.values())
+
+
+def sentence(claim: str, found: Sequence[Duel], aim: Aim = AT_LEAST_AS_GOOD) -> str:
+    """How often a claim holds, strictly and less so, and where the aim is missed."""
+    counts = {
+        one: f"{sum(map(one.holds, found))} of {len(found)}" for one in (AT_LEAST_AS_GOOD, WITHIN)
+    }
+    counts[aim] = f"**{counts[aim]}** (aim: {aim.share})"
+    paired = sum(duel.is_within_paired_error for duel in found)
+    misses = sorted((duel for duel in found if not aim.holds(duel)), key=lambda duel: duel.lead)
+    return (
+        f"- {claim} on {counts[AT_LEAST_AS_GOOD]} data sets; within one standard error on "
+        f"{counts[WITHIN]}, and within that of the difference on {paired}."
+        + (f" Behind: {', '.join(map(told, misses))}." if misses else "")
+    )
+
+
+def told(duel: Duel) -> str:
+    error = estimate(np.subtract(duel.ours, duel.theirs).tolist()).error
+    peer = METHODS[duel.peer].title
+    return f"{duel.dataset} ({peer}: {100.0 * duel.lead:.2f} ± {100.0 * error:.2f})"
+
+
+def verdicts(outcomes: Outcomes) -> str:
+    peers = {method for _, method in outcomes}
+    kinds = {SOURCES[dataset].kind for dataset, _ in outcomes}
+    better = "At least as good as"
+    lines = [
+        *(
+            sentence(f"{better} {METHODS[peer].title}", duels(outcomes, peer))
+            for peer in (SGD, VW)
+            if peer in peers
+        ),
+        sentence(f"{better} {METHODS[SCALED_BATCH].title},", duels(outcomes, SCALED_BATCH), WITHIN),
+        *(
+            sentence(f"Of {kind}: {better.lower()} every other tool", hardest(outcomes, kind))
+            for kind in (TEXT, CLICKS)
+            if kind in kinds
+        ),
+        probability_verdict(outcomes),
+    ]
+    return VERDICT + "\n".join(lines) + "\n\n"
+
+
+def probability_verdict(outcomes: Outcomes) -> str:
+    """Log-loss next to logistic regression with scaling."""
+    both = {
+        dataset: (found.log_losses, outcomes[dataset, SCALED_BATCH].log_losses)
+        for (dataset, method), found in outcomes.items()
+        if method == OURS and found.log_losses
+    }
+    higher = {
+        dataset: estimate(np.subtract(ours, theirs).tolist())
+        for dataset, (ours, theirs) in both.items()
+        if np.mean(ours) > np.mean(theirs)
+    }
+    listed = ", ".join(f"{name} (+{by.mean:.3f} ± {by.error:.3f})" for name, by in higher.items())
+    return (
+        f"- The log-loss is no higher than that of LogisticRegression, scaled, on "
+        f"**{len(both) - len(higher)} of {len(both)}** data sets."
+        + (f" Not on: {listed}." if higher else "")
+    )
+
+
+def score_cell(found: Outcome | None) -> str:
+    if found is None:
+        return ""
+    mean, error = estimate(found.scores)
+    if mean < DIVERGED:
+        return "diverges"
+    return f"{100.0 * mean:.1f} ± {100.0 * error:.1f}"
+
+
+def probability_cell(found: Outcome | None) -> str:
+    if found is None or not found.log_losses:
+        return ""
+    return f"{np.mean(found.log_losses):.3f} / {100.0 * np.mean(found.calibration_errors):.1f}"
+
+
+def score_table(outcomes: Outcomes, shapes: dict[str, Shape], methods: Sequence[str]) -> str:
+    header = ["", "what", "rows", "features", "classes", "measure"]
+    rows = []
+    for dataset, shape in shapes.items():
+        n_rows, n_features, n_classes = shape
+        found = {name: outcomes.get((dataset, name)) for name in methods}
+        best = max(estimate(one.scores).mean for one in found.values() if one)
+        cells = [
+            f"**{score_cell(one)}**"
+            if one and estimate(one.scores).mean == best
+            else score_cell(one)
+            for one in found.values()
+        ]
+        source = SOURCES[dataset]
+        size = [f"{n_rows:,}", f"{n_features:,}", n_classes or ""]
+        rows.append([dataset, source.title, *size, source.measure, *cells])
+    return markdown_table(header + [METHODS[name].title for name in methods], rows)
+
+
+def probability_table(outcomes: Outcomes, methods: Sequence[str]) -> str:
+    datasets = [
+        dataset for dataset, method in outcomes if method == OURS and is_classified(dataset)
+    ]
+    with_probabilities = [
+        name for name in methods if any(outcomes[d, m].log_losses for d, m in outcomes if m == name)
+    ]
+    rows = [
+        [d, *(probability_cell(outcomes.get((d, name))) for name in with_probabilities)]
+        for d in datasets
+    ]
+    return markdown_table(["", *(METHODS[name].title for name in with_probabilities)], rows)
+
+
+def is_classified(dataset: str) -> bool:
+    return SOURCES[dataset].kind != REGRESSION
+
+
+def cost_table(outcomes: Outcomes, methods: Sequence[str]) -> str:
+    """Sums over the data sets of each kind."""
+    kinds = {SOURCES[dataset].kind: None for dataset, _ in outcomes}
+    rows = []
+    for name in methods:
+        cells = []
+        for kind in kinds:
+            own = [
+                found
+                for (dataset, method), found in outcomes.items()
+                if method == name and SOURCES[dataset].kind == kind
+            ]
+            weights = sum(np.mean(one.weights) for one in own)
+            seconds = sum(np.median(one.seconds) for one in own)
+            cells.append(f"{weights:,.0f} / {seconds:.2f} s" if own else "")
+        rows.append([METHODS[name].title, *cells])
+    return markdown_table(["", *kinds], rows)
+
+
+def page(outcomes: Outcomes, shapes: dict[str, Shape]) -> str:
+    methods = [name for name in METHODS if any(method == name for _, method in outcomes)]
+    return (
+        INTRODUCTION.format(n_folds=N_FOLDS)
+        + verdicts(outcomes)
+        + "## Scores\n\nIn hundredths, with standard errors over the folds; the best in bold.\n\n"
+        + score_table(outcomes, shapes, methods)
+        + "\n\n## Probabilities\n\n"
+        + MEASURES
+        + probability_table(outcomes, methods)
+        + COSTS
+        + cost_table(outcomes, methods)
+        + "\n\n"
+        + TOOLS.rstrip()
+        + "\n"
+    )
