@@ -9,6 +9,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from benchmarks.data import REAL_DATA
 from experiments import data as shared
@@ -48,7 +49,8 @@ def run(datasets: Iterable[str], kept: Path, console: Console) -> tuple[Outcomes
                 continue
             key = (dataset, name, ours if name == OURS else theirs)
             if key not in records:
-                records.keep({key: judged(METHODS[name], made, source.measure)})
+                with threadpool_limits(1):  # many would wait for each other on a busy machine
+                    records.keep({key: judged(METHODS[name], made, source.measure)})
             outcomes[dataset, name] = records[key]
     return outcomes, shapes
 

@@ -59,8 +59,8 @@ copies in one fold. UCI's wdbc is the same as breast cancer, and is not counted 
 VERDICT = """\
 ## Verdict
 
-The standard error is that of the other tool's mean over the folds, as in the table. In brackets: the
-difference in hundredths, ± its own standard error, fold by fold.
+The standard error is that of the other tool's mean, as in the table. In brackets: the
+difference in hundredths, ± the standard error of its mean over the folds.
 
 """
 
@@ -206,7 +206,7 @@ def probability_verdict(outcomes: Outcomes) -> str:
     return (
         f"- The log-loss is no higher than that of LogisticRegression, scaled, on "
         f"**{len(both) - len(higher)} of {len(both)}** data sets."
-        + (f" Not on: {listed}." if higher else "")
+        + (f" Higher on: {listed}." if higher else "")
     )
 
 
