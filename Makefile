@@ -4,7 +4,7 @@ READY := .venv/installed
 OLDEST := build/oldest
 TEST_TOOLS := pytest pytest-xdist hypothesis pandas xxhash onnxruntime
 
-.PHONY: install demo test test-all test-oldest lint bench endowment reproduce peers clean
+.PHONY: install demo test test-all test-oldest lint bench endowment reproduce peers panel clean
 
 install: $(READY)
 
@@ -41,6 +41,9 @@ bench: $(READY)
 
 peers: $(READY)
 	$(BIN)/python -m experiments.peers
+
+panel: $(READY)
+	$(BIN)/python -m experiments.panel
 
 endowment: $(READY)
 	$(BIN)/python -m experiments.endowment

@@ -14,32 +14,20 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
-from benchmarks.data import REAL_DATA
-from experiments.data import Labelled, criteo, joined, newsgroups, rcv1, svmlight
+from experiments.data import (
+    Labelled,
+    criteo,
+    newsgroups,
+    rcv1,
+    reuters,
+    svmlight,
+    with_share,
+)
 from rarefy import SparseOnlineClassifier
 from rarefy.model.ranking import Ranking
 
 SHARE = 0.03
 N_SPLITS = 5
-
-
-def with_share(X: Any, y: Any, share: float = SHARE) -> Labelled:
-    """The rows with fewer positives, so that they are that share of all."""
-    positive, negative = np.flatnonzero(y), np.flatnonzero(~y)
-    n_wanted = int(share / (1.0 - share) * len(negative))
-    random = np.random.default_rng(0)
-    chosen = random.permutation(np.concatenate([negative, random.permutation(positive)[:n_wanted]]))
-    return X.tocsr()[chosen], y[chosen]
-
-
-def reuters(topic: str) -> Labelled:
-    folder = "reuters21578"
-    X, y = joined(
-        27_911, (folder, "modapte-single-train.svm.xz"), (folder, "modapte-single-test.svm.xz")
-    )
-    lines = (REAL_DATA / folder / "labels.txt").read_text().split("\n")
-    number = next(int(line.split()[0]) for line in lines if line.split()[1:2] == [topic])
-    return X, y == number
 
 
 def made() -> Labelled:
@@ -54,15 +42,16 @@ def made() -> Labelled:
 def data_sets() -> Iterator[tuple[str, Labelled]]:
     X, y = svmlight("sms-spam", "unigram.svm.xz")
     yield "sms-spam, 13 % spam", (X, y > 0)
-    yield "sms-spam, 3 % spam", with_share(X, y > 0)
-    yield "reuters, crude", reuters("crude")
-    yield "reuters, interest", reuters("interest")
+    yield "sms-spam, 3 % spam", with_share(X, y > 0, SHARE)
+    X, topics = reuters()
+    yield "reuters, crude", (X, topics == "crude")
+    yield "reuters, interest", (X, topics == "interest")
     X, names = newsgroups()
     yield "newsgroups, sci.space", (X, names == "sci.space")
     X, y = rcv1()
     yield "rcv1, 10 % positive", with_share(X, y > 0, 0.1)
     X, y = svmlight("a9a", "a9a.svm.xz")
-    yield "a9a, 3 % positive", with_share(X, y > 0)
+    yield "a9a, 3 % positive", with_share(X, y > 0, SHARE)
     X, y = criteo()
     yield "criteo, 22 % clicks", (X, y)
     yield "made, 3 % positive", made()

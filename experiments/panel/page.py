@@ -23,6 +23,7 @@ from experiments.panel.methods import METHODS, MOST_ROWS_OF_RIVER, OURS, SCALED_
 Outcomes = dict[tuple[str, str], Outcome]  # by data set and method
 Shape = tuple[int, int, int]  # rows, features, classes
 DIVERGED = -1e3  # R²
+N_DIGITS = 9  # of what is no rounding error
 
 INTRODUCTION = """\
 # Defaults next to defaults
@@ -59,8 +60,8 @@ copies in one fold. UCI's wdbc is the same as breast cancer, and is not counted 
 VERDICT = """\
 ## Verdict
 
-The standard error is that of the other tool's mean, as in the table. In brackets: the
-difference in hundredths, ± the standard error of its mean over the folds.
+How many data sets show what. The standard error is that of the other tool's mean, as in the table.
+In brackets: the difference in hundredths, ± the standard error of its mean over the folds.
 
 """
 
@@ -106,7 +107,7 @@ class Duel(NamedTuple):
 
     @property
     def lead(self) -> float:
-        return estimate(self.ours).mean - estimate(self.theirs).mean
+        return round(estimate(self.ours).mean - estimate(self.theirs).mean, N_DIGITS)
 
     @property
     def is_within_error(self) -> bool:
@@ -157,7 +158,7 @@ def sentence(claim: str, found: Sequence[Duel], aim: Aim = AT_LEAST_AS_GOOD) -> 
     paired = sum(duel.is_within_paired_error for duel in found)
     misses = sorted((duel for duel in found if not aim.holds(duel)), key=lambda duel: duel.lead)
     return (
-        f"- {claim} on {counts[AT_LEAST_AS_GOOD]} data sets; within one standard error on "
+        f"- {claim} on {counts[AT_LEAST_AS_GOOD]}; within one standard error on "
         f"{counts[WITHIN]}, and within that of the difference on {paired}."
         + (f" Behind: {', '.join(map(told, misses))}." if misses else "")
     )
@@ -205,7 +206,7 @@ def probability_verdict(outcomes: Outcomes) -> str:
     listed = ", ".join(f"{name} (+{by.mean:.3f} ± {by.error:.3f})" for name, by in higher.items())
     return (
         f"- The log-loss is no higher than that of LogisticRegression, scaled, on "
-        f"**{len(both) - len(higher)} of {len(both)}** data sets."
+        f"**{len(both) - len(higher)} of {len(both)}**."
         + (f" Higher on: {listed}." if higher else "")
     )
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from benchmarks.data import REAL_DATA
-from experiments.data import criteo, joined, rcv1
+from experiments.data import criteo, rcv1, reuters
 from experiments.endowment.data import news20, words
 from rarefy.sweeping.folds import fold_numbers
 
@@ -35,15 +35,11 @@ class Source(NamedTuple):
     read: Callable[[], tuple[Any, NDArray[Any]]]
 
 
-def reuters() -> tuple[Any, NDArray[Any]]:
+def earnings() -> tuple[Any, NDArray[Any]]:
     """The commonest topic, earn, against all others."""
-    folder = "reuters21578"
-    parts = [(folder, f"modapte-single-{part}.svm.xz") for part in ("train", "test")]
-    X, labels = joined(27_910, *parts)
+    X, topics = reuters()
     X.data[:] = 1.0
-    lines = (REAL_DATA / folder / "labels.txt").read_text().splitlines()
-    numbers = {line.split()[1]: int(line.split()[0]) for line in lines}
-    return X, labels == numbers["earn"]
+    return X, topics == "earn"
 
 
 def reviews(folder: str, file: str, title: str) -> Source:
@@ -58,7 +54,7 @@ SOURCES = {
     "movies": reviews("movie-reviews", "ub.svm.xz", "film reviews, words and pairs"),
     "rcv1": Source("rcv1-small", "news in two classes, tf-idf of words", rcv1),
     "news20": Source("20newsgroups", "computers and science against all else, words", news20),
-    "reuters": Source("reuters21578", "earnings against other news, words", reuters),
+    "reuters": Source("reuters21578", "earnings against other news, words", earnings),
     "sms": reviews("sms-spam", "unigram.svm.xz", "spam messages, words"),
     "a9a": reviews("a9a", "a9a.svm.xz", "incomes, UCI Adult in 123 indicators"),
     "criteo": Source("criteo-8k", "clicks, every value of 39 fields a feature", criteo),

@@ -145,7 +145,7 @@ def test_verdicts_count_and_name_what_is_behind():
     assert "within one standard error on **1 of 2** (aim: nine of ten)" in text
     assert "Of texts: at least as good as every other tool on **0 of 1**" in text
     assert "Behind: sms (LR / Ridge, scaled: -5.00 ± 0.00)." in text
-    assert "on **1 of 2** data sets. Higher on: sms (+0.100 ± 0.000)." in text
+    assert "on **1 of 2**. Higher on: sms (+0.100 ± 0.000)." in text
 
 
 # --- from beginning to end ----------------------------------------------------------------------
