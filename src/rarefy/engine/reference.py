@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rarefy.arrays import Floats, Numbers, Rows, read_only
+from rarefy.arrays import Floats, Numbers, Rows, part_of, read_only
 from rarefy.engine.snapshots import Arrays
 from rarefy.jit import compiled, helper
 from rarefy.model.losses import REGRESSION_LOSSES, Squared
@@ -190,12 +190,7 @@ def reference_of(reference: Reference, rows: Rows) -> Reference:
     begin = 0
     while begin < len(rows.y) and not reference.is_known:
         end = begin + reference.n_rows_until_change(rows.importance[begin:])
-        part = rows._replace(
-            indptr=rows.indptr[begin : end + 1],
-            y=rows.y[begin:end],
-            importance=rows.importance[begin:end],
-        )
-        reference, begin = reference.after(part), end
+        reference, begin = reference.after(part_of(rows, begin, end)), end
     return reference
 
 
