@@ -45,6 +45,7 @@ ESTIMATORS = {
     SparseOnlineClassifierCV: ClassifierCVParameters,
     SparseOnlineRegressorCV: RegressorCVParameters,
 }
+OF_TABLE = {f"parameters/{name}.py" for name in ("of_models", "of_fitting", "of_sweeps")}
 # Where a parameter of a rule has to be known by name, beside the table and the rules.
 OF_INTENSITY = {"parameters/build.py"}
 KNOWN_BY_NAME = {
@@ -78,7 +79,7 @@ def words() -> dict[str, set[str]]:
 def files_with(words: dict[str, set[str]], name: str) -> set[str]:
     """The files with a name that are neither the table nor a rule's."""
     files = {file for file, found in words.items() if name in found}
-    return {file for file in files if not file.startswith("rules/")} - {"parameters/table.py"}
+    return {file for file in files if not file.startswith("rules/")} - OF_TABLE
 
 
 @pytest.mark.parametrize("name", KNOWN_BY_NAME)

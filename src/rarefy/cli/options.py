@@ -9,8 +9,9 @@ import click
 
 from rarefy.model.class_weights import BALANCED
 from rarefy.model.losses import LOSSES
+from rarefy.parameters.entry import AUTO
 from rarefy.parameters.kinds import Flag, Kind, Number, OneOf, WeightsOfClasses, Whole
-from rarefy.parameters.table import AUTO, CHOICE, LOSS, RULE, TABLE, WEIGHTING_PARAMETERS
+from rarefy.parameters.table import CHOICE, LOSS, RULE, TABLE, WEIGHTING_PARAMETERS
 from rarefy.readers import BAD_LINES, Reader
 from rarefy.readers.features.labels import MOST_CLASSES
 from rarefy.readers.formats.registry import FORMATS

@@ -9,8 +9,9 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from rarefy.parameters.entry import AUTO, Parameter, Table
 from rarefy.parameters.meaning import rules_with
-from rarefy.parameters.table import AUTO, RULE, SWEPT, Parameter, Table
+from rarefy.parameters.table import RULE, SWEPT
 from rarefy.rules import RULES
 
 C = TypeVar("C", bound=type)

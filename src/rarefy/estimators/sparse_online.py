@@ -33,8 +33,8 @@ from rarefy.files.model_file import name_in_files
 from rarefy.model.class_weights import ClassWeights
 from rarefy.model.label_runs import LabelRuns
 from rarefy.parameters.combinations import check_refit, is_refitted
+from rarefy.parameters.entry import AUTO
 from rarefy.parameters.table import (
-    AUTO,
     DECISION_PARAMETERS,
     RULE_PARAMETERS,
     WEIGHTING_PARAMETERS,

@@ -15,15 +15,15 @@ from rarefy.estimators.classifier import SparseOnlineClassifier
 from rarefy.estimators.regressor import SparseOnlineRegressor
 from rarefy.estimators.sparse_online import examples_for, task_of
 from rarefy.files.label_types import label_names
-from rarefy.parameters.table import (
+from rarefy.parameters.entry import MOST_PASSES
+from rarefy.parameters.of_sweeps import (
     DEFAULT_MEMORY,
-    DEFAULT_RULE,
-    DEFAULT_SWEEP_PASSES,
+    DEFAULT_PASSES,
     LARGEST_MEMORY,
     LARGEST_SEED,
-    MOST_PASSES,
     MOST_THREADS,
 )
+from rarefy.parameters.table import DEFAULT_RULE
 from rarefy.readers import Reader
 from rarefy.sweeping.cross_validation import Candidate, CrossValidation, Fitting
 from rarefy.sweeping.folds import fold_numbers
@@ -256,7 +256,7 @@ def _check_stream(y: Any, sample_weight: Any, folds: Any, shuffle: bool, refit: 
 
 def _checked_passes(passes: int | None, folds: Any) -> int:
     if passes is None:
-        return 1 if folds is None else DEFAULT_SWEEP_PASSES
+        return 1 if folds is None else DEFAULT_PASSES
     check_whole("passes", passes, 1, MOST_PASSES)
     return int(passes)
 

@@ -15,7 +15,7 @@ from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model.multiclass import MULTICLASS
 from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.describe import is_unknown
-from rarefy.parameters.table import MOST_FEATURES as LARGEST_TARGET
+from rarefy.parameters.entry import MOST_FEATURES as LARGEST_TARGET
 from rarefy.readers.features.labels import checked_classes, checked_names
 from rarefy.stores import check_store, make_store
 from rarefy.stores.array import MOST_FEATURES

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rarefy.parameters.table import AUTO, MAY_BE_AUTO
+from rarefy.parameters.entry import AUTO
+from rarefy.parameters.table import MAY_BE_AUTO
 
 
 def is_auto(value: Any) -> bool:

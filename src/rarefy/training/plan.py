@@ -18,11 +18,11 @@ from rarefy.model.losses import LOSSES
 from rarefy.model.multiclass import check_multiclass
 from rarefy.parameters.build import make_loss
 from rarefy.parameters.combinations import check_refit, is_refitted
+from rarefy.parameters.entry import MOST_PASSES
 from rarefy.parameters.table import (
     DECISION_PARAMETERS,
     DEFAULT_RULE,
     LOSS,
-    MOST_PASSES,
     RULE,
     TABLE,
     WEIGHTING_PARAMETERS,

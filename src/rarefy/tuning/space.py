@@ -13,8 +13,9 @@ from rarefy.model.losses import REGRESSION_LOSSES
 from rarefy.parameters.auto import is_open, left_open
 from rarefy.parameters.build import make_rule
 from rarefy.parameters.combinations import check_target
+from rarefy.parameters.entry import AUTO
 from rarefy.parameters.meaning import has_meaning, resolve
-from rarefy.parameters.table import AUTO, RULE_PARAMETERS, check_number
+from rarefy.parameters.table import RULE_PARAMETERS, check_number
 from rarefy.rules import SCALE_FREE
 from rarefy.rules.penalty_norm import MeanIntensity, growth_of
 from rarefy.tuning.stationary_rules import SLOWER, SlowlyFalling, stationary

@@ -41,7 +41,9 @@ from rarefy.cli.views.sweep_view import (
 )
 from rarefy.errors import InputError, RarefyWarning
 from rarefy.files.model import model_of
-from rarefy.parameters.table import CHOICE, DEFAULT_RULE, LARGEST_SEED, LOSS, MOST_PASSES, RULE
+from rarefy.parameters.entry import MOST_PASSES
+from rarefy.parameters.of_sweeps import LARGEST_SEED
+from rarefy.parameters.table import CHOICE, DEFAULT_RULE, LOSS, RULE
 from rarefy.readers import Reader
 from rarefy.readers.source import expand
 from rarefy.stores import MOST_FEATURES

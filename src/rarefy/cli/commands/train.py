@@ -19,7 +19,7 @@ from rarefy.cli.options import (
 from rarefy.cli.training import carry_out
 from rarefy.cli.views.display import make_display
 from rarefy.cli.views.running_table import RunningTable
-from rarefy.parameters.table import MOST_PASSES
+from rarefy.parameters.entry import MOST_PASSES
 from rarefy.stores import DEFAULT_BITS, MOST_BITS, STORES
 from rarefy.streams.run import NEVER
 from rarefy.system.atomic_write import is_descriptor
