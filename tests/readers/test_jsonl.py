@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 from rarefy import InputError
 from rarefy.hashing import hash_text
 from rarefy.readers import Batch, Reader, read
+from rarefy.readers.compression import COMPRESSIONS
 from rarefy.readers.features.columns import Columns
-from rarefy.readers.source import COMPRESSIONS
 from tests.readers.test_readers import ROOT, block_size, mutated, on_files, written
 from tests.readers.test_words import features_of
 from tests.text_formats import NUMBER, BadLineError, same_bits

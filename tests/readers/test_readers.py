@@ -28,8 +28,9 @@ from hypothesis import strategies as st
 
 import rarefy.readers
 from rarefy import InputError
-from rarefy.readers import Batch, read, source
-from rarefy.readers.source import BYTE_ORDER_MARK, COMPRESSIONS
+from rarefy.readers import Batch, compression, read, source
+from rarefy.readers.compression import COMPRESSIONS
+from rarefy.readers.source import BYTE_ORDER_MARK
 from tests import text_formats
 
 FORMATS = ("svmlight", "vw")
@@ -868,5 +869,5 @@ def test_xz_that_asks_for_too_much_memory(tmp_path, monkeypatch):
     text = b"1 1:1\n" * 1000
     path = written(tmp_path, lzma.compress(text[:600]) + bytes(8) + lzma.compress(text[600:]))
     assert len(labels_of(path)) == 1000
-    monkeypatch.setattr(source, "MOST_XZ_MEMORY", 1 << 20)
+    monkeypatch.setattr(compression, "MOST_XZ_MEMORY", 1 << 20)
     assert message_of(path).startswith(f"{path}: decompressing it takes more than 1 MiB of memory")

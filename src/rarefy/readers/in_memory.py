@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from rarefy.errors import InputError
-from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
 from rarefy.readers.buffers import BufferPool
 from rarefy.readers.features.columns import Columns, may_be_absent, missing_column
 from rarefy.readers.features.value_texts import written
 from rarefy.readers.line_errors import BadLines
 from rarefy.readers.prefetch import Job
+from rarefy.readers.reader import Reader
 from rarefy.readers.source import BLOCK_BYTES, Block, padded
 
 NAME = "rows"  # in the place of a file's name, in messages

@@ -1,160 +1,41 @@
-"""Readers: files in several formats to batches of rows; each text format has a compiled parser."""
+"""Readers: files in several formats to batches of rows."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count
 from operator import itemgetter
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from rarefy.checks import choose
 from rarefy.errors import InputError
 from rarefy.hashing import hash_text
 from rarefy.readers.batch import Batch
-from rarefy.readers.buffers import BufferPool, PooledBuffer, written_batch
-from rarefy.readers.features.columns import Columns, checked_columns, checked_names
+from rarefy.readers.block_parsing import parse_block
+from rarefy.readers.buffers import BufferPool, PooledBuffer
+from rarefy.readers.features.columns import Columns, checked_columns
 from rarefy.readers.features.cross_names import check_first_features, crosses_of_columns
-from rarefy.readers.features.crosses import checked_crosses, crossings
+from rarefy.readers.features.crosses import crossings
 from rarefy.readers.features.labels import (
     Labels,
-    checked_classes,
-    listed,
     too_many_labels_at,
 )
 from rarefy.readers.formats.registry import (
     BINARY_FORMATS,
-    FORMATS,
     TEXT_FORMATS,
     Opened,
     recognise,
     recognise_binary,
 )
-from rarefy.readers.line_errors import SHOWN, BadLines, fault, line_end, without_invalid_lines
-from rarefy.readers.parsed import EXPECTED, Parsed, Problem
+from rarefy.readers.line_errors import BadLines
 from rarefy.readers.prefetch import Job
-from rarefy.readers.source import STDIN, Block, blocks, expand, file_sizes, is_pipe
+from rarefy.readers.source import STDIN, Block, blocks, file_sizes, is_pipe
 from rarefy.readers.text.scan import n_lines
 
-BAD_LINES = ("stop", "skip")
 NAMED_KINDS = ("text", "categorical", "numeric")
 WITHOUT_COLUMNS = ("svmlight", "vw")
 
 Placed = tuple[Job[Batch], int]  # what makes a batch, and the position in the file behind it
-
-__all__ = ["Batch", "Reader", "read"]
-
-
-def read(
-    *paths: str | Path,
-    format: str | None = None,
-    bad_lines: str = "stop",
-    cross: Sequence[tuple[str, ...]] = (),
-    classes: Sequence[Any] = (),
-    max_classes: int | None = None,
-    label: str | None = None,
-    weight: str | None = None,
-    text: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    numeric: Sequence[str] = (),
-    ignore: Sequence[str] = (),
-    delimiter: str | None = None,
-    header: bool = True,
-    quotes: bool | None = None,
-) -> "Reader":
-    """Make a reader of files, which are read when a model learns from it or predicts it.
-
-    Parameters
-    ----------
-    *paths : str or path
-        Files, globs, or "-" for standard input; plain or compressed (gzip, bzip2, xz, and zstd with
-        `rarefy[zstd]`).
-    format : {"svmlight", "vw", "csv", "json", "parquet", "arrow"}, optional
-        Told from the name or the first lines of each file if it is not given. Parquet and Arrow
-        need `rarefy[arrow]`.
-    bad_lines : {"stop", "skip"}, default="stop"
-        Whether a line that cannot be parsed is an error, or is passed over and counted in
-        `n_bad_lines` of the reader.
-    cross : sequence of (str, str) or (str, str, str), optional
-        Pairs or triples of namespaces or columns: the products of all features of the one with all
-        features of the others are features too. "*" stands for all features of a row.
-    classes : sequence, optional
-        All labels that may come. Without it, they are told from the first rows.
-    max_classes : int, optional
-        How many different labels are believed to be classes, if `classes` is not given; more are
-        refused. By default 1,000; and numbers only if there are 20 at most, or ten rows for each.
-    label : str, optional
-        The column of the label, by default "label", in formats with columns (CSV, JSON lines,
-        Parquet, Arrow), as for all parameters below.
-    weight : str, optional
-        The column of the importance of a row, by default 1.
-    text, categorical, numeric, ignore : sequence of str, optional
-        Columns that are cut into words and word pairs; whose every value is a feature; whose number
-        is the value of a feature; that are not looked at. Globs, as in "C*", stand for all columns
-        that they match and that are named nowhere else. What is not named is inferred from what
-        it contains.
-    delimiter : str, optional
-        What stands between the fields of a CSV file; told from its first line if it is not given.
-    header : bool, default=True
-        Whether the first line of a CSV file names the columns; else they are called 1, 2, 3.
-    quotes : bool, optional
-        Whether fields of a CSV file may be quoted, by default True.
-
-    Of a reader whose rows a model predicts, `label`, `weight`, `ignore`, `delimiter` and `quotes`
-    hold if they are given; all else is as the model has learned it.
-
-    Returns
-    -------
-    Reader
-        To be given to `fit_stream`, `sweep`, `flips`, or `predict` of a model that has learned from
-        a stream.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or a column is said to be two things. Faults inside files are
-        found when they are read; the message says file, line and what is expected.
-    ConfigError
-        If a parameter makes no sense.
-
-    Examples
-    --------
-    >>> import rarefy, tempfile
-    >>> from pathlib import Path
-    >>> file = Path(tempfile.mkdtemp()) / "mail.csv"
-    >>> _ = file.write_text("label,words\\nspam,win a prize\\nham,see you\\n")
-    >>> for batch in rarefy.read(file, text=["words"]):
-    ...     [batch.label(row) for row in range(len(batch.labels))]
-    ['spam', 'ham']
-    """
-    if not paths:
-        raise InputError("nothing to read: name a file, or '-' for standard input.")
-    if format is not None:
-        choose("format", format, dict.fromkeys(FORMATS))
-    choose("bad_lines", bad_lines, dict.fromkeys(BAD_LINES))
-    stated = {"label": label, "weight": weight, "delimiter": delimiter, "quotes": quotes}
-    columns = Columns(
-        "label" if label is None else label,
-        weight,
-        checked_names("text", text),
-        checked_names("categorical", categorical),
-        checked_names("numeric", numeric),
-        checked_names("ignore", ignore),
-        delimiter,
-        header,
-        True if quotes is None else quotes,
-    )
-    return Reader(
-        expand(paths),
-        format,
-        columns=checked_columns(columns),
-        classes=checked_classes(classes),
-        max_classes=max_classes,
-        cross=checked_crosses(cross),
-        skip_bad_lines=bad_lines == "skip",
-        stated={name: value for name, value in stated.items() if value is not None},
-    )
 
 
 class Reader:
@@ -411,40 +292,12 @@ class Reader:
         pooled: PooledBuffer,
     ) -> tuple[Batch, int]:
         """The rows of a block that begins at a line, and the line at which the next one does."""
-        valid, not_utf8 = without_invalid_lines(block)
-        buffer, parsed = pooled.buffer, Parsed(0, 0, valid.begin, first_line, 0)
-        messages: list[str] = []
-        n_bad = 0
-        while True:
-            parsed = opened.parse(valid.data, valid.end, parsed._replace(problem=0), buffer)
-            if parsed.problem == Problem.NONE:
-                break
-            if parsed.problem == Problem.OPEN_QUOTE and not block.last:
-                block.rest = block.begin + parsed.position - valid.begin
-                break
-            if parsed.problem == Problem.NAMES_FULL:
-                buffer = pooled.enlarge_names()
-                continue
-            if parsed.problem == Problem.NEW_LABEL and not self.labels.classes:
-                with too_many_labels_at(f"{file}:{parsed.line}"):
-                    self.labels.enlarge()
-                continue
-            n_bad += 1
-            if n_bad <= SHOWN:
-                expected = self._expected(opened, valid, parsed)
-                what = not_utf8.get(parsed.line - first_line)
-                what = what or fault(valid, parsed.position, expected)
-                messages.append(f"{file}:{parsed.line}:{what}")
-            if not self.skip_bad_lines:
-                break
-            position, line = line_end(valid, parsed.position) + 1, parsed.line + 1
-            if opened.next_row is not None:
-                position, line = opened.next_row(valid, parsed.position, parsed.line)
-            parsed = parsed._replace(position=position, line=line)
-        if n_bad:
-            self.faults.add(number, n_bad, messages)
-        label_names = None if opened.label_at is None else self.labels.names
-        batch = written_batch(file, buffer, parsed, label_names)
+        found = parse_block(
+            opened, file, block, first_line, pooled, self.labels, skip=self.skip_bad_lines
+        )
+        if found.n_bad:
+            self.faults.add(number, found.n_bad, found.messages)
+        batch = found.batch
         if number == 0 and self._is_first_reading:
             self._check_namespaces(opened, batch, is_all=block.last and len(self.files) == 1)
         if opened.tags_at is not None:
@@ -452,7 +305,7 @@ class Reader:
                 batch = batch._replace(tags=opened.tags_at(block, batch.lines - first_line))
             if self.columns.ignore:
                 batch = batch.without_groups(list(map(hash_text, self.columns.ignore)))
-        return batch, parsed.line
+        return batch, found.next_line
 
     def _check_namespaces(self, opened: Opened, batch: Batch, *, is_all: bool) -> None:
         """Refuse, or doubt, names of namespaces and members that the first rows do not have."""
@@ -461,14 +314,6 @@ class Reader:
         if opened.tags_at is not None:
             options += [("ignore", (name,)) for name in self.columns.ignore]
         check_first_features(batch, options, is_all=is_all)
-
-    def _expected(self, opened: Opened, block: Block, parsed: Parsed) -> str:
-        """What is wrong where the parser stopped."""
-        if parsed.problem != Problem.NEW_LABEL:
-            return f"{EXPECTED[Problem(parsed.problem)]} is expected"
-        assert opened.label_at is not None
-        label = opened.label_at(block, parsed.position)
-        return f"the label {label!r} is not one of {listed(self.labels.classes)}"
 
 
 def _what_is_read_once(file: str) -> str:

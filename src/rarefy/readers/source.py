@@ -1,9 +1,6 @@
 """Bytes from files, globs and standard input, decompressed, in blocks of whole lines."""
 
-import bz2
-import errno
 import glob
-import gzip
 import io
 import lzma
 import os
@@ -21,21 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.errors import InputError
+from rarefy.readers.compression import LONGEST_MAGIC, compression_of, decompressed
 from rarefy.readers.prefetch import READY_ITEMS
 
 BLOCK_BYTES = 3 << 20
 LONGEST_LINE = 16 << 20
-MOST_XZ_MEMORY = 256 << 20  # what `xz -9` makes needs 65 MiB
 STDIN = "-"
 NEWLINE = 10
 T = TypeVar("T")
 
-COMPRESSIONS = {
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ\x00": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
-}
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 PADDING = b"\n" * 32  # what a parser may look at behind the end
 
@@ -111,13 +102,13 @@ def blocks(
     with opened(path) as raw:
         unchanged = Unchanged(raw, path)
         is_file = os.path.isfile(path)
-        start = raw.read(6) if is_file or not at_once else _first_bytes(raw)
-        kind = next((kind for magic, kind in COMPRESSIONS.items() if start.startswith(magic)), None)
+        start = raw.read(LONGEST_MAGIC) if is_file or not at_once else _first_bytes(raw)
+        kind = compression_of(start)
         if is_file:
             raw.seek(0)
         stream = raw if is_file else _Joined(start, raw)
         if kind is not None:
-            stream = OPENERS[kind](stream)
+            stream = decompressed(stream, kind)
         waiting_for = raw if at_once and kind is None and not is_file else None
         cutting = _Cutting(stream, path, line_reached, block_bytes, waiting_for)
         for n, block in enumerate(unchanged.while_reading(cutting.blocks())):
@@ -148,7 +139,7 @@ def opened(path: str) -> Iterator[Any]:
 def _first_bytes(raw: io.BufferedReader) -> bytes:
     """As many as tell a compression, or fewer that end a line."""
     start = b""
-    while len(start) < 6 and not start.endswith(b"\n") and (more := raw.read1(1)):
+    while len(start) < LONGEST_MAGIC and not start.endswith(b"\n") and (more := raw.read1(1)):
         start += more
     return start
 
@@ -318,106 +309,3 @@ def _read_only(buffer: bytearray) -> NDArray[np.uint8]:
     data = np.frombuffer(buffer, np.uint8)
     data.flags.writeable = False
     return data
-
-
-class _ZstdFile(io.RawIOBase):
-    """Decompressed zstd frames; unlike the library's own reader it notices a cut-off one."""
-
-    def __init__(self, raw: BinaryIO) -> None:
-        try:
-            import zstandard
-        except ImportError as error:
-            raise InputError(
-                "the data is compressed with zstd; reading it needs `pip install rarefy[zstd]`."
-            ) from error
-        self._raw = raw
-        self._error = zstandard.ZstdError
-        self._new_frame = zstandard.ZstdDecompressor().decompressobj
-        self._frame = self._new_frame()
-        self._compressed = b""
-        self._decompressed = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._decompressed and self._decompress_more():
-            pass
-        part = self._decompressed[: len(buffer)]
-        buffer[: len(part)] = part
-        self._decompressed = self._decompressed[len(part) :]
-        return len(part)
-
-    def _decompress_more(self) -> bool:
-        """False at the end. A few bytes can become a hundred thousand times as many."""
-        compressed = self._compressed or self._raw.read(1 << 12)
-        if not compressed:
-            if not self._frame.eof:
-                raise EOFError("the last frame is not complete")
-            return False
-        if self._frame.eof:
-            self._frame = self._new_frame()
-        try:
-            self._decompressed = memoryview(self._frame.decompress(compressed))
-        except self._error as error:
-            raise OSError(str(error)) from error
-        self._compressed = self._frame.unused_data
-        return True
-
-
-class _XzFile(io.RawIOBase):
-    """Decompressed xz streams; unlike the library's own reader it takes a limited memory."""
-
-    def __init__(self, raw: BinaryIO) -> None:
-        self._raw = raw
-        self._stream = self._new_stream()
-        self._compressed = b""
-
-    @staticmethod
-    def _new_stream() -> lzma.LZMADecompressor:
-        return lzma.LZMADecompressor(memlimit=MOST_XZ_MEMORY)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        part = b""
-        while not part and self._has_more():
-            compressed, self._compressed = self._compressed, b""
-            part = self._decompress(compressed, len(buffer))
-        buffer[: len(part)] = part
-        return len(part)
-
-    def _has_more(self) -> bool:
-        """Whether there is more to decompress; between streams there may be zeros."""
-        if self._stream.eof:
-            self._compressed = (self._stream.unused_data or self._raw.read(1 << 16)).lstrip(b"\0")
-            while not self._compressed and (more := self._raw.read(1 << 16)):
-                self._compressed = more.lstrip(b"\0")
-            self._stream = self._new_stream() if self._compressed else self._stream
-            return bool(self._compressed)
-        if self._stream.needs_input and not self._compressed:
-            self._compressed = self._raw.read(1 << 16)
-            if not self._compressed:
-                raise EOFError("the last stream is not complete")
-        return True
-
-    def _decompress(self, compressed: bytes, n_bytes: int) -> bytes:
-        try:
-            return self._stream.decompress(compressed, n_bytes)
-        except lzma.LZMAError as error:
-            if "Memory usage limit" not in str(error):
-                raise
-            why = (
-                f"decompressing it takes more than {MOST_XZ_MEMORY >> 20} MiB of memory; compress "
-                "it with a smaller dictionary, as `xz -9` does"
-            )
-            raise OSError(errno.ENOMEM, why) from error
-
-
-OPENERS: dict[str, Any] = {
-    "gzip": gzip.open,
-    "bzip2": bz2.open,
-    "xz": _XzFile,
-    "zstd": _ZstdFile,
-}

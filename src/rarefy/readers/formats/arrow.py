@@ -22,6 +22,7 @@ from rarefy.errors import InputError
 from rarefy.readers import source
 from rarefy.readers.batch import Batch
 from rarefy.readers.buffers import BufferPool, PooledBuffer, written_batch
+from rarefy.readers.compression import compression_of
 from rarefy.readers.features.column_doubts import warn_of_doubts
 from rarefy.readers.features.columns import Columns, without_globs
 from rarefy.readers.features.labels import Labels
@@ -44,7 +45,7 @@ from rarefy.readers.formats.arrow_schema import (
 )
 from rarefy.readers.formats.arrow_values import as_texts, flat, leaf_array, without_views
 from rarefy.readers.parsed import Parsed, Problem
-from rarefy.readers.source import COMPRESSIONS, Unchanged, is_pipe
+from rarefy.readers.source import Unchanged, is_pipe
 
 MOST_ROWS = 1 << 16  # of a piece
 MOST_BYTES = 8 << 20
@@ -158,12 +159,12 @@ def _opened(file: str) -> Iterator[tuple[Any, Unchanged]]:
         start = raw.read(8)
         if not start:
             raise InputError(f"{file}: the file is empty.")
-        for magic, kind in COMPRESSIONS.items():
-            if start.startswith(magic):
-                raise InputError(
-                    f"{file}: the file is compressed with {kind}; Parquet and Arrow files are "
-                    "compressed inside, so decompress it first."
-                )
+        kind = compression_of(start)
+        if kind is not None:
+            raise InputError(
+                f"{file}: the file is compressed with {kind}; Parquet and Arrow files are "
+                "compressed inside, so decompress it first."
+            )
         unchanged = Unchanged(raw, file)
         with pa.OSFile(file) as opened:
             yield opened, unchanged

@@ -1,0 +1,74 @@
+"""Blocks of lines parsed, each format by its compiled parser, and what is wrong with bad lines."""
+
+from typing import NamedTuple
+
+from rarefy.readers.batch import Batch
+from rarefy.readers.buffers import PooledBuffer, written_batch
+from rarefy.readers.features.labels import Labels, listed, too_many_labels_at
+from rarefy.readers.formats.registry import Opened
+from rarefy.readers.line_errors import SHOWN, fault, line_end, without_invalid_lines
+from rarefy.readers.parsed import EXPECTED, Parsed, Problem
+from rarefy.readers.source import Block
+
+
+class ParsedBlock(NamedTuple):
+    """The rows of a block."""
+
+    batch: Batch
+    next_line: int  # at which the next block begins
+    n_bad: int  # lines that cannot be parsed
+    messages: list[str]  # what is wrong with the first of them
+
+
+def parse_block(
+    opened: Opened,
+    file: str,
+    block: Block,
+    first_line: int,
+    pooled: PooledBuffer,
+    labels: Labels,
+    *,
+    skip: bool,
+) -> ParsedBlock:
+    """Parse a block that begins at a line; without `skip`, as far as to the first bad one."""
+    valid, not_utf8 = without_invalid_lines(block)
+    buffer, parsed = pooled.buffer, Parsed(0, 0, valid.begin, first_line, 0)
+    messages: list[str] = []
+    n_bad = 0
+    while True:
+        parsed = opened.parse(valid.data, valid.end, parsed._replace(problem=0), buffer)
+        if parsed.problem == Problem.NONE:
+            break
+        if parsed.problem == Problem.OPEN_QUOTE and not block.last:
+            block.rest = block.begin + parsed.position - valid.begin
+            break
+        if parsed.problem == Problem.NAMES_FULL:
+            buffer = pooled.enlarge_names()
+            continue
+        if parsed.problem == Problem.NEW_LABEL and not labels.classes:
+            with too_many_labels_at(f"{file}:{parsed.line}"):
+                labels.enlarge()
+            continue
+        n_bad += 1
+        if n_bad <= SHOWN:
+            what = not_utf8.get(parsed.line - first_line)
+            what = what or fault(valid, parsed.position, _expected(opened, valid, parsed, labels))
+            messages.append(f"{file}:{parsed.line}:{what}")
+        if not skip:
+            break
+        position, line = line_end(valid, parsed.position) + 1, parsed.line + 1
+        if opened.next_row is not None:
+            position, line = opened.next_row(valid, parsed.position, parsed.line)
+        parsed = parsed._replace(position=position, line=line)
+    label_names = None if opened.label_at is None else labels.names
+    batch = written_batch(file, buffer, parsed, label_names)
+    return ParsedBlock(batch, parsed.line, n_bad, messages)
+
+
+def _expected(opened: Opened, block: Block, parsed: Parsed, labels: Labels) -> str:
+    """What is wrong where the parser stopped."""
+    if parsed.problem != Problem.NEW_LABEL:
+        return f"{EXPECTED[Problem(parsed.problem)]} is expected"
+    assert opened.label_at is not None
+    label = opened.label_at(block, parsed.position)
+    return f"the label {label!r} is not one of {listed(labels.classes)}"
