@@ -28,7 +28,8 @@ from rarefy.readers.source import blocks
 from rarefy.stores import make_store
 from rarefy.stores.hashed import _note_owners
 from rarefy.system.atomic_write import Output
-from rarefy.training.plan import LATER_SETTINGS, Plan
+from rarefy.training.plan import Plan
+from rarefy.training.resumption import LATER_SETTINGS
 from tests import data
 
 N_ROWS = 150

@@ -9,9 +9,10 @@ from rarefy.estimators.persistence import estimator_for
 from rarefy.estimators.warner import Warner
 from rarefy.system.output_checks import check_outputs
 from rarefy.training.checkpoints import Checkpoints
-from rarefy.training.plan import Plan, new_plan, resumed_plan
+from rarefy.training.plan import Plan, new_plan
 from rarefy.training.procedure import Training
 from rarefy.training.progress_tracker import ProgressLine
+from rarefy.training.resumption import resumed_plan
 
 
 def train(

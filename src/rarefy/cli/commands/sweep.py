@@ -53,7 +53,8 @@ from rarefy.sweeping.scoring import OF_CLASSES, OF_NUMBERS, TALLIED, make_scorin
 from rarefy.system.atomic_write import Output
 from rarefy.system.output_checks import STREAM, check_outputs
 from rarefy.training.checkpoints import Checkpoints
-from rarefy.training.plan import READING, Plan, RequestError, new_plan
+from rarefy.training.plan import Plan, new_plan
+from rarefy.training.request import READING, RequestError
 from rarefy.version import __version__
 
 FEATURES_IN_REPORT = 100

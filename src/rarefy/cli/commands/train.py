@@ -25,7 +25,9 @@ from rarefy.streams.run import NEVER
 from rarefy.system.atomic_write import is_descriptor
 from rarefy.system.output_checks import STREAM, check_outputs
 from rarefy.training.checkpoints import Checkpoints
-from rarefy.training.plan import Plan, RequestError, new_plan, resumed_plan
+from rarefy.training.plan import Plan, new_plan
+from rarefy.training.request import RequestError
+from rarefy.training.resumption import resumed_plan
 
 STANDARD_OUTPUT = "/dev/stdout"
 OF_DISPLAY = ("json", "quiet")  # options that are no part of a plan

@@ -1,0 +1,136 @@
+"""What `fit` and `partial_fit` do with rows that are checked."""
+
+from copy import copy, deepcopy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rarefy.arrays import as_rows
+from rarefy.engine.learner import Learner
+from rarefy.engine.online_learner import OnlineLearner
+from rarefy.engine.pruning import has_more_than_candidates, only_candidates
+from rarefy.engine.refit import refitted
+from rarefy.engine.task import Task
+from rarefy.errors import ConfigError, InputError
+from rarefy.estimators.passes import Fitting
+from rarefy.estimators.warner import warn_of
+from rarefy.files.label_types import label_names
+from rarefy.model.class_weights import ClassWeights
+from rarefy.model.label_runs import LabelRuns
+from rarefy.parameters.entry import AUTO
+from rarefy.streams.refit_stream import Refit
+from rarefy.streams.stream_model import NO_TOTALS, StreamModel
+from rarefy.system.deferred_signals import Deferral
+
+ENOUGH_ROWS = 1000  # of calls of partial_fit, to judge their order
+
+
+class FromMatrices:
+    """Part of the base of both estimators."""
+
+    stream_: StreamModel | None
+    _class_totals: NDArray[np.float64] = NO_TOTALS  # what the rows of each class weigh so far
+    _label_runs = LabelRuns()  # of what partial_fit has learned; never changed, but replaced
+
+    def _learn_passes(self: Any, task: Task, X: Any, y: Any, importance: Any) -> None:
+        """Learn from scratch; if that fails, the learner is of no use."""
+        if not importance.any():
+            raise InputError("sample_weight is zero for all rows, which leaves nothing to learn.")
+        if not importance.all():
+            counts = importance != 0.0
+            X, y, importance = X[counts], y[counts], importance[counts]
+        class_weights = self._class_weights(task)
+        if class_weights is not None:
+            importance, self._class_totals = class_weights.of_all(y, importance)
+        if not self.shuffle and not task.is_regression:
+            runs = LabelRuns()
+            runs.add(y)
+            warn_of(runs, "Use shuffle=True.")
+        fitting = Fitting(X, y, importance, bool(self.shuffle), self.random_state, self.verbose)
+        going_on = bool(self.warm_start) and self.__sklearn_is_fitted__()
+        if self.passes != AUTO or task.is_open or going_on:
+            passes = self._stream_passes
+        else:
+            passes = fitting.best_number_of_passes(lambda: self._new_learner(task))
+        new = self._learner_to_go_on(task) if going_on else self._new_learner(task)
+        fitting.learn(new, passes)
+        self.passes_ = passes
+        learner = new.settled()
+        if self._is_refitted:
+            learner = self._refitted(learner, X, y, importance)
+        if class_weights is None:
+            self._class_totals = NO_TOTALS
+        self.learner_, self.stream_, self.is_slim_ = learner, None, self._is_refitted
+        self._learned(task)
+
+    def _refitted(self: Any, learner: Learner, X: Any, y: Any, importance: Any) -> Learner:
+        refit = Refit(self.refit_l2, self.refit_features, self.target_features)
+        if refit.target is not None and has_more_than_candidates(learner, refit.target):
+            learner = only_candidates(learner, X.power(2).T @ importance, refit.target)
+        return refitted(learner, X, y, importance, refit.l2, refit.limit)
+
+    def _learner_to_go_on(self: Any, task: Task) -> OnlineLearner:
+        """A copy of the learner, so that this one stays as it is if learning fails."""
+        self._check_can_learn()
+        self._check_same(task)
+        learner: OnlineLearner = deepcopy(self.learner_)
+        return learner
+
+    def _check_can_learn(self: Any) -> None:
+        if self.is_slim_:
+            self._check_not_settled()
+            raise InputError(
+                "the model was refitted or saved slim: it can predict, but not go on learning. "
+                "Begin anew with fit."
+            )
+
+    def _learn_more(
+        self: Any, task: Task, X: sparse.csr_array, y: Any, importance: Any, signals: Deferral
+    ) -> None:
+        """Go on learning, if the task is still the same; signals are let through now and then."""
+        self._check_can_learn()
+        if not self.__sklearn_is_fitted__():
+            self.learner_ = self._new_learner(task)
+            self._label_runs = LabelRuns()
+        else:
+            self._check_same(task)
+        class_weights, totals = self._class_weights(task), self._class_totals
+        if class_weights is not None:
+            importance, totals = class_weights.running(y, importance, totals)
+        rows = as_rows(X, y, importance)
+        self._learned(task)
+        if not task.is_regression:
+            self._label_runs = copy(self._label_runs)
+            self._label_runs.add(y)
+            if self._label_runs.n_rows >= ENOUGH_ROWS:
+                warn_of(self._label_runs, "Give the rows in random order.")
+        self.learner_.learn(rows, self.n_features_in_, between=signals.let_through)
+        self._class_totals = totals
+
+    def _class_weights(self: Any, task: Task) -> ClassWeights | None:
+        return task.class_weights(label_names(self.classes_)) if task.class_weight else None
+
+    def _check_same(self: Any, asked: Task) -> None:
+        """Refuse to go on with parameters other than those that learning began with."""
+        begun = self._learned_by.task
+        if self.learner_.is_settled and self.learner_.settled().found:
+            self._check_not_settled()
+        changed = [name for name in Task._fields if getattr(asked, name) != getattr(begun, name)]
+        if changed:
+            now, then = (
+                ", ".join(f"{name}: {getattr(task, name)}" for name in changed)
+                for task in (asked, begun)
+            )
+            raise ConfigError(
+                f"Parameters cannot be changed once learning has begun. They now ask for {now}; "
+                f"learning began with {then}. Go on with that, or begin anew with fit."
+            )
+
+    def _check_not_settled(self: Any) -> None:
+        if self.target_features is not None:
+            raise ConfigError(
+                f"target_features={self.target_features} was settled by fit. To go on learning "
+                f"within it, begin with partial_fit instead."
+            )

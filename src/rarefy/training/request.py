@@ -1,0 +1,144 @@
+"""What may be asked of a training, in the words of the user, and what that describes."""
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from rarefy.checks import check_whole
+from rarefy.engine.task import Task
+from rarefy.errors import ConfigError
+from rarefy.model.losses import LOSSES
+from rarefy.model.multiclass import check_multiclass
+from rarefy.parameters.build import make_loss
+from rarefy.parameters.combinations import check_refit
+from rarefy.parameters.entry import MOST_PASSES
+from rarefy.parameters.table import (
+    DECISION_PARAMETERS,
+    DEFAULT_RULE,
+    LOSS,
+    RULE,
+    TABLE,
+    WEIGHTING_PARAMETERS,
+    check_values,
+)
+from rarefy.readers import read
+from rarefy.streams.run import NEVER
+from rarefy.tasks import make_task
+
+READING = {
+    name: parameter.default
+    for name, parameter in inspect.signature(read).parameters.items()
+    if parameter.kind is parameter.KEYWORD_ONLY
+}
+OF_MATRICES = ("shuffle", "random_state", "n_features", "warm_start", "verbose")
+NOT_OF_FILES = (*OF_MATRICES, *DECISION_PARAMETERS)
+# How a run is carried out; the others say what is learned.
+OF_RUN = {"passes": 1, "cache": None, "holdout": None, "save_every": None}
+# All that can be asked for, and what it is if nothing is said.
+DEFAULTS: dict[str, Any] = {
+    **READING,
+    "rule": None,
+    "loss": "logistic",
+    **{name: entry.default for name, entry in TABLE.items() if name not in NOT_OF_FILES},
+    **dict.fromkeys(LOSS),
+    "store": None,
+    "bits": None,
+    "capacity": None,
+    "names": True,
+    **OF_RUN,
+}
+
+
+class RequestError(ConfigError):
+    """A request that has no meaning whatever the data are.
+
+    Its template names options in braces: `{holdout}` is shown as holdout=2 here, and by commands
+    as --holdout 2.
+    """
+
+    def __init__(self, template: str, **options: Any) -> None:
+        self._template, self._options = template, options
+        super().__init__(self._filled(lambda name: name, "={!r}"))
+
+    def as_command(self) -> str:
+        """The message in the words of the command line."""
+        return self._filled(lambda name: f"--{name.replace('_', '-')}", " {}")
+
+    def _filled(self, title: Any, behind: str) -> str:
+        shown = {
+            name: title(name) + ("" if value is None else behind.format(value))
+            for name, value in self._options.items()
+        }
+        return self._template.format(**shown)
+
+
+def check_asked(asked: Mapping[str, Any]) -> None:
+    """Refuse what cannot be asked for, and values that are not accepted whatever the others are."""
+    for name, value in asked.items():
+        if name in OF_MATRICES:
+            raise ConfigError(
+                f"{name}={value!r} is for matrices: files are learned in the order of their rows."
+            )
+        if name in DECISION_PARAMETERS:
+            raise ConfigError(
+                f"{name}={value!r}: set it on the model once it is trained, with set_params or "
+                f"`rarefy threshold`."
+            )
+        if name not in DEFAULTS:
+            raise ConfigError(
+                f"{name}: there is no such parameter; there are {', '.join(DEFAULTS)}."
+            )
+    check_values(
+        {name: value for name, value in asked.items() if name in TABLE and value is not None}
+    )
+    check_whole("passes", asked.get("passes", 1), 1, MOST_PASSES)
+    if asked.get("save_every") is not None:
+        check_whole("save_every", asked["save_every"], 1, NEVER)
+
+
+def model_parameters(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What is learned, as model files say it: without what was left to the defaults of a rule."""
+    of_rule = {name: asked[name] for name in RULE if asked[name] is not None}
+    of_refit = {name: asked[name] for name in ("refit_l2", "refit_features")}
+    return {
+        "rule": asked["rule"] or DEFAULT_RULE,
+        "loss": asked["loss"],
+        **of_rule,
+        **_given_to_loss(asked["loss"], {name: asked[name] for name in LOSS}),
+        **{name: asked[name] for name in WEIGHTING_PARAMETERS},
+        "multiclass": asked["multiclass"],
+        **{name: asked[name] for name in ("class_weight", "scoring") if asked[name] is not None},
+        "fit_intercept": asked["fit_intercept"],
+        "passes": asked["passes"],
+        "target_features": asked["target_features"],
+        **({"refit": True, **of_refit} if asked["refit"] else {}),
+    }
+
+
+def task_for(asked: Mapping[str, Any], parameters: Mapping[str, Any]) -> Task:
+    """The task that the parameters describe; all of them are checked."""
+    loss = asked["loss"]
+    check_multiclass(asked["multiclass"], loss)
+    check_refit(asked["refit"], asked["refit_l2"], asked["refit_features"], loss)
+    of_loss = {name: parameters[name] for name in LOSS if name in parameters}
+    return make_task(
+        {"rule": parameters["rule"], "loss": loss, **{name: asked[name] for name in RULE}},
+        {name: asked[name] for name in WEIGHTING_PARAMETERS},
+        make_loss(loss, **of_loss),
+        multiclass=asked["multiclass"],
+        fit_intercept=asked["fit_intercept"],
+        class_weight=asked["class_weight"],
+        target_features=asked["target_features"],
+        is_refitted=asked["refit"],
+        passes=asked["passes"],
+        scoring=asked["scoring"],
+    )
+
+
+def _given_to_loss(loss: str, parameters: dict[str, float | None]) -> dict[str, float]:
+    """The parameters that were given; one that the loss does not have is a mistake."""
+    given = {name: value for name, value in parameters.items() if value is not None}
+    for name in given:
+        if name not in LOSSES[loss]._fields:
+            raise RequestError(f"{{{name}}} has no meaning for the {loss} loss.", **{name: None})
+    return given

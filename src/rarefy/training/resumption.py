@@ -1,0 +1,133 @@
+"""Going on with a model file: a run that was interrupted, or new data for a finished model."""
+
+import os
+import shlex
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rarefy.checks import check_whole
+from rarefy.errors import InputError, RarefyWarning
+from rarefy.files.model import Model
+from rarefy.files.model_checks import checked_predicted, first_pass_of, texts
+from rarefy.files.model_file import load_model
+from rarefy.readers import Reader, read
+from rarefy.readers.source import STDIN, expand
+from rarefy.streams.run import NEVER, Position, Predicted
+from rarefy.training.plan import Plan, make_plan, reader_of, run_settings
+from rarefy.training.request import OF_RUN, READING, RequestError
+
+LATER_SETTINGS: dict[str, Any] = {
+    "target_features": None,
+    "learned": [],
+}  # that files of before do not have
+# What may be asked for beside DATA when a finished model goes on; all else is in the file.
+OF_NEW_DATA = ("format", "bad_lines", "label", "weight", "ignore", "delimiter", "quotes")
+WITH_FINISHED = (*OF_RUN, *OF_NEW_DATA)
+
+
+def resumed_plan(
+    data: Sequence[str | Path],
+    *,
+    resume: str,
+    output: str | None = None,
+    slim: bool = False,
+    **asked: Any,
+) -> Plan:
+    """Go on with a run that was interrupted, or learn new DATA with a model that is finished."""
+    saved = load_model(resume)
+    about = _checked_run(saved, resume)
+    is_over = about is None or about["place"].pass_number > about["passes"]
+    if saved.parameters.get("refit") and saved.state is not None:
+        is_over = False
+    for name in asked:
+        if name not in (WITH_FINISHED if is_over else ()):
+            raise RequestError(
+                f"{{{name}}} has no meaning with {{resume}}: it is settled by {resume}.",
+                **{name: None, "resume": None},
+            )
+    try:
+        model = saved.learner()
+    except InputError as error:
+        raise InputError(f"{resume}: {error}") from error
+    target = None if about is None else about["target_features"]
+    if saved.search is None:
+        model.target_features = target
+    elif not saved.asked.get("refit"):
+        target = saved.asked.get("target_features")
+    if about is None or is_over:
+        asked = {**OF_RUN, **{name: READING[name] for name in OF_NEW_DATA}, **asked}
+        if not data:
+            raise RequestError(f"{resume} is finished; name new DATA to learn.")
+        if saved.search is not None and asked["passes"] != 1:
+            raise RequestError(
+                f"{{passes}}: {resume} is still to find its parameters, by predictions for "
+                f"examples that are new, and so in one pass.",
+                passes=asked["passes"],
+            )
+        reader = _reader_like(saved, data, {name: asked[name] for name in OF_NEW_DATA})
+        learned = [] if about is None else [*about["learned"], *about["reader"]["files"]]
+        _warn_of_learned(resume, reader.files, learned)
+        settings = run_settings(asked, target, learned)
+        plan = make_plan(model, reader, output, saved.asked, settings, slim)
+        return plan._replace(resumed=resume)
+    reader = _same_reader(about["reader"], data, resume)
+    settings = run_settings(about, target, about["learned"])
+    so_far = {name: about[name] for name in ("before", "first_pass")}
+    plan = make_plan(model, reader, output, saved.asked, settings, slim, about["place"], **so_far)
+    return plan._replace(resumed=resume)
+
+
+def _warn_of_learned(resume: str, files: Sequence[str], learned: Sequence[str]) -> None:
+    """Warn of files that a model has learned already."""
+    known = {os.path.realpath(file) for file in learned if file != STDIN}
+    again = [file for file in files if os.path.realpath(file) in known and file != STDIN]
+    if again:
+        warnings.warn(
+            f"{resume} has learned {', '.join(again)} already: unless other rows are there by now, "
+            f"they count twice.",
+            RarefyWarning,
+            stacklevel=3,
+        )
+
+
+def _checked_run(saved: Model, resume: str) -> dict[str, Any] | None:
+    """What a model says of the run that it comes from, if it does; nonsense is refused."""
+    if saved.run is None:
+        return None
+    try:
+        about = {**LATER_SETTINGS, **saved.run, "place": Position(**saved.run["place"])}
+        for name, value in (*about["place"]._asdict().items(), ("passes", about["passes"])):
+            check_whole(name, value, 0, NEVER)
+        for name in ("save_every", "target_features"):
+            if about[name] is not None:
+                check_whole(name, about[name], 1, NEVER)
+        about["before"] = checked_predicted(saved.run.get("before", Predicted()))
+        about["first_pass"] = first_pass_of(saved.run)
+        texts([value for value in (about["cache"], about["holdout"]) if value is not None])
+        texts(about["reader"]["files"])
+        texts(about["learned"])
+        reader_of(about["reader"])
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        message = f"{resume} is damaged: what it says of its run makes no sense."
+        raise InputError(message) from error
+    return about
+
+
+def _reader_like(saved: Model, data: Sequence[str | Path], reading: dict[str, Any]) -> Reader:
+    """A reader of new data that reads as the one did from which the model has learned."""
+    reader = read(*data, classes=saved.classes, **reading)
+    reader.read_like(*saved.reading)
+    return reader
+
+
+def _same_reader(settings: dict[str, Any], data: Sequence[str | Path], resume: str) -> Reader:
+    """The reader of a run; DATA says where its files are now, if that is elsewhere."""
+    files = list(map(str, data)) or settings["files"]
+    if STDIN in files and not data:
+        raise RequestError(
+            f"{resume} was learned from standard input; give the same data again, with "
+            f"{shlex.join(files)} as DATA."
+        )
+    return reader_of({**settings, "files": expand(files)})
