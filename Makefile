@@ -53,4 +53,4 @@ reproduce: $(READY)
 	$(BIN)/python -m experiments.peers
 
 clean:
-	rm -rf .venv $(OLDEST) demo.png
+	rm -rf .venv $(OLDEST) demo.png demo.vw demo.model
