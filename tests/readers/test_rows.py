@@ -417,6 +417,13 @@ def test_small_floats_beside_objects(dtype):
     assert scores(model, rows) == scores(model, mixed) == expected
 
 
+def test_sparse_columns_of_pandas():
+    model = learned_from_texts(["0", "2.5", "3"])
+    dense = pandas.DataFrame({"x": [0.0, 2.5, 3.0], "y": [1.0, 0.0, 2.0]})
+    sparse = dense.astype(pandas.SparseDtype(float, 0.0))
+    assert scores(model, sparse) == scores(model, dense)
+
+
 MOMENTS = st.datetimes(datetime.datetime(1970, 1, 2), datetime.datetime(2037, 1, 1))
 NUMBER_COLUMNS: list[tuple[Any, st.SearchStrategy[Any]]] = [
     *(

@@ -168,7 +168,7 @@ def _from_pandas(pa: Any, frame: Any) -> Any:
         return None
     try:
         return _without_nan(pa, pa.Table.from_pandas(frame, preserve_index=False))
-    except (pa.ArrowException, OverflowError):
+    except (pa.ArrowException, OverflowError, TypeError):  # TypeError: columns that are sparse
         return None
 
 

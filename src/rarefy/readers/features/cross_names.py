@@ -11,8 +11,8 @@ from rarefy.errors import InputError, RarefyWarning
 from rarefy.hashing import hash_text
 from rarefy.readers.batch import Batch
 from rarefy.readers.features.columns import listed_columns, nearest
+from rarefy.readers.features.crosses import ANY_NAME
 
-ANY = "*"  # every feature of the row
 Cross = tuple[str, ...]
 NOT_FEATURES = ("label", "weight", "ignore")
 
@@ -28,7 +28,7 @@ def crosses_of_columns(
     found: dict[tuple[str, ...], Cross] = {}  # each once, in whatever order its names are
     for cross in crosses:
         for name in cross:
-            if all_known and name != ANY and not _matches(name, features):
+            if all_known and name != ANY_NAME and not _matches(name, features):
                 raise _names_nothing(file, cross, name, features)
         for names in product(*(_matches(name, features) or [name] for name in cross)):
             found.setdefault(tuple(sorted(names)), names)
@@ -36,7 +36,7 @@ def crosses_of_columns(
 
 
 def _matches(name: str, features: list[str]) -> list[str]:
-    if name == ANY or name in features:
+    if name == ANY_NAME or name in features:
         return [name]
     return [feature for feature in features if fnmatchcase(feature, name)]
 
@@ -55,7 +55,7 @@ def check_first_features(
     there = set(np.unique(batch.groups).tolist())
     for option, names in options:
         for name in names:
-            if name == ANY or hash_text(name) in there or len(batch.labels) == 0:
+            if name == ANY_NAME or hash_text(name) in there or len(batch.labels) == 0:
                 continue
             text = (
                 f"{batch.path}: {option}={','.join(names)!r} (--{option}): there is no feature of "

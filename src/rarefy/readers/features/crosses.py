@@ -32,8 +32,8 @@ STAR = 42
 FEWEST_NAMES = 1 << 12  # that there is room for
 MOST_ENTRIES = 1 << 17  # of a batch with crosses, unless a single row has more
 MOST_IN_ROW = 1 << 24
-MOST_ORDERS = 6  # of three features
-ANY = np.uint64(hash_text("*"))
+ANY_NAME = "*"  # every feature of the row
+ANY = np.uint64(hash_text(ANY_NAME))
 NONE = np.uint64(0)  # in the place of a third name
 
 
@@ -48,7 +48,14 @@ def checked_crosses(cross: Sequence[Any]) -> tuple[tuple[str, ...], ...]:
                 f"cross={given!r}: two or three names of namespaces or columns are expected, as in "
                 f"'a,b'."
             )
-    return tuple(crosses)
+    return tuple(
+        (names[1], ANY_NAME, ANY_NAME) if _is_around(names) else names for names in crosses
+    )
+
+
+def _is_around(names: tuple[str, ...]) -> bool:
+    """Whether it is '*,a,*', of which some features could be crossed in two ways."""
+    return len(names) == 3 and names[0] == names[2] == ANY_NAME
 
 
 class Crossing(NamedTuple):
@@ -96,7 +103,7 @@ def crossings(
     for n, names in enumerate(cross):
         crosses[n, : len(names)] = [hash_text(name) for name in names]
     lengths = np.empty(len(batch.labels), np.int64)
-    _count(batch.indptr, batch.groups, crosses, lengths)
+    _count(batch.indptr, batch.groups, crosses, lengths, np.empty(8))
     if lengths.sum() <= MOST_ENTRIES:
         yield Crossing(batch, crosses, lengths)
         return
@@ -170,32 +177,40 @@ def n_pairs(groups: Any, first: Any, second: Any, begin: int, end: int) -> int:
 
 
 @helper
-def n_triples(groups: Any, first: Any, second: Any, third: Any, begin: int, end: int) -> int:
-    """How many crosses of three names a row has; about, if that is more than it may have."""
-    n_first, n_second, n_third = 0.0, 0.0, 0.0
+def n_triples(
+    groups: Any, first: Any, second: Any, third: Any, begin: int, end: int, counts: Any
+) -> int:
+    """How many crosses of three names a row has; about, if that is more than 2^53.
+
+    Features that are of the same names, of which each is a bit, are counted together.
+    """
+    counts[:] = 0.0
     for j in range(begin, end):
-        n_first += is_of(groups[j], first)
-        n_second += is_of(groups[j], second)
-        n_third += is_of(groups[j], third)
-    most = n_first * n_second * n_third
-    if most > 2 * MOST_ORDERS * MOST_IN_ROW:
-        return int(min(most / MOST_ORDERS, 2.0**53))
-    found = 0
-    for a in range(begin, end):
-        if not is_of(groups[a], first):
-            continue
-        for b in range(begin, end):
-            if not may_join(groups, first, a, second, b):
-                continue
-            for c in range(begin, end):
-                if may_join(groups, first, a, third, c) and may_join(groups, second, b, third, c):
-                    found += 1
-    return found
+        group = groups[j]
+        counts[is_of(group, first) + 2 * is_of(group, second) + 4 * is_of(group, third)] += 1
+    found = 0.0
+    for x in range(1, 8):
+        for y in range(x, 8):
+            for z in range(y, 8):
+                if can_be_crossed(x, y, z) or can_be_crossed(x, z, y):
+                    pairs = counts[x] * (counts[y] - (x == y)) / (1 + (x == y))
+                    found += pairs * (counts[z] - (y == z) - (x == z)) / (1 + (y == z) + (x == z))
+    return int(min(found, 2.0**53))
+
+
+@helper
+def can_be_crossed(x: int, y: int, z: int) -> bool:
+    """Whether three features, each of the names in its bits, have one for each name, in turn."""
+    return (
+        x & y // 2 & z // 4 & 1 == 1 or y & z // 2 & x // 4 & 1 == 1 or z & x // 2 & y // 4 & 1 == 1
+    )
 
 
 @compiled
-def _count(indptr: Any, groups: Any, crosses: Any, lengths: NDArray[np.int64]) -> None:
-    """Write how many entries the rows have with their crosses."""
+def _count(
+    indptr: Any, groups: Any, crosses: Any, lengths: NDArray[np.int64], counts: NDArray[np.float64]
+) -> None:
+    """Write how many entries the rows have with their crosses; `counts` is room for `n_triples`."""
     for row in range(len(indptr) - 1):
         begin, end = indptr[row], indptr[row + 1]
         lengths[row] = end - begin
@@ -204,7 +219,7 @@ def _count(indptr: Any, groups: Any, crosses: Any, lengths: NDArray[np.int64]) -
             if third == NONE:
                 lengths[row] += n_pairs(groups, first, second, begin, end)
             else:
-                lengths[row] += n_triples(groups, first, second, third, begin, end)
+                lengths[row] += n_triples(groups, first, second, third, begin, end, counts)
 
 
 @compiled
