@@ -417,6 +417,28 @@ def test_small_floats_beside_objects(dtype):
     assert scores(model, rows) == scores(model, mixed) == expected
 
 
+def test_a_field_of_a_struct_that_is_ignored():
+    """Naming a field says more than ignoring all that is around it."""
+    rows = [{"label": n, "x": {"y": 2.0 + n, "z": "q"}} for n in (0, 1)]
+    pa.parquet.write_table(pa.Table.from_pylist(rows), "rows.parquet")
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = []
+    for file in ("rows.parquet", "rows.jsonl"):
+        model = rarefy.train(file, ignore=["x"], numeric=["x.y"], l1=0.0)
+        assert list(model.weights_) == ["x.y"]
+        found += [scores(model, of) for of in (rows, pandas.DataFrame(rows), "rows.jsonl")]
+        found.append(scores(model, "rows.parquet"))
+    assert all(values == found[0] for values in found)
+
+
+def test_a_column_that_another_one_could_hold():
+    """A column that was learned from is no dict in which others are."""
+    Path("rows.csv").write_text("label,x,x.y\n1,a,b\n0,c,d\n")
+    model = rarefy.train("rows.csv")
+    with pytest.raises(InputError, match=r"no column 'x\.y'"):
+        scores(model, pandas.DataFrame({"x": ["a", 1]}, dtype=object))
+
+
 def test_sparse_columns_of_pandas():
     model = learned_from_texts(["0", "2.5", "3"])
     dense = pandas.DataFrame({"x": [0.0, 2.5, 3.0], "y": [1.0, 0.0, 2.0]})

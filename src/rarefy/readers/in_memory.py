@@ -88,13 +88,17 @@ class _JsonLines:
         members = {str(name): self._value(value, str(name), number) for name, value in row.items()}
         return json.dumps(members).encode() + b"\n"
 
-    def _value(self, value: Any, path: str, row: int) -> Any:
+    def _value(self, value: Any, path: str, row: int, *, in_ignored: bool = False) -> Any:
         """A value as JSON has it; null for what is missing or not used."""
-        kind = self._kinds.get(path)
+        kind = self._kinds.get(path, "ignore" if in_ignored else None)
+        is_ignored = kind == "ignore"
+        if isinstance(value, Mapping) and kind != "label":
+            return {
+                str(k): self._value(v, f"{path}.{k}", row, in_ignored=is_ignored)
+                for k, v in value.items()
+            }
         if kind in UNUSED or _is_missing(value):
             return None
-        if isinstance(value, Mapping):
-            return {str(k): self._value(v, f"{path}.{k}", row) for k, v in value.items()}
         if isinstance(value, list | tuple | np.ndarray):
             return [self._value(element, path, row) for element in value]
         try:
@@ -217,7 +221,8 @@ def _check_names(names: list[str], columns: Columns) -> None:
     if columns.weight is not None:
         roles[columns.weight] = "weight"
     for name, role in roles.items():
-        is_there = any(name == known or name.startswith(f"{known}.") for known in names)
+        holders = [known for known in names if roles.get(known, "ignore") == "ignore"]
+        is_there = name in names or any(name.startswith(f"{known}.") for known in holders)
         if not is_there and not may_be_absent(role, columns):
             raise missing_column(NAME, name, role, names, columns)
 

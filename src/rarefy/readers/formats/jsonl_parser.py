@@ -213,9 +213,11 @@ def parse_object(
             if data[i] != COLON:
                 return entry, i, label, importance, Problem.AFTER_NAME
             i = skip_blanks(data, i + 1)
-            if kind != IGNORED:
-                seed = xxh64(path, 0, path_end, np.uint64(0))
-                kind = kind_of(columns, kinds, seed, depth, complete)
+            seed = xxh64(path, 0, path_end, np.uint64(0))
+            is_in_ignored = kind == IGNORED
+            kind = kind_of(columns, kinds, seed, depth, complete)
+            if is_in_ignored and kind == UNNAMED:
+                kind = IGNORED
         else:
             n_elements[depth] += 1
 
