@@ -6,7 +6,7 @@ class RarefyError(ValueError):
 
 
 class ConfigError(RarefyError):
-    """A parameter, or a combination of parameters, that has no meaning."""
+    """A parameter, or a combination of parameters, that is not valid."""
 
 
 class InputError(RarefyError):
@@ -22,7 +22,7 @@ class RarefyWarning(UserWarning):
 
 
 EXPECTED = (RarefyError, OSError, MemoryError)  # whatever goes wrong without a fault of ours
-NO_MEMORY = "there is not enough memory; try fewer --bits, or a smaller --capacity."
+NO_MEMORY = "not enough memory; try fewer --bits or a smaller --capacity."
 
 
 def sentence(error: BaseException) -> str:

@@ -198,7 +198,8 @@ class TestMatrices:
     def test_in_words(self):
         found = rarefy.flips(Says([1, 1, 0, 0]), Says([1, 0, 0, 1]), [0] * 4, [1, 1, 1, 1])
         assert repr(found) == (
-            "4 examples: 1 negative flips (25.00% of all, 50.00% of what was right), 1 positive "
+            "4 examples: 1 negative flips (25.00% of all, 50.00% of what was right before), 1 "
+            "positive "
             "flips (25.00% of all); accuracy 50.00% before, 50.00% now"
         )
 
@@ -246,7 +247,7 @@ class TestRefused:
             rarefy.flips(streamed, Says([1, 1]), reader)
         with pytest.raises(InputError, match="the old model has learned from a matrix"):
             rarefy.flips(fitted([-1, 1]), streamed, reader)
-        with pytest.raises(InputError, match="a reader brings its own"):
+        with pytest.raises(InputError, match="a reader has its own"):
             rarefy.flips(streamed, streamed, reader, [1, -1])
         with pytest.raises(InputError, match="can be read only once, and two models"):
             rarefy.flips(streamed, streamed, rarefy.read("-"))
@@ -587,8 +588,8 @@ class TestCommand:
         train_both("binary")
         message = run("flips", "old.model", "new.model", "-", code=1, stdin="1 1:1\n")
         assert message == (
-            "Error: -: standard input can be read only once, and two models have to read the data; "
-            "write it to a file first.\n"
+            "Error: -: standard input can be read only once, but two models have to read the "
+            "data; write it to a file first.\n"
         )
 
     @pytest.mark.parametrize("limit", ["-0.1", "1.1", "nan", "x"])

@@ -282,7 +282,7 @@ class TestStores:
     def test_an_array_is_for_whole_numbers(self, folder):
         Path("large.svm").write_text("1 5:1\n-1 4294967296:1\n")
         message = error_of("train", "large.svm", "-o", "some.model", "--store", "array")
-        assert message.startswith("Error: large.svm:2: the store array takes")
+        assert message.startswith("Error: large.svm:2: the store array needs")
 
     def test_rows_longer_than_the_limit_are_refused_with_their_place(self, folder):
         Path("long.svm").write_text("1 1:1\n-1 1:1 2:1 3:1\n")
@@ -433,7 +433,7 @@ class TestClasses:
 
     def test_numbers_to_predict_are_no_classes(self, folder):
         message = error_of("train", "regression.svm", "-o", "m")
-        assert "look like numbers to predict; choose a loss for that" in message
+        assert "look like numbers to predict; use a regression loss" in message
 
 
 def write_arrow(path: str, rows, labels: bool = True) -> None:
@@ -648,33 +648,33 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("options", "sentence"),
         [
-            (("--rule", "ogd", "--q", "2"), "q=2.0 has no meaning for the rule ogd"),
+            (("--rule", "ogd", "--q", "2"), "q=2.0 does not apply to the rule ogd"),
             (("--rule", "ogd", "--l1", "1"), "it has no L1 penalty"),
             (("--rule", "ftrl", "--schedule", "inv_t"), "schedule='inv_t' has no meaning"),
-            (("--rule", "rda", "--cumulative"), "cumulative=True has no meaning"),
+            (("--rule", "rda", "--cumulative"), "cumulative=True does not apply"),
             (("--l1", "-1"), "l1=-1.0: a number >= 0 is expected"),
             (("--l1", "nan"), "l1=nan: a number >= 0 is expected"),
             (("--rule", "rounding", "--truncate-every", "0"), "truncate_every=0"),
             (("--rule", "sgft", "--basis", "feature"), "sgft is fr-comid with the basis 'update'"),
             (("--rule", "truncated-gradient", "--schedule", "inv_t"), "has to be constant"),
-            (("--store", "table", "-b", "5"), "bits=5 has no meaning for the store table"),
-            (("--store", "array", "-b", "5"), "bits=5 has no meaning for the store array"),
-            (("-b", "5", "--capacity", "7"), "capacity=7 has no meaning for the store has"),
-            (("--store", "array", "--capacity", "7"), "capacity=7 has no meaning for the"),
+            (("--store", "table", "-b", "5"), "bits=5 does not apply to the store table"),
+            (("--store", "array", "-b", "5"), "bits=5 does not apply to the store array"),
+            (("-b", "5", "--capacity", "7"), "capacity=7 does not apply to the store has"),
+            (("--store", "array", "--capacity", "7"), "capacity=7 does not apply to the"),
             (("--capacity", "9999999999"), "capacity=9999999999: a whole number between"),
             (("--loss", "squared", "--classes", "a,b"), "predicts numbers, not classes"),
-            (("--loss", "squared", "--multiclass", "ovr"), "multiclass='ovr' has no meaning for"),
-            (("--loss", "hinge", "--multiclass", "softmax"), "multiclass='softmax' has no meaning"),
+            (("--loss", "squared", "--multiclass", "ovr"), "multiclass='ovr' does not apply to"),
+            (("--loss", "hinge", "--multiclass", "softmax"), "multiclass='softmax' does not apply"),
             (("--loss", "quantile", "--quantile", "1"), "quantile=1.0: a number between 0 and 1"),
             (("--loss", "huber", "--epsilon", "-1"), "epsilon=-1.0: a number >= 0 is expected"),
             (("--cross", "a"), "two or three names of namespaces or columns are expected"),
             (("--cross", "a,b,c,d"), "two or three names of namespaces or columns are expected"),
             (("--cross", "a,"), "two or three names of namespaces or columns are expected"),
-            (("--text", "a", "--ignore", "b,a"), "'a' is said to be both text and ignore"),
-            (("--label", "a", "--weight", "a"), "'a' is said to be both label and weight"),
-            (("--label", "a", "--numeric", "a"), "'a' is said to be both label and numeric"),
-            (("--delimiter", "ab"), "delimiter='ab': one character"),
-            (("--delimiter", "1"), "delimiter='1': one character"),
+            (("--text", "a", "--ignore", "b,a"), "'a' is given as both text and ignore"),
+            (("--label", "a", "--weight", "a"), "'a' is given as both label and weight"),
+            (("--label", "a", "--numeric", "a"), "'a' is given as both label and numeric"),
+            (("--delimiter", "ab"), "delimiter='ab': a single character"),
+            (("--delimiter", "1"), "delimiter='1': a single character"),
             (("--cache", "missing/rows.arrow"), "missing/rows.arrow"),
         ],
         ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -749,7 +749,7 @@ class TestErrors:
         for column in ("--text", "--categorical", "--numeric"):
             message = error_of("train", "binary.svm", "-o", "other.model", column, "message")
             assert message == (
-                "Error: binary.svm: svmlight has no columns, and so no column 'message'.\n"
+                "Error: binary.svm: svmlight has no columns, so no column 'message'.\n"
             )
         run("train", "sms.tsv", "-o", "sms.model", "--label", "kind", "--text", "message")
         assert "no columns" in error_of("predict", "sms.model", "binary.svm")
@@ -790,7 +790,7 @@ class TestErrors:
         Path("other.csv").write_text("message,length\nhello,1\n")
         assert "there is no column 'site'" in error_of("predict", "some.model", "other.csv")
         Path("more.csv").write_text("message,length,site,more\nhello,1,x,2\n")
-        assert "passed over: 'more'" in run("predict", "some.model", "more.csv").stderr
+        assert "new columns are ignored: 'more'" in run("predict", "some.model", "more.csv").stderr
 
     @pytest.mark.parametrize("option", ["--label", "--text", "--cross", "--classes"])
     def test_arguments_that_are_not_utf8(self, sms, option):
@@ -1031,7 +1031,7 @@ class TestDoubt:
     def test_numbers_that_are_too_large(self, folder):
         rows = [f"{n % 2},{(n * 7919) % 100_003}" for n in range(300)]
         Path("large.csv").write_text("label,a\n" + "\n".join(rows) + "\n")
-        assert "worse than without any weights" in run("train", "large.csv", "-o", "m").stderr
+        assert "worse than those of an empty model" in run("train", "large.csv", "-o", "m").stderr
 
     def test_none_where_something_was_learned(self, folder):
         Path("fine.csv").write_text("label,a\n" + "0,x\n1,y\n" * 100)

@@ -1,4 +1,4 @@
-"""`rarefy diff`: which weights came, went and changed between two models."""
+"""`rarefy diff`: which weights were added, removed and changed between two models."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class TestWeights:
         same = model(kept=kept(weights))
         assert diffed(same, same)["differences"] == {}
         text = run("diff", "old.model", "new.model")
-        assert f"0 weights came, 0 went, 0 changed, {len(weights)} are the same." in text
+        assert f"0 weights added, 0 removed, 0 changed, {len(weights)} unchanged." in text
 
 
 class TestModels:
@@ -126,7 +126,7 @@ class TestModels:
         after = dict(zip(new.kept.names, new.kept.weights.tolist(), strict=True))
         n_went = len(before.keys() - after.keys())
         assert n_went > 0
-        assert f"{len(after.keys() - before.keys())} weights came, {n_went} went" in text
+        assert f"{len(after.keys() - before.keys())} weights added, {n_went} removed" in text
         change = {name: after.get(name, 0.0) - before.get(name, 0.0) for name in before | after}
         most_changed = sorted(change, key=lambda name: -abs(change[name]))[:4]
         lines = [line.split() for line in text.splitlines()[-4:]]
@@ -179,7 +179,7 @@ class TestRefused:
             ),
             (model(), three_classes({}), "the classes 'ham', 'späm' and .* 'a', 'b', 'c':"),
             (model(store=HASHED), model(store={"kind": "hashed", "bits": 14}), r"2\^12 .* 2\^14"),
-            (model(), model(store=HASHED), r"a place for each feature and .* 2\^12 places"),
+            (model(), model(store=HASHED), r"exact features and .* 2\^12 hashed"),
         ],
         ids=["classes", "order of classes", "task", "more classes", "bits", "store"],
     )

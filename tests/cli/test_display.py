@@ -157,7 +157,7 @@ def test_the_last_word_has_passes_and_held_out_data(capsys):
     assert capsys.readouterr().err == (
         "20,000 examples (5 passes) in 1:02:03: progressive loss 0.3123 "
         "(the first pass: 4,000 examples)\n"
-        "held out: loss 0.4000, rmse 2.0000 (1,000 examples, by this model)\n"
+        "held out: loss 0.4000, rmse 2.0000 (1,000 examples, by the final model)\n"
         "1,234 weights kept: reviews.model (84 kB)\n"
     )
 
@@ -169,7 +169,7 @@ def test_the_last_word_tells_what_figures_are_of(capsys):
         shown.end(SUMMARY | {"passes": 2, "first_pass": 0, "holdout": {"examples": 0}})
     resumed, held_out, _, unknown, *_ = capsys.readouterr().err.splitlines()
     assert resumed.endswith("loss 0.3123, accuracy 87.1 % (this run: 5,000 examples)")
-    assert held_out == "held out: loss 0.4000 (7 examples, each by the model of its time)"
+    assert held_out == "held out: loss 0.4000 (7 examples, each by the model at that time)"
     assert unknown == "20,000 examples (2 passes) in 0.61 s"
 
 

@@ -309,7 +309,7 @@ def late_error(*arguments: str, line: str = "1 1:x\n") -> str:
 def test_a_bad_line_late():
     said = late_error("-o", "new")
     assert said.startswith("Error: bad.svm:")
-    assert "To go" not in said
+    assert "To continue" not in said
     assert said.endswith("go on: rarefy train --resume new\n")
     assert 0 < load_model("new").examples < 10**6
     Path("bad.svm").write_text(Path("long.svm").read_text() + "1 1:1\n")
@@ -357,7 +357,7 @@ def test_a_long_name_is_shortened_for_it():
     said = late_error("-o", name)
     unfinished = f"{name[:244]}.unfinished"
     assert said.startswith("Error: bad.svm:")
-    assert f"What was learned before is in {unfinished} " in said
+    assert f"What was learned before the error is in {unfinished} " in said
     assert load_model(unfinished).run["place"]["rows"] > 0
 
 

@@ -181,7 +181,7 @@ class TestModel:
     def test_without_any_weights(self, folder, terminal):
         train("binary.svm", "--l1", "1000")
         text = run("inspect", "some.model", terminal=terminal)
-        assert "There are no weights, and so every score is the intercept." in text
+        assert "There are no weights: every score is the intercept." in text
         assert inspected("some.model")["features"] == []
         text = run("inspect", "some.model", "--why", "binary.svm", terminal=terminal)
         assert "(score)" in text
@@ -326,7 +326,9 @@ class TestWhy:
     def test_a_row_that_is_not_there(self, folder, row):
         train("binary.svm")
         message = run("inspect", "some.model", "--why", "binary.svm", "--row", row, code=1)
-        assert message == (f"Error: binary.svm: there is no row {int(row):,}; the rows are 200.\n")
+        assert message == (
+            f"Error: binary.svm: there is no row {int(row):,}; the number of rows is 200.\n"
+        )
 
     def test_bad_lines(self, folder):
         train("binary.svm")
@@ -459,7 +461,7 @@ def test_a_class_that_is_not_there(folder):
 
 def test_nothing_to_sort_by(folder):
     train("binary.svm", "--rule", "ftrl", "-b", "10")
-    assert "only those of the store table count" in run(
+    assert "only the store table keeps counts" in run(
         "inspect", "some.model", "--sort", "count", code=2
     )
     assert "not feature-aware" in run("inspect", "some.model", "--sort", "r", code=2)

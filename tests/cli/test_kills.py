@@ -189,7 +189,7 @@ def assert_interruption_is_harmless(arguments: list[str], number: int, seed: int
         assert Path("some.model").read_bytes() == expected
         return
     assert code == 128 + number
-    command = text.strip().splitlines()[-1].removeprefix("Interrupted, and saved. To go on: ")
+    command = text.strip().splitlines()[-1].removeprefix("Interrupted, and saved. To continue: ")
     assert shlex.split(command) == ["rarefy", "train", "--resume", "some.model"]
     assert not list(Path().glob("*.part"))
     assert_goes_on_to(expected)

@@ -50,7 +50,7 @@ def test_a_new_column_is_passed_over(command):
     Path("new.csv").write_text("label,n,c,more\n" + ROWS.replace("\n", ",1\n"))
     name, *old = command
     expected = run(name, *old, "some.model", "data.csv").stdout
-    for options, said in (([], "passed over: 'more'"), (["--ignore", "more"], "")):
+    for options, said in (([], "new columns are ignored: 'more'"), (["--ignore", "more"], "")):
         found = run(name, *old, "some.model", "new.csv", *options)
         assert found.stdout.replace("new.csv", "data.csv") == expected
         assert said in found.stderr

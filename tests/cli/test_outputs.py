@@ -185,7 +185,7 @@ def test_links_that_lead_nowhere(folder):
     os.symlink("loop", "loop")
     os.symlink("missing/model", "dangling")
     os.symlink("new.model", "good")
-    assert "loop is a link that leads to itself" in run(
+    assert "loop is a link to itself" in run(
         "train", "rows.svm", "-o", "loop", code=1
     ).stderr  # fmt: skip
     said = run("train", "rows.svm", "-o", "dangling", code=1).stderr
@@ -347,7 +347,7 @@ class TestFullDisk:
             capture_output=True, check=False, timeout=120,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        assert done.stderr.count(b"No space left on device. Learning goes on.") == 1
+        assert done.stderr.count(b"No space left on device. Training continues.") == 1
         assert load_model("saved").examples == 100
 
 

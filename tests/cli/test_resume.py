@@ -528,5 +528,5 @@ def test_a_disk_that_is_full_at_the_end(monkeypatch, tmp_path, more):
     assert "Error: new.model" in output
     assert "No space left on device" in output
     found = tmp_path / "new.model.unfinished"
-    assert f"What was learned before is in {found} (examples: {N_ROWS})." in output
+    assert f"What was learned before the error is in {found} (examples: {N_ROWS})." in output
     assert found.read_bytes() == Path("whole.model").read_bytes()

@@ -272,7 +272,7 @@ def test_picture_by_l1():
         (["binary.svm", "-o", "found", "--epsilon", "1"], 2, "--epsilon has no meaning"),
         (["binary.svm", "-o", "found", "--l1", "0.1,-1"], 1, "l1=-1.0: a number >= 0"),
         (["binary.svm", "-o", "found", "--rule", "fobos", "--q", "2"], 1, "q=2.0 has no meaning"),
-        (["binary.svm", "-o", "found", "--loss", "perceptron", "--refit"], 1, "no meaning for"),
+        (["binary.svm", "-o", "found", "--loss", "perceptron", "--refit"], 1, "does not apply to"),
         (["none.svm", "-o", "found"], 1, "none.svm"),
         (["binary.svm", "-o", "binary.svm"], 2, "is a file"),
         (["-", "-o", "found"], 1, "a sweep reads the data twice"),
@@ -283,7 +283,7 @@ def test_picture_by_l1():
         (
             ["binary.svm", "-o", "found", *QUICK, "--within-features", "1"],
             1,
-            "Sweep over larger l1",
+            "Try a larger l1",
         ),
     ],
     ids=lambda value: " ".join(value[1:]) if isinstance(value, list) else "",

@@ -154,5 +154,5 @@ class TestRefused:
         assert "a finite number is expected" in error_of("threshold", "some.model", "--set", given)
 
     def test_while_training(self):
-        with pytest.raises(ConfigError, match="set it on the model once it is trained"):
+        with pytest.raises(ConfigError, match="set it after training"):
             rarefy.train("binary.svm", decision_threshold=0.5)

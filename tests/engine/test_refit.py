@@ -393,7 +393,7 @@ def test_a_constant_target_is_met_by_the_intercept():
 )
 def test_losses_without_a_smooth_relative_are_refused(estimator, loss):
     X, y = rows_of("binary")
-    with pytest.raises(ConfigError, match="refit=True has no meaning for loss"):
+    with pytest.raises(ConfigError, match="refit=True does not apply to loss"):
         estimator(loss=loss, refit=True).fit(X, y)
 
 
@@ -572,7 +572,7 @@ def test_an_interrupted_refit_is_gone_on_with(folder, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr("rarefy.training.procedure.refit_stream", interrupted)
-        assert "To go on" in run(*TRAIN, "--refit", code=130).stderr
+        assert "To continue" in run(*TRAIN, "--refit", code=130).stderr
     assert load_model("a.model").state is not None
     run("train", "--resume", "a.model")
     assert load_model("a.model").state is None

@@ -117,9 +117,9 @@ def test_what_is_no_number_of_features(wrong):
 
 
 def test_without_a_refit():
-    with pytest.raises(ConfigError, match="no meaning without refit=True"):
+    with pytest.raises(ConfigError, match="needs refit=True"):
         classifier(refit_features=5).fit(X, Y)
-    with pytest.raises(ConfigError, match="no meaning without refit=True"):
+    with pytest.raises(ConfigError, match="needs refit=True"):
         rarefy.sweep(X, Y, refit_features=[5, 10], folds=3)
 
 

@@ -684,7 +684,7 @@ def diverging(name: str):
 def test_diverging_weights_are_not_kept(name, method, n_entries):
     model, y = diverging(name)
     t = model.t_ if method == "partial_fit" else 0
-    with refused(model, DivergenceError, "diverged", "Nothing of this call was kept") as caught:
+    with refused(model, DivergenceError, "diverged", "unchanged by this call") as caught:
         call(model, method, exploding(5, n_entries), y)
     message = str(caught.value)
     row = int(re.search(r"\(row (\d+) of this call\)", message)[1])

@@ -80,7 +80,7 @@ def test_one_standard_error_and_few_features():
     assert few not in (one, result.best().parameters)
     of_few = fitted(within_features=most, choose="one_standard_error").best_params_
     assert of_few == result.one_standard_error(within_features=most).parameters
-    with pytest.raises(ConfigError, match=r"within_features=0: .* Sweep over larger l1"):
+    with pytest.raises(ConfigError, match=r"within_features=0: .* Try a larger l1"):
         fitted(l1=1e-6, within_features=0)
 
 
@@ -138,7 +138,7 @@ def test_the_model_is_saved(tmp_path):
         ({"cv": 1}, "folds=1: a whole number"),
         ({"l1": [0.1, -1.0]}, r"l1=-1.0: a number >= 0 is expected"),
         ({"l1": []}, "a list of values is empty"),
-        ({"refit": True, "loss": ["hinge", "perceptron"]}, "no meaning for loss='perceptron'"),
+        ({"refit": True, "loss": ["hinge", "perceptron"]}, "does not apply to loss='perceptron'"),
         ({"cv": None, "choose": "one_standard_error"}, "needs folds"),
     ],
     ids=lambda value: str(value)[:40],

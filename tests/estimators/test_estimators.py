@@ -777,7 +777,7 @@ def test_grouped_labels_are_warned_of():
         for part in np.array_split(np.arange(1200), 12):
             model.partial_fit(rows[part], labels[part], classes=["a", "b"])
     (warning,) = found
-    assert str(warning.message).endswith("Give the rows in random order.")
+    assert str(warning.message).endswith("Shuffle the rows.")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         classifier_in_order(shuffle=True).fit(rows, labels)

@@ -273,8 +273,11 @@ def test_streams_have_it_too(tmp_path, option):
         ({"endowment": "much"}, "a number >= 0"),
         ({"endowment_by": "chance"}, "prediction, mistakes"),
         ({"importance": "unaware"}, "plain, aware"),
-        ({"importance": "aware", "rule": "ftrl"}, "its own gradients.*Rules with it: ogd"),
-        ({"importance": "aware", "rule": "frda", "loss": "perceptron"}, "Losses with it: hinge"),
+        ({"importance": "aware", "rule": "ftrl"}, "its own gradients.*Rules that support it: ogd"),
+        (
+            {"importance": "aware", "rule": "frda", "loss": "perceptron"},
+            "Losses that support it: hinge",
+        ),
         ({"endowment": 1, "endowment_by": "mistakes", "rule": "ftprl"}, "cannot depend on mistake"),
         ({"endowment": 1, "endowment_by": "mistakes", "rule": "ftrl"}, "cannot depend on mistakes"),
     ],

@@ -827,7 +827,7 @@ def test_a_rule_with_other_parameters_than_here(path):
     save_model(path, model_of(learned, {}))
     header, payload = parts_of(path.read_bytes())
     header["task"]["rule"] = {"is": "Fobos", "l1": 0.5, "speed": 3.0}
-    refused(path, with_header(header, payload), r"learned with Fobos\(l1, speed\), but here")
+    refused(path, with_header(header, payload), r"trained with Fobos\(l1, speed\), but here")
 
 
 @pytest.mark.parametrize("version", [4, 10, 999_999_999])

@@ -295,8 +295,8 @@ def test_a_command_warns_once_and_works(tmp_path):
     )  # fmt: skip
     assert done.returncode == 0
     assert done.stderr == (
-        f"Warning: No machine code is read or kept, and loops are compiled anew, which takes "
-        f"seconds: {tmp_path / 'rarefy'} belongs to user {SOMEBODY}. Remove it, or set "
+        f"Warning: The cache of compiled code is not used, so starting takes seconds longer: "
+        f"{tmp_path / 'rarefy'} belongs to user {SOMEBODY}. Remove it, or set "
         f"NUMBA_CACHE_DIR to a folder of your own.\n"
     )
     assert (tmp_path / "a.model").exists()

@@ -149,7 +149,7 @@ def test_nonsense_is_refused(given):
 
 def test_regression_has_no_classes(tmp_path):
     Path(tmp_path / "a.svm").write_text("1.5 1:1\n2.5 2:1\n")
-    with pytest.raises(ConfigError, match="has no meaning for loss='squared'"):
+    with pytest.raises(ConfigError, match="does not apply to loss='squared'"):
         rarefy.train(tmp_path / "a.svm", loss="squared", class_weight="balanced")
 
 

@@ -64,7 +64,7 @@ def test_numbers_make_a_difference():
 
 
 def test_a_sweep_refuses_what_it_cannot_learn():
-    with pytest.raises(ConfigError, match="importance='aware' has no meaning for sweeps"):
+    with pytest.raises(ConfigError, match="importance='aware' does not apply to sweeps"):
         rarefy.sweep(PROBLEM.csr, PROBLEM.y, rule="ogd", importance="aware", sample_weight=3.0)
 
 
@@ -132,7 +132,7 @@ def begun(cls, parameters):
 )
 def test_learning_does_not_go_on_with_other_parameters(cls, first, then):
     model, beside = begun(cls, first), begun(cls, first)
-    with pytest.raises(ConfigError, match="cannot be changed once learning has begun"):
+    with pytest.raises(ConfigError, match="cannot be changed once training has begun"):
         model.set_params(**then).partial_fit(PROBLEM.csr, PROBLEM.y)
     model.set_params(**{name: beside.get_params()[name] for name in then})
     for some in (model, beside):

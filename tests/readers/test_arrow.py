@@ -516,11 +516,11 @@ class TestWhatIsSaid:
     @pytest.mark.parametrize(
         ("type", "value", "options", "expected"),
         [
-            (pa.timestamp("us"), None, {}, "timestamp[us], of which no features can be made as it "
-             "is; name it in categorical (each value a feature) or ignore."),
+            (pa.timestamp("us"), None, {}, "timestamp[us], which cannot be used as a feature; "
+            "name it in categorical (each value a feature) or ignore."),
             (pa.duration("s"), None, {}, "name it in categorical"),
             (pa.date32(), None, {"numeric": ["a"]}, "is date32[day], and cannot be numeric."),
-            (pa.map_(pa.string(), pa.int64()), None, {}, "as it is; name it in ignore."),
+            (pa.map_(pa.string(), pa.int64()), None, {}, "as a feature; name it in ignore."),
             (pa.map_(pa.string(), pa.int64()), None, {"text": ["a"]}, "and cannot be text."),
             (pa.list_(pa.list_(pa.int64())), None, {}, "is list<item: list<item: int64>>, of"),
             (pa.list_(pa.struct([("b", pa.int64())])), None, {}, "name it in ignore."),
@@ -529,7 +529,7 @@ class TestWhatIsSaid:
             (pa.timestamp("us"), None, {"label": "a"}, "numbers or text are expected."),
             (pa.timestamp("us"), None, {"weight": "a"}, "numbers are expected."),
             (pa.struct([("b", pa.int64())]), None, {"label": "a"}, "a field of it, as in 'a.b'."),
-            (pa.month_day_nano_interval(), None, {}, "as it is; name it in ignore."),
+            (pa.month_day_nano_interval(), None, {}, "as a feature; name it in ignore."),
         ],
         ids=str,
     )  # fmt: skip

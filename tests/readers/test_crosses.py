@@ -98,7 +98,7 @@ def test_a_row_with_too_many_crosses_is_refused(path, monkeypatch):
     first = next(row for row, length in zip(rows, lengths, strict=True) if length > most)
     with pytest.raises(InputError) as error:
         list(reader_of(path))
-    message = f"{first[0]}: with its crosses the row has {len(first[3])} features; up to {most} are"
+    message = f"{first[0]}: with its crosses the row has {len(first[3])} features, more than {most}"
     assert str(error.value).startswith(message)
     reader = reader_of(path, bad_lines="skip")
     assert rows_in(reader) == [row for row in rows if len(row[3]) <= most]

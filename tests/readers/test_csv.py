@@ -632,12 +632,12 @@ def test_without_a_header_and_a_good_row(tmp_path):
 
 
 WRONG_COLUMNS = {
-    "there is no column 'label' for the label; the columns are a, b. Say which": ("a,b\n1,2\n", {}),
+    "there is no column 'label' for the label; the columns are a, b. Name the": ("a,b\n1,2\n", {}),
     "there is no column 't' (text); the columns are label, b.": ("label,b\n1,2\n", {"text": ["t"]}),
     "there is no column 'w' (weight); the columns are": ("label,b\n1,2\n", {"weight": "w"}),
     "there is no column 'i' (ignore); the columns are": ("label,b\n1,2\n", {"ignore": ["i"]}),
     "2 columns are called 'b'; the columns are label, b, b.": ("label,b, b\n1,2,3\n", {}),
-    "the columns are 1, 2. Say which one it is with label=": ("1,2\n", {"header": False}),
+    "the columns are 1, 2. Name the label column with label=": ("1,2\n", {"header": False}),
 }
 
 
@@ -654,9 +654,7 @@ def test_columns_that_do_not_fit(tmp_path, message, case):
 def test_a_file_without_a_header_is_told_of_the_option(tmp_path, first):
     path = tmp_path / "data.tsv"
     path.write_text(f"{first}\n{first}\n")
-    with pytest.raises(
-        InputError, match=r"no header, say so with header=False \(--no-header\)"
-    ) as e:
+    with pytest.raises(InputError, match=r"no header, use header=False \(--no-header\)") as e:
         list(read(path))
     assert len(str(e.value)) - len(str(path)) < 400
 
@@ -691,7 +689,7 @@ class TestSeveralFiles:
     def test_a_column_that_was_unknown(self, tmp_path):
         first = written(tmp_path, b"label,a\n1,2\n", "1.csv")
         second = written(tmp_path, b"label,b,a\n1,3,2\n", "2.csv")
-        with pytest.warns(RarefyWarning, match=r"2.csv: not there before, and passed over: 'b';"):
+        with pytest.warns(RarefyWarning, match=r"2.csv: new columns are ignored: 'b';"):
             rows, _, _ = all_of(read(first, second))
         assert rows[0] == rows[1]
 

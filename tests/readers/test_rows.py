@@ -586,7 +586,7 @@ class TestColumns:
         records = rows.to_dict("records")
         expected = scores(model, ROW)
         for other in (rows, mixed, records, records[0], "new.parquet", "new.csv", "new.jsonl"):
-            message = r"not there before, and passed over: 'colour' \(is it 'color'"
+            message = r"new columns are ignored: 'colour' \(is it 'color'"
             with pytest.warns(RarefyWarning, match=message):
                 found = scores(model, other)
             assert found[:1] == expected
@@ -627,7 +627,9 @@ def test_lists_and_structs():
     Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert scores(model, rows) == scores(model, pandas.DataFrame(rows)) == expected
     assert scores(model, "rows.jsonl") == expected
-    with pytest.warns(RarefyWarning, match=r"passed over: 'user.agee' \(is it 'user.age'"):
+    with pytest.warns(
+        RarefyWarning, match=r"new columns are ignored: 'user.agee' \(is it 'user.age'"
+    ):
         scores(model, {"user": {"agee": 3}})
 
 

@@ -676,7 +676,7 @@ class TestMaxFeatures:
         }
         assert store.report() == (
             f"{slow.n_dropped:,} features were dropped to stay below {most}, "
-            f"{slow.n_dropped_weights:,} of them with a weight that was not zero."
+            f"{slow.n_dropped_weights:,} of them with a non-zero weight."
         )
 
     @pytest.mark.parametrize("rule", ["frda", "ftrl", "fobos", "adagrad-fobos"])
@@ -959,10 +959,10 @@ class TestHashed:
     ("asked", "sentence"),
     [
         ({"kind": "tree"}, "store='tree': one of array, hashed, table is expected"),
-        ({"kind": "table", "bits": 3}, "bits=3 has no meaning for the store table"),
-        ({"kind": "array", "bits": 3}, "bits=3 has no meaning for the store array"),
-        ({"kind": "hashed", "capacity": 3}, "capacity=3 has no meaning for the store hash"),
-        ({"kind": "array", "capacity": 3}, "capacity=3 has no meaning for the store array"),
+        ({"kind": "table", "bits": 3}, "bits=3 does not apply to the store table"),
+        ({"kind": "array", "bits": 3}, "bits=3 does not apply to the store array"),
+        ({"kind": "hashed", "capacity": 3}, "capacity=3 does not apply to the store hash"),
+        ({"kind": "array", "capacity": 3}, "capacity=3 does not apply to the store array"),
         *(({"kind": "hashed", "bits": bits}, f"bits={bits!r}: a whole number between 1 and 31")
           for bits in (0, -1, 32, 99, 1.5, "ten", True)),
         *(({"capacity": n}, f"capacity={n!r}: a whole number between 1 and 1610612736")

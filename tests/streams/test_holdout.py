@@ -188,7 +188,7 @@ def test_the_last_word_is_without_flips(capsys):
     shown = TextDisplay(RunningTable(1, regression=False, holdout=True))
     shown.end(SUMMARY | {"holdout": HELD_OUT | {"progressive": False}})
     assert (
-        "held out: loss 0.4000, accuracy 81.0 %, auc 0.9300 (500 examples, by this model)\n"
+        "held out: loss 0.4000, accuracy 81.0 %, auc 0.9300 (500 examples, by the final model)\n"
         in capsys.readouterr().err
     )
 

@@ -300,9 +300,9 @@ def test_default_values_of_l1_lie_around_that_of_the_rule():
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
-        ({"rule": "fobos", "q": 2}, ConfigError, "has no meaning for the rule fobos"),
-        ({"rule": ["fobos", "ogd"], "q": 2}, ConfigError, "has no meaning for the rule fobos"),
-        ({"rule": ["rda", "frda"], "beta": 1}, ConfigError, "has no meaning for the rule rda"),
+        ({"rule": "fobos", "q": 2}, ConfigError, "does not apply to the rule fobos"),
+        ({"rule": ["fobos", "ogd"], "q": 2}, ConfigError, "does not apply to the rule fobos"),
+        ({"rule": ["rda", "frda"], "beta": 1}, ConfigError, "does not apply to the rule rda"),
         ({"rule": ["rda", "ogd"], "cumulative": True}, ConfigError, "for the rule rda"),
         ({"rule": [Frda(0.5), Frda(0.1)], "l1": 1.0}, ConfigError, "given as an object"),
         ({"rule": "ogd", "endowment": 1.0}, ConfigError, "endowment=1.0 has no meaning"),

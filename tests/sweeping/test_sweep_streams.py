@@ -97,7 +97,7 @@ def test_weights_of_rows():
         ({"shuffle": True}, ConfigError, "needs all rows"),
         ({"folds": 1}, ConfigError, "folds=1"),
         ({"folds": np.zeros(N)}, ConfigError, "folds="),
-        ({"folds": 500}, InputError, "take fewer folds"),
+        ({"folds": 500}, InputError, "use fewer folds"),
         ({"memory": 1000}, ConfigError, "memory=1000"),
     ],
     ids=["y", "refit", "shuffle", "one fold", "array", "many folds", "memory"],

@@ -53,7 +53,7 @@ def test_it_is_saved(tmp_path):
 
 def test_what_is_refused(tmp_path):
     X, y = np.eye(6), [0, 1] * 3
-    with pytest.raises(ConfigError, match='has no meaning if no parameter is "auto"'):
+    with pytest.raises(ConfigError, match='is for tuning, and no parameter is "auto"'):
         classifier_in_order(scoring="loss").fit(X, y)
     with pytest.raises(ConfigError, match="scoring='auc': one of loss, accuracy"):
         classifier_in_order(l1="auto", scoring="auc").fit(X, y)

@@ -25,7 +25,7 @@ class Comparison(NamedTuple):
         return self.new - self.old
 
     def counts(self) -> dict[str, int]:
-        """How many weights came, went, changed, and stayed the same."""
+        """How many weights added, removed, changed, and stayed the same."""
         in_old, in_new, differs = self.old != 0.0, self.new != 0.0, self.old != self.new
         kinds = {
             "came": ~in_old & in_new,
@@ -50,8 +50,8 @@ def check_comparable(old: Model, new: Model) -> None:
         )
     if old.store.get("bits") != new.store.get("bits"):
         raise InputError(
-            f"the old model has {_places(old)} and the new one {_places(new)}, so that features "
-            "of the one cannot be found in the other; train both with the same store and bits."
+            f"the old model has {_places(old)} and the new one {_places(new)}, so their features "
+            f"cannot be matched; train both with the same store and bits."
         )
 
 
@@ -63,7 +63,7 @@ def predicted(classes: Sequence[Any]) -> str:
 
 def _places(model: Model) -> str:
     bits = model.store.get("bits")
-    return "a place for each feature" if bits is None else f"2^{bits} places shared by hash"
+    return "exact features" if bits is None else f"2^{bits} hashed weights"
 
 
 def compare(old: Model, new: Model) -> Comparison:

@@ -121,7 +121,7 @@ def _read_row(model: StreamModel, reader: Reader, number: int) -> Batch:
                 return _single(batch, number - n_before - 1)
             n_before += len(batch.labels)
     raise InputError(
-        f"{' '.join(reader.files)}: there is no row {number:,}; the rows are {n_before:,}."
+        f"{' '.join(reader.files)}: there is no row {number:,}; the number of rows is {n_before:,}."
     )
 
 

@@ -91,7 +91,7 @@ class Flips:
     def __repr__(self) -> str:
         return (
             f"{self.n_examples:,} examples: {self.n_negative:,} negative flips "
-            f"({self.negative_rate:.2%} of all, {self.lost_rate:.2%} of what was right), "
+            f"({self.negative_rate:.2%} of all, {self.lost_rate:.2%} of what was right before), "
             f"{self.n_positive:,} positive flips ({self.positive_rate:.2%} of all); "
             f"accuracy {self.old_accuracy:.2%} before, {self.new_accuracy:.2%} now"
         )

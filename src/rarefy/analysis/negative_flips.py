@@ -71,22 +71,22 @@ def flips(
             raise numbers_error(which)
     if isinstance(X, Reader):
         if y is not None or sample_weight is not None:
-            raise InputError("y and sample_weight are for matrices; a reader brings its own.")
+            raise InputError("y and sample_weight are for matrices; a reader has its own.")
         old_stream, new_stream = _stream_of("old", old), _stream_of("new", new)
         return stream_flips(_side(old_stream), _side(new_stream), X, top)
     if y is None:
-        raise InputError("y=None: the labels of the rows are needed.")
+        raise InputError("y=None: labels are needed.")
     return _matrix_flips(old, new, X, np.asarray(y), sample_weight, top)
 
 
 def _stream_of(which: str, model: Any) -> StreamModel:
     if not isinstance(model, SparseOnlineClassifier):
         raise InputError(
-            f"the {which} model, a {type(model).__name__}, takes no reader; give a matrix."
+            f"the {which} model, a {type(model).__name__}, cannot predict a reader; give a matrix."
         )
     check_is_fitted(model)
     if model.stream_ is None:
-        raise InputError(f"the {which} model has learned from a matrix; give a matrix here, too.")
+        raise InputError(f"the {which} model was trained on a matrix; give a matrix.")
     return model._as_stream()
 
 
@@ -99,7 +99,7 @@ def _matrix_flips(
         answers = np.asarray(model.predict(X))
         if answers.shape != y.shape:
             raise InputError(
-                f"X and y do not fit together: {len(answers)} answers, and {len(y)} labels."
+                f"X and y have different lengths: {len(answers)} answers, and {len(y)} labels."
             )
         every.append(answers.tolist())
     importance = check_importance(sample_weight, len(y))

@@ -57,10 +57,10 @@ def evaluate(model: Any, X: Any, y: Any = None, *, sample_weight: Any = None) ->
     estimator = _fitted(model)
     if isinstance(X, Reader):
         if y is not None or sample_weight is not None:
-            raise InputError("y and sample_weight are for matrices; a reader brings its own.")
+            raise InputError("y and sample_weight are for matrices; a reader has its own.")
         return measured(estimator._as_stream(), _checked(estimator, X))
     if y is None:
-        raise InputError("y=None: the labels of the rows are needed.")
+        raise InputError("y=None: labels are needed.")
     scores = estimator._scores(X)
     targets = estimator._known_targets(X, y)
     metrics = Metrics(estimator._as_stream())
@@ -113,7 +113,7 @@ def explain(model: Any, X: Any, row: int = 0) -> Explanation:
     else:
         rows = estimator._check_rows(X, reset=False, learning=False)
         if row >= rows.shape[0]:
-            raise InputError(f"there is no row {row}; the rows are {rows.shape[0]}.")
+            raise InputError(f"there is no row {row}; the number of rows is {rows.shape[0]}.")
         one = rows[[row]]
         values = dict(zip(one.indices.tolist(), one.data.tolist(), strict=True))
         named = dict(enumerate(getattr(estimator, "feature_names_in_", ())))
@@ -130,14 +130,14 @@ def _fitted(model: Any) -> SparseOnline:
         return load(model)  # type: ignore[arg-type, no-any-return]
     estimator = getattr(model, "best_estimator_", model)
     if not isinstance(estimator, SparseOnline):
-        raise InputError(f"a {type(model).__name__} is no model of this package.")
+        raise InputError(f"a {type(model).__name__} is not a rarefy model.")
     check_is_fitted(estimator)
     return estimator
 
 
 def _checked(estimator: SparseOnline, reader: Reader) -> Reader:
     if estimator.stream_ is None:
-        raise InputError("the model has learned from a matrix: give a matrix, not a reader.")
+        raise InputError("the model was trained on a matrix: give a matrix, not a reader.")
     return reader
 
 

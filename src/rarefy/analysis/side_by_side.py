@@ -90,15 +90,14 @@ def check_classes(old: tuple[str, ...], new: tuple[str, ...]) -> None:
 
 def numbers_error(which: str) -> InputError:
     return InputError(
-        f"the {which} model predicts numbers, which are not just right or wrong; flips are counted "
-        f"between models of classes."
+        f"the {which} model is a regression model; flips are defined only for classifiers."
     )
 
 
 def other_classes_error(old: Sequence[Any], new: Sequence[Any]) -> InputError:
     return InputError(
-        f"the old model predicts {predicted(old)} and the new one {predicted(new)}; flips are "
-        f"counted between models of the same classes."
+        f"the old model predicts {predicted(old)} and the new one {predicted(new)}; flips need "
+        f"models with the same classes."
     )
 
 
@@ -147,7 +146,7 @@ def side_by_side(old: Iterator[Part], new: Iterator[Part]) -> Iterator[tuple[Par
 def _other_rows(old: str, new: str) -> InputError:
     return InputError(
         f"the old model's next row is {old}, and the new one's {new}: there is a line that only "
-        f"one of them can read. Mend it, or leave it out."
+        f"one of them can read. Fix or remove that line."
     )
 
 
@@ -158,5 +157,5 @@ def check_labels(before: Part, now: Part, labels: list[str]) -> None:
         row = int(differ.argmax())
         raise InputError(
             f"{now.place(row)}: the label is {labels[before.truth[row]]} for the old model and "
-            f"{labels[now.truth[row]]} for the new one: they have learned different columns."
+            f"{labels[now.truth[row]]} for the new one: they use different label columns."
         )

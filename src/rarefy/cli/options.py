@@ -110,7 +110,7 @@ format_options = options(
     click.option(
         "--format",
         type=click.Choice(FORMATS),
-        help="Format of DATA; inferred from its name and content.",
+        help="Format of DATA. Default: inferred from name and content.",
     ),
     click.option(
         "--bad-lines",
@@ -129,35 +129,37 @@ top_option = click.option(
     type=click.IntRange(0),
     default=20,
     show_default=True,
-    help="How many features to show.",
+    help="Number of features to show.",
 )
-weight_option = click.option("--weight", help="Column of the importance of a row.")
+weight_option = click.option("--weight", help="Column with the sample weight.")
 delimiter_option = click.option(
-    "--delimiter", help="Character between CSV fields; inferred from the first line."
+    "--delimiter", help="CSV delimiter. Default: inferred from the first line."
 )
 quotes_option = click.option(
     "--quotes/--no-quotes",
     default=None,
     help="Whether CSV fields may be quoted.  [default: quotes]",
 )
-ignore_option = names_option("--ignore", help="Columns or namespaces to pass over; globs, too.")
+ignore_option = names_option("--ignore", help="Columns or namespaces to ignore; globs allowed.")
 # What may differ in data that a model reads as it has learned to.
 new_data_options = options(ignore_option, delimiter_option, quotes_option)
 labelled_data_options = options(
-    click.option("--label", help="Column of the labels.  [default: as in training]"),
+    click.option("--label", help="Column with the labels. [default: as in training]"),
     weight_option,
     new_data_options,
 )
 column_options = options(
-    click.option("--label", help="Column of the labels.  [default: label]"),
+    click.option("--label", help="Column with the labels. [default: label]"),
     weight_option,
-    names_option("--text", help="Columns to cut into words and word pairs; globs, too: 'T*'."),
-    names_option("--categorical", help="Columns whose values are names; globs, too: 'C*'."),
-    names_option("--numeric", help="Columns whose values are numbers; globs, too."),
+    names_option("--text", help="Columns to split into words and word pairs; globs allowed: 'T*'."),
+    names_option("--categorical", help="Columns whose values are categories; globs allowed: 'C*'."),
+    names_option("--numeric", help="Columns whose values are numbers; globs allowed."),
     ignore_option,
     delimiter_option,
     click.option(
-        "--header/--no-header", default=True, help="Of CSV; without one, columns are 1, 2."
+        "--header/--no-header",
+        default=True,
+        help="Whether CSV has a header; if not, columns are named 1, 2, ...",
     ),
     quotes_option,
     click.option(
@@ -165,16 +167,17 @@ column_options = options(
         type=Names(),
         multiple=True,
         metavar="A,B[,C]",
-        help="Every feature of namespace or column A times every one of B (and C); '*' is all "
-        "features, globs are possible, and so are several such options.",
+        help="Add products of each feature of namespace or column A with each of B (and C). '*' "
+        "stands for all features; globs are allowed; the option can be repeated.",
     ),
-    names_option("--classes", help="All labels that may come; inferred from the first rows."),
+    names_option("--classes", help="All class labels. Default: inferred from the first rows."),
     click.option(
         "--max-classes",
         type=click.IntRange(2),
         metavar="N",
-        help="More different labels are taken for ids, texts or numbers, and refused.  [default: "
-        f"{MOST_CLASSES}, and fewer numbers if they do not look like classes]",
+        help="Reject labels with more classes, as they are probably ids, texts or numbers.  "
+        "[default: "
+        f"{MOST_CLASSES}, fewer for numbers that do not look like classes]",
     ),
 )
 
@@ -211,16 +214,14 @@ def parameter_option(
     return click.option(flag, **{**shown, "help": entry.help, **attributes})
 
 
-no_intercept_option = click.option(
-    "--no-intercept", is_flag=True, help="Learn no constant that is added to every score."
-)
+no_intercept_option = click.option("--no-intercept", is_flag=True, help="Do not fit an intercept.")
 loss_options = options(
     click.option(
         "--loss",
         type=click.Choice(list(LOSSES)),
         default="logistic",
         show_default=True,
-        help="What an error costs; the last four are for regression.",
+        help="Loss function; the last four are for regression.",
     ),
     *(parameter_option(name, default=None) for name in LOSS),
     parameter_option("multiclass"),
@@ -229,7 +230,7 @@ rule_options = options(
     click.option(
         "--rule",
         type=click.Choice([*RULES, *ALIASES, AUTO]),
-        help="Default: scale-free. With auto it is found.",
+        help="Update rule. Default: scale-free. With auto, rule and parameters are tuned.",
     ),
     *map(parameter_option, RULE),
     parameter_option("target_features", metavar="N"),

@@ -15,9 +15,7 @@ from rarefy.training.plan import Plan
 from rarefy.training.procedure import Training
 
 ENOUGH_TO_DOUBT = 100  # examples
-BY_CLASS = (
-    "Rows count by --class-weight, in the loss and accuracy of predictions while learning, too."
-)
+BY_CLASS = "--class-weight also applies to the loss and accuracy shown while learning."
 
 
 def carry_out(plan: Plan, checkpoints: Checkpoints, display: Display) -> None:
@@ -75,7 +73,7 @@ def doubt(model: StreamModel) -> str:
     if model.t < ENOUGH_TO_DOUBT or not model.learner.progressive_loss > before:
         return ""
     return (
-        f"Warning: predictions made while learning were worse than without any weights (loss "
-        f"{before:.5f}). Numbers may be too large for the steps: try --rule ftrl, smaller --eta0, "
-        f"or --categorical for columns that are names."
+        f"Warning: predictions while learning were worse than those of an empty model (loss "
+        f"{before:.5f}). The values may be too large for the step size: try --rule scale-free, a "
+        f"smaller --eta0, or --categorical for columns with categories."
     )

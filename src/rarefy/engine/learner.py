@@ -207,8 +207,8 @@ class Learner:
         eta0 = getattr(self.rule, "eta0", self.clock.schedule.eta0)
         return DivergenceError(
             f"The weights diverged at example {self.t} (row {row} of this call): "
-            f"eta0={eta0:g} is too large a step for these features. Try eta0={eta0 / 10:g}, or "
-            f"scale the features. Nothing of this call was kept."
+            f"eta0={eta0:g} is too large for these features. Try eta0={eta0 / 10:g}, or "
+            f"scale the features. The model is unchanged by this call."
         )
 
     def _touched(self, rows: Rows) -> NDArray[Any] | slice:

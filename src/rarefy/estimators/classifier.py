@@ -171,8 +171,8 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         CLASSIFIER["decision_threshold"].check("decision_threshold", self.decision_threshold)
         if self.decision_threshold and len(self.classes_) != 2:
             raise ConfigError(
-                f"decision_threshold={self.decision_threshold!r} is for two classes; of "
-                f"{len(self.classes_)}, the one with the highest score is predicted."
+                f"decision_threshold={self.decision_threshold!r} is for two classes; with "
+                f"{len(self.classes_)}, the class with the highest score is predicted."
             )
 
     @property
@@ -200,11 +200,11 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         if first:
             if classes is None:
                 raise InputError(
-                    "classes=None: the first call of partial_fit needs all labels that will come."
+                    "classes=None: the first call of partial_fit needs the list of all classes."
                 )
             found = sorted_labels("classes", classes)
             if not len(found):
-                raise InputError("classes is empty; all labels that will come are expected.")
+                raise InputError("classes is empty; a list of all classes is expected.")
             self.classes_ = found
         elif classes is not None and not np.array_equal(
             np.sort(self.classes_), sorted_labels("classes", classes)

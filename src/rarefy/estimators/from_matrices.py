@@ -37,7 +37,7 @@ class FromMatrices:
     def _learn_passes(self: Any, task: Task, X: Any, y: Any, importance: Any) -> None:
         """Learn from scratch; if that fails, the learner is of no use."""
         if not importance.any():
-            raise InputError("sample_weight is zero for all rows, which leaves nothing to learn.")
+            raise InputError("sample_weight is zero for all rows: there is nothing to learn.")
         if not importance.all():
             counts = importance != 0.0
             X, y, importance = X[counts], y[counts], importance[counts]
@@ -82,8 +82,8 @@ class FromMatrices:
         if self.is_slim_:
             self._check_not_settled()
             raise InputError(
-                "the model was refitted or saved slim: it can predict, but not go on learning. "
-                "Begin anew with fit."
+                "the model was refitted or saved slim: it can predict, but not be trained "
+                "further. Start again with fit."
             )
 
     def _learn_more(
@@ -105,7 +105,7 @@ class FromMatrices:
             self._label_runs = copy(self._label_runs)
             self._label_runs.add(y)
             if self._label_runs.n_rows >= ENOUGH_ROWS:
-                warn_of(self._label_runs, "Give the rows in random order.")
+                warn_of(self._label_runs, "Shuffle the rows.")
         self.learner_.learn(rows, self.n_features_in_, between=signals.let_through)
         self._class_totals = totals
 
@@ -124,13 +124,13 @@ class FromMatrices:
                 for task in (asked, begun)
             )
             raise ConfigError(
-                f"Parameters cannot be changed once learning has begun. They now ask for {now}; "
-                f"learning began with {then}. Go on with that, or begin anew with fit."
+                f"Parameters cannot be changed once training has begun. They are now {now}; "
+                f"training began with {then}. Set them back, or start again with fit."
             )
 
     def _check_not_settled(self: Any) -> None:
         if self.target_features is not None:
             raise ConfigError(
-                f"target_features={self.target_features} was settled by fit. To go on learning "
-                f"within it, begin with partial_fit instead."
+                f"target_features={self.target_features} was reached by fit. To train further "
+                f"within it, use partial_fit from the start."
             )

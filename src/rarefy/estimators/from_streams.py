@@ -51,7 +51,7 @@ class FromStreams:
         estimator: SparseOnline = self
         if not isinstance(reader, Reader):
             raise InputError(
-                f"a reader is expected, as from rarefy.read, not a {type(reader).__name__}."
+                f"a reader is expected (see rarefy.read), not a {type(reader).__name__}."
             )
         with estimator._draft() as draft:
             is_refitted = draft._is_refitted and (
@@ -87,7 +87,9 @@ class FromStreams:
         """
         check_is_fitted(self)
         if self.stream_ is None:
-            raise AttributeError("weights_ are there after fit_stream; else use sparse_coef_.")
+            raise AttributeError(
+                "weights_ is available after fit_stream; otherwise use sparse_coef_."
+            )
         kept, n_outputs = self.stream_.kept(), self.learner_.n_outputs
         names = kept.names or [str(key) for key in kept.keys.tolist()]
         if n_outputs == 1:
@@ -99,7 +101,7 @@ class FromStreams:
 
     def _stream_scores(self: Any, reader: Reader) -> NDArray[np.float64]:
         if self.stream_ is None:
-            raise InputError("a reader can be predicted after fit_stream; give a matrix instead.")
+            raise InputError("a reader can be predicted only after fit_stream; give a matrix.")
         batches = list(self.stream_.scores(reader))
         return np.concatenate(batches) if batches else np.empty((0, self.learner_.n_outputs))
 
@@ -118,7 +120,7 @@ class FromStreams:
         """A table has no columns; only a reader leads from features to keys."""
         if self.stream_ is not None and self.stream_.store.kind == "table":
             raise InputError(
-                "the features are in a table and have no columns: give a reader, as from "
-                "rarefy.read, or learn with store='array' or 'hashed'. Data frames and dicts are "
-                "for models that learned from named columns, as in CSV, JSON lines or Parquet."
+                "the features are in a table and have no column numbers: give a reader (see "
+                "rarefy.read), or train with store='array' or 'hashed'. Data frames and dicts "
+                "need a model trained on named columns, as in CSV, JSON lines or Parquet."
             )

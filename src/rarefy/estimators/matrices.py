@@ -52,7 +52,7 @@ def check_structure(X: Any) -> None:
     n_lines = X.shape[0] if X.format == "csr" else X.shape[1]
     indptr, n_entries = X.indptr, min(len(X.indices), len(X.data))
     if len(indptr) != n_lines + 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any():
-        raise InputError(f"X.indptr has to rise from 0 in {n_lines} steps; it is {indptr}.")
+        raise InputError(f"X.indptr must rise from 0 in {n_lines} steps; it is {indptr}.")
     if indptr[-1] > n_entries:
         raise InputError(f"X.indptr ends at {indptr[-1]}, but X has {n_entries} entries.")
     if X.format == "csc":
@@ -130,7 +130,7 @@ def as_numbers(name: str, values: Any) -> NDArray[np.float64]:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name} has to be numbers: {error}") from error
+        raise InputError(f"{name} must be numeric: {error}") from error
 
 
 def check_targets(name: str, values: Any) -> NDArray[np.float64]:
@@ -182,7 +182,7 @@ def sorted_labels(name: str, labels: Any) -> NDArray[Any]:
     try:
         found = np.unique(labels)
     except TypeError as error:
-        raise InputError(f"{name} mixes labels that cannot be put in order: {error}") from error
+        raise InputError(f"{name} mixes labels that cannot be sorted: {error}") from error
     for label in found.tolist() if found.dtype.kind in "UO" else ():
         if isinstance(label, str) and not is_text(label):
             raise InputError(f"{name} contains {label!a}, which no file can hold as text.")

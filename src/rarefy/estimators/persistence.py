@@ -35,7 +35,7 @@ class Saving:
         check_is_fitted(self)
         _, parameters, run, read = self._learned_by
         if self.is_slim_ and not (slim or parameters.get("refit")):
-            raise InputError("the model cannot go on learning any more; save it with slim=True.")
+            raise InputError("the model cannot be trained further; save it with slim=True.")
         if read is not None:
             save_model(path, read._replace(decision_threshold=self._threshold_in_use))
             return
@@ -117,7 +117,7 @@ def load(path: str | Path) -> Any:
     try:
         _fill(estimator, saved)
     except (ValueError, OverflowError) as error:
-        raise InputError(f"{path} is damaged: its labels make no sense.") from error
+        raise InputError(f"{path} is damaged: its labels are invalid.") from error
     return estimator
 
 

@@ -62,7 +62,7 @@ def documentation(table: Table) -> str:
     parts = [_documented(name, entry) for name, entry in table.items() if name not in several]
     if several:
         names = _wrapped(f"{', '.join(several)} : a value, or a list of values", "")
-        about = "Every combination is tried. None stands for the default."
+        about = "All combinations are tried. None stands for the default."
         parts.insert(0, f"{names}\n{_wrapped(about, INDENT)}")
     return "\n".join(parts)
 
@@ -82,8 +82,8 @@ def _rules_having(name: str) -> str:
     having = rules_with(name)
     others = [rule for rule in RULES if rule not in having]
     if len(having) <= len(others):
-        return f"Of the rules {', '.join(having)}."
-    return f"Not of the rules {', '.join(others)}." if others else ""
+        return f"For the rules {', '.join(having)}."
+    return f"Not for the rules {', '.join(others)}." if others else ""
 
 
 def _shown(default: Any) -> str:

@@ -133,7 +133,7 @@ class SparseOnline(Parametrised, FromMatrices, FromStreams, Saving, BaseEstimato
     def _check_rows(self, X: Any, *, reset: bool, learning: bool = True) -> sparse.csr_array:
         """X as the engine needs it; with `reset` its columns become those of the estimator."""
         if isinstance(X, Reader):
-            raise InputError("X is a reader, which fit_stream learns from; here give a matrix.")
+            raise InputError("X is a reader: use fit_stream, or give a matrix.")
         if not reset:
             self._refuse_matrix()
         check_structure(X)
@@ -149,7 +149,7 @@ class SparseOnline(Parametrised, FromMatrices, FromStreams, Saving, BaseEstimato
         except ValueError as error:
             raise InputError(str(error)) from error
         except OverflowError as error:
-            raise InputError(f"X has to be numbers: {error}") from error
+            raise InputError(f"X must be numeric: {error}") from error
 
     def _with_known_columns(
         self, rows: sparse.csr_array, names: list[str] | None, learning: bool
@@ -161,7 +161,7 @@ class SparseOnline(Parametrised, FromMatrices, FromStreams, Saving, BaseEstimato
                 if ours != theirs:
                     raise InputError(
                         f"X has the name {theirs!r} for column {column}; {ours!r} is expected. "
-                        f"Columns may be added at the end, but not moved."
+                        f"New columns must come last."
                     )
         n_rows, width = rows.shape
         if width > self.n_features_in_:

@@ -187,8 +187,7 @@ def sweep(
     chosen_by = make_scoring(scoring, is_regression=is_regression(loss))
     if chosen_by.needs_scores and folds is None:
         raise ConfigError(
-            f"scoring={scoring!r} needs folds: scores of predictions made while learning are not "
-            f"kept. Without folds, choose by {', '.join(TALLIED)}."
+            f"scoring={scoring!r} needs folds. Without folds, choose by {', '.join(TALLIED)}."
         )
     progress = progress or (lambda share: None)
     candidates = list(map(estimator_at.candidate, points))
@@ -204,7 +203,7 @@ def sweep(
         first = estimator_at(points[0])
         X, y, importance, n_classes = examples_for(first, X, y, sample_weight)
         if not importance.any():
-            raise InputError("sample_weight is zero for all rows, which leaves nothing to learn.")
+            raise InputError("sample_weight is zero for all rows: there is nothing to learn.")
         classes = first.classes_ if n_classes else np.empty(0)
         shared = {
             "fitting": Fitting(passes, shuffle, refit, refit_l2),
@@ -246,12 +245,14 @@ def _widened(found: Sweep, estimator_at: EstimatorAt, n_l1: int, judge: Judged) 
 def _check_stream(y: Any, sample_weight: Any, folds: Any, shuffle: bool, refit: bool) -> None:
     """Refuse what needs all rows at once."""
     if y is not None or sample_weight is not None:
-        raise InputError("X is a reader, which brings labels and weights: give neither.")
+        raise InputError(
+            "X is a reader, which has its own labels and weights: do not give y or sample_weight."
+        )
     if folds is not None:
         check_whole("folds", folds, 2, MOST_FOLDS)
     if shuffle or refit:
         name = "shuffle" if shuffle else "refit"
-        raise ConfigError(f"{name}=True needs all rows at once: give a matrix, and not a reader.")
+        raise ConfigError(f"{name}=True needs all rows at once: give a matrix, not a reader.")
 
 
 def _checked_passes(passes: int | None, folds: Any) -> int:
@@ -267,7 +268,5 @@ def _checked_seeds(random_state: Any, shuffle: bool) -> list[int]:
     for seed in seeds:
         check_whole("random_state", seed, 0, LARGEST_SEED)
     if len(seeds) > 1 and not shuffle:
-        raise ConfigError(
-            f"random_state={seeds}: several seeds have no meaning without shuffle=True."
-        )
+        raise ConfigError(f"random_state={seeds}: several seeds need shuffle=True.")
     return [int(seed) for seed in seeds]

@@ -75,7 +75,7 @@ def train(
     else:
         plan = resumed_plan(data, resume=str(resume), **where, **parameters)
     if output is None and plan.settings["save_every"] is not None:
-        raise ConfigError("save_every has no meaning without output: say where to save.")
+        raise ConfigError("save_every needs output, the file to save to.")
     check_outputs([plan.path, plan.settings["cache"]], plan.inputs)
     task = plan.run.model.task
     held_out = _carry_out(plan, progress)

@@ -92,8 +92,7 @@ class Model(NamedTuple):
         """A model that goes on learning from where this one was."""
         if self.state is None:
             raise InputError(
-                "the model is slim, or refitted: it can predict, but what it would need to go on "
-                "learning was not saved."
+                "the model is slim or refitted: it can predict, but not be trained further."
             )
         task = self.task
         if self.search is not None:

@@ -195,9 +195,9 @@ def load_model(path: str | Path) -> Model:
         RecursionError,
         ConfigError,
     ) as error:
-        raise InputError(f"{path} is damaged: what it says makes no sense.") from error
+        raise InputError(f"{path} is damaged: its content is invalid.") from error
     except MemoryError as error:
-        raise InputError(f"{path}: there is not enough memory for this model.") from error
+        raise InputError(f"{path}: not enough memory for this model.") from error
 
 
 def _parsed(data: bytes) -> Model:

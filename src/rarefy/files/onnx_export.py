@@ -85,8 +85,8 @@ def weight_rows(kept: Kept, n_outputs: int) -> tuple[NDArray[np.int64], NDArray[
     keys, rows = np.unique(kept.keys, return_inverse=True)
     if len(keys) * (2 + n_outputs) * 8 > MOST_BYTES:
         raise InputError(
-            f"the weights of {len(keys):,} features are too many for ONNX, whose files have less "
-            f"than 2 GiB; learn with more --l1."
+            f"the weights of {len(keys):,} features are too many for ONNX, whose files must be "
+            f"smaller than 2 GiB; train with a larger --l1."
         )
     weights = np.zeros((max(1, len(keys)), n_outputs))
     weights[rows, kept.outputs] = kept.weights

@@ -125,8 +125,8 @@ def _cache_folder() -> CodeFolder | None:
         folder.make()
     except UnsafeFolderError as error:
         warnings.warn(
-            f"No machine code is read or kept, and loops are compiled anew, which takes seconds: "
-            f"{error}. Remove it, or set NUMBA_CACHE_DIR to a folder of your own.",
+            f"The cache of compiled code is not used, so starting takes seconds longer: {error}. "
+            f"Remove it, or set NUMBA_CACHE_DIR to a folder of your own.",
             RarefyWarning,
             stacklevel=2,
         )

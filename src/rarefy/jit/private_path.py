@@ -53,8 +53,8 @@ def _warn() -> None:
     import numba
 
     warnings.warn(
-        f"Numba {numba.__version__} is made differently from those that rarefy was tried with: "
-        f"loops are compiled by numba.njit, with the same results, and starting takes longer.",
+        f"Numba {numba.__version__} differs from the versions that rarefy was tested with: loops "
+        f"are compiled by numba.njit. Results are the same, but starting takes longer.",
         RarefyWarning,
         stacklevel=2,
     )

@@ -51,9 +51,9 @@ class LabelRuns:
             return ""
         self._was_said = True
         return (
-            f"the labels come in long runs (changes from row to row: {self.n_changes:,} in "
-            f"{self.n_rows:,} rows; about {self.n_expected:,.0f} in random order). What comes last "
-            f"outweighs the rest, and progressive figures are too good."
+            f"the labels come in long runs ({self.n_changes:,} changes in {self.n_rows:,} rows; "
+            f"about {self.n_expected:,.0f} in random order). The model follows the last rows, and "
+            f"progressive figures are too optimistic."
         )
 
     @property

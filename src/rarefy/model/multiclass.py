@@ -137,15 +137,15 @@ MULTICLASS = ("auto", "crammer_singer", "softmax", "ovr")
 
 
 def check_multiclass(scheme: str, loss: str) -> None:
-    """Refuse a scheme that has no meaning for a loss, given by name."""
+    """Refuse a scheme that does not apply to a loss, given by name."""
     choose("multiclass", scheme, dict.fromkeys(MULTICLASS))
     if scheme != "auto" and loss in REGRESSION_LOSSES:
         raise ConfigError(
-            f"multiclass={scheme!r} has no meaning for loss={loss!r}, which predicts numbers."
+            f"multiclass={scheme!r} does not apply to loss={loss!r}, which predicts numbers."
         )
     if scheme == "softmax" and loss != "logistic":
         raise ConfigError(
-            f"multiclass='softmax' has no meaning for loss={loss!r}: softmax is the "
+            f"multiclass='softmax' does not apply to loss={loss!r}: softmax is the "
             f"logistic loss of many classes. Use loss='logistic', or 'crammer_singer' or 'ovr'."
         )
 
@@ -154,8 +154,7 @@ def check_update(update: Any, loss: Any) -> None:
     """Refuse importance-aware updates of scores that are not independent of each other."""
     if isinstance(update, AwareUpdate) and not isinstance(loss, OneVsRest):
         raise ConfigError(
-            "importance='aware' is there for two classes, and for more with multiclass='ovr': "
-            "where the loss of one score depends on the others, it has no closed form."
+            "importance='aware' is available for two classes, and for more with multiclass='ovr'."
         )
 
 

@@ -76,8 +76,7 @@ def make_rule(
         if given:
             values = ", ".join(f"{parameter}={value!r}" for parameter, value in given.items())
             raise ConfigError(
-                f"{values}: the rule {name} is given as an object and has its parameters already; "
-                f"set them there."
+                f"{values}: the rule {name} is given as an object; set its parameters there."
             )
         instance = check_object(rule)
     else:

@@ -20,13 +20,13 @@ def check_cumulative(rule: Any, name: str, cls: Any) -> None:
     """Refuse a cumulative penalty of a rule that cannot have one."""
     if cls not in CUMULATIVE:
         raise ConfigError(
-            f"cumulative=True has no meaning for the rule {name}: only fobos and fr-comid have "
+            f"cumulative=True does not apply to the rule {name}: only fobos and fr-comid have "
             f"a cumulative penalty."
         )
     if isinstance(rule, tuple):
         raise ConfigError(
-            f"cumulative=True: the rule {name} is given as an object, which has its penalty "
-            f"already; give it by name or as a class."
+            f"cumulative=True: the rule {name} is given as an object; give it by name or as a "
+            f"class."
         )
 
 
@@ -34,8 +34,8 @@ def check_schedule(schedule: str | None, cls: Any) -> None:
     """Refuse a schedule by which a rule would not be what it is."""
     if cls is TruncatedGradient and schedule not in (None, "constant"):
         raise ConfigError(
-            f"schedule={schedule!r} has no meaning for the rule truncated-gradient: every K "
-            f"rounds it lowers weights by K times one step, so the step has to be constant."
+            f"schedule={schedule!r} does not apply to the rule truncated-gradient: it needs a "
+            f"constant step size."
         )
 
 
@@ -43,15 +43,15 @@ def check_aware(rule: Any, loss: str) -> None:
     """Refuse importance-aware updates of a rule, or of a loss by name, that cannot have them."""
     if has_own_steps(rule):
         raise ConfigError(
-            f"importance='aware' has no meaning for the rule {type(rule).__name__}: each feature's "
-            f"step follows from its own gradients, and how far one leads is not known beforehand. "
-            f"Rules with it: {', '.join(rules_with_common_steps())}."
+            f"importance='aware' does not apply to the rule {type(rule).__name__}: its step sizes "
+            f"depend on each feature's own gradients. "
+            f"Rules that support it: {', '.join(rules_with_common_steps())}."
         )
     if not hasattr(choose("loss", loss, LOSSES), "drift"):
         having = [name for name, kind in LOSSES.items() if hasattr(kind, "drift")]
         raise ConfigError(
-            f"importance='aware' has no meaning for loss={loss!r}, whose minimum is where learning "
-            f"begins: no weight would ever change. Losses with it: {', '.join(having)}."
+            f"importance='aware' does not apply to loss={loss!r}: its minimum is at the initial "
+            f"weights, which would never change. Losses that support it: {', '.join(having)}."
         )
 
 
@@ -59,8 +59,8 @@ def check_endowment(endowment: Any, loss: str) -> None:
     """Refuse an endowment for a loss, given by name, without right answers."""
     if loss in REGRESSION_LOSSES:
         raise ConfigError(
-            f"endowment={endowment!r} has no meaning for loss={loss!r}, which predicts numbers: "
-            f"an endowment is for examples whose class was predicted right."
+            f"endowment={endowment!r} does not apply to loss={loss!r}: an endowment is for "
+            f"classification."
         )
 
 
@@ -68,8 +68,7 @@ def check_nothing_sought(scoring: Any) -> None:
     """Refuse to say how parameters are found where none is to be found."""
     if scoring is not None:
         raise ConfigError(
-            f'scoring={scoring!r} has no meaning if no parameter is "auto": nothing is to be found '
-            f"by it."
+            f'scoring={scoring!r} is for tuning, and no parameter is "auto": leave it out.'
         )
 
 
@@ -77,7 +76,7 @@ def check_scoring(scoring: Any, loss: str) -> None:
     """Refuse to find parameters by right answers for a loss, given by name, that has none."""
     if scoring == "accuracy" and loss in REGRESSION_LOSSES:
         raise ConfigError(
-            f"scoring={scoring!r} has no meaning for loss={loss!r}, which predicts numbers."
+            f"scoring={scoring!r} does not apply to loss={loss!r}, which predicts numbers."
         )
 
 
@@ -85,7 +84,7 @@ def check_class_weight(class_weight: Any, loss: str) -> None:
     """Refuse weights of classes for a loss, given by name, that has none."""
     if loss in REGRESSION_LOSSES:
         raise ConfigError(
-            f"class_weight={class_weight!r} has no meaning for loss={loss!r}, which predicts "
+            f"class_weight={class_weight!r} does not apply to loss={loss!r}, which predicts "
             f"numbers, not classes."
         )
 
@@ -95,7 +94,7 @@ def check_steps_may_shrink(rule: Any) -> None:
     if has_own_steps(rule) or isinstance(rule, STEPS_BY_ROUND):
         having = [name for name in rules_with_common_steps() if RULES[name] not in STEPS_BY_ROUND]
         raise ConfigError(
-            f"endowment_by='mistakes' has no meaning for the rule {type(rule).__name__}, whose "
+            f"endowment_by='mistakes' does not apply to the rule {type(rule).__name__}, whose "
             f"steps cannot depend on mistakes. Use endowment_by='prediction', or one of the rules "
             f"{', '.join(having)}."
         )
@@ -113,7 +112,7 @@ def check_target(target_features: int | None, l1: Any) -> None:
     check_values({"target_features": target_features})
     if l1 is not None and not is_auto(l1):
         raise ConfigError(
-            f"target_features={target_features} and l1={l1!r}: give one of them; the other follows."
+            f"target_features={target_features} and l1={l1!r}: give only one of them."
         )
 
 
@@ -121,9 +120,9 @@ def check_refit(refit: Any, refit_l2: Any, refit_features: Any, loss: str) -> No
     """Refuse a refit that makes no sense; the loss is given by name."""
     check_values({"refit": refit, "refit_l2": refit_l2, "refit_features": refit_features})
     if refit_features is not None and not refit:
-        raise ConfigError(f"refit_features={refit_features} has no meaning without refit=True.")
+        raise ConfigError(f"refit_features={refit_features} needs refit=True.")
     if refit and loss in NOT_REFITTED:
         raise ConfigError(
-            f"refit=True has no meaning for loss={loss!r}: it has kinks, and no smooth loss with "
-            f"about the same minimum is known. Use another loss, or refit=False."
+            f"refit=True does not apply to loss={loss!r}: this loss is not smooth. Use another "
+            f"loss, or refit=False."
         )

@@ -79,7 +79,7 @@ def _object(kind: str, fields: dict[str, Any]) -> Any:
     cls = _class(kind)
     if set(fields) != set(cls._fields):
         raise InputError(
-            f"the model was learned with {kind}({', '.join(fields)}), but here it has the "
+            f"the model was trained with {kind}({', '.join(fields)}), but here it has the "
             f"parameters {', '.join(cls._fields)}."
         )
     if cls is Intensity:
@@ -126,5 +126,5 @@ def _class(kind: str) -> Any:
     if kind in classes:
         return classes[kind]
     raise InputError(
-        f"the model was learned with the rule {kind}; import the module that defines it first."
+        f"the model was trained with the rule {kind}; import the module that defines it first."
     )

@@ -66,6 +66,6 @@ def rules_with(parameter: str) -> list[str]:
 def absent(parameter: str, value: Any, rule_name: str) -> ConfigError:
     """The error of giving a parameter to a rule that does not have it."""
     return ConfigError(
-        f"{parameter}={value!r} has no meaning for the rule {rule_name}: "
+        f"{parameter}={value!r} does not apply to the rule {rule_name}: "
         f"{RULE[parameter].absent}. Rules with {parameter}: {', '.join(rules_with(parameter))}."
     )

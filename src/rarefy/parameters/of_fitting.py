@@ -8,17 +8,17 @@ from rarefy.parameters.kinds import Flag, Number, OneOf, Other, Whole
 FitIntercept = Annotated[
     bool,
     Parameter(
-        Flag(), "Whether there is an intercept; it is not penalised.", default=True, in_grids=False
+        Flag(), "Whether to fit an intercept. It is not penalised.", default=True, in_grids=False
     ),
 ]
 Refit = Annotated[
     bool,
     Parameter(
         Flag(),
-        "Whether learning ends with learning the weights that are not zero once more, to the "
-        "minimum of the loss, without l1. There is no `partial_fit` then.",
+        "Whether to train the non-zero weights once more at the end, without l1, to the minimum "
+        "of the loss. `partial_fit` is not available then.",
         default=False,
-        help="At the end, learn the weights that were kept again, without l1, to the minimum.",
+        help="At the end, train the non-zero weights again without l1, to the minimum of the loss.",
         in_grids=False,
     ),
 ]
@@ -26,9 +26,9 @@ RefitL2 = Annotated[
     float | None,
     Parameter(
         Number(may_be_least=False),
-        "Strength of the l2 penalty of the refit.",
-        usual="chosen by holding out a quarter of the examples",
-        help="Its penalty. Default: what does best on a quarter of the rows.",
+        "Strength of the L2 penalty of the refit.",
+        usual="chosen on a held-out quarter of the examples",
+        help="L2 penalty of the refit. Default: chosen on a quarter of the rows.",
         in_grids=False,
     ),
 ]
@@ -36,7 +36,7 @@ Shuffle = Annotated[
     bool,
     Parameter(
         Flag(),
-        "Whether `fit` takes the rows of each pass in random order.",
+        "Whether `fit` shuffles the rows in each pass.",
         default=True,
         in_grids=False,
     ),
@@ -51,12 +51,11 @@ class OfLearning(TypedDict, total=False):
         int | Auto,
         Parameter(
             Whole(1, MOST_PASSES),
-            "How often `fit` goes over the data; the clock goes on from pass to pass. With "
-            '"auto", as long as another pass lowers the loss on a tenth of the rows, which are '
-            "held out for that and learned afterwards like all others; streams are learned in one "
-            "pass.",
+            "Number of passes of `fit` over the data. With "
+            '"auto", it is chosen by the loss on a held-out tenth of the rows, and then all rows '
+            "are learned; streams are learned in one pass.",
             default=AUTO,
-            help="How often to go over the data.",
+            help="Number of passes over the data.",
             may_be_auto=True,
             in_grids=False,
         ),
@@ -66,7 +65,7 @@ class OfLearning(TypedDict, total=False):
         Any,
         Parameter(
             Other("int, RandomState instance or None"),
-            "Seed of the shuffling, and of what is held out to choose the number of passes.",
+            "Seed for shuffling, and for the rows held out to choose the number of passes.",
             default=0,
         ),
     ]
@@ -74,26 +73,24 @@ class OfLearning(TypedDict, total=False):
         bool,
         Parameter(
             Flag(),
-            "Whether `fit` goes on from what was learned before, instead of from scratch.",
+            "Whether `fit` continues from the previous `fit` instead of starting again.",
             default=False,
             in_grids=False,
         ),
     ]
     verbose: Annotated[
         bool,
-        Parameter(
-            Flag(), "Whether `fit` prints a line for each pass.", default=False, in_grids=False
-        ),
+        Parameter(Flag(), "Whether `fit` prints a line per pass.", default=False, in_grids=False),
     ]
     target_features: Annotated[
         int | None,
         Parameter(
             Whole(1, MOST_FEATURES),
-            "How many features may have a weight. `fit`, and `fit_stream` of data that can be "
-            "read again, choose them by a refit; else, and with `partial_fit`, the l1 for that is "
-            "found while learning.",
+            "Largest number of features with a weight. `fit`, and `fit_stream` on data that can "
+            "be read again, select them by refitting; otherwise, and in `partial_fit`, l1 is "
+            "tuned to reach this number.",
             usual="no limit",
-            help="Keep no more features than these, chosen by a refit if DATA can be read again.",
+            help="Keep at most N features, selected by refitting if DATA can be read again.",
             in_grids=False,
         ),
     ]
@@ -103,16 +100,16 @@ class OfLearning(TypedDict, total=False):
         int | None,
         Parameter(
             Whole(1, MOST_FEATURES),
-            "How many features the refit leaves; the weakest go, half of them at a time.",
+            "Number of features to keep in the refit. The weakest half is dropped repeatedly.",
             usual="no limit",
-            help="Leave so many features, the strongest.",
+            help="Keep only the N strongest features.",
         ),
     ]
     n_features: Annotated[
         Literal["grow"] | None,
         Parameter(
             OneOf(("grow",)),
-            'With "grow", later calls of `partial_fit` may bring more columns.',
+            'With "grow", later calls of `partial_fit` may have more columns.',
             in_grids=False,
         ),
     ]

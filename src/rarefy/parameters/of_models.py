@@ -24,12 +24,12 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
         N | Auto | None,
         Parameter(
             Number(),
-            "Strength of the l1 penalty: the more, the fewer weights.",
+            "Strength of the L1 penalty. Larger values keep fewer weights.",
             usual=(
-                "1 for ftrl and the scale-free rules, for which it is in standard deviations; 1e-4 "
-                "for AdaGrad; 3e-4 for the others, where it acts in every round"
+                "1 for ftrl and the scale-free rules, where it is in standard deviations; 1e-4 "
+                "for AdaGrad; 3e-4 for the others, where it is applied in every round"
             ),
-            help="More of it, fewer weights.",
+            help="Strength of the L1 penalty; larger values keep fewer weights.",
             absent="it has no L1 penalty",
             may_be_auto=True,
         ),
@@ -38,9 +38,9 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
         N | None,
         Parameter(
             Number(),
-            "Strength of the l2 penalty.",
+            "Strength of the L2 penalty.",
             usual="0",
-            help="Strength of the l2 penalty.",
+            help="Strength of the L2 penalty.",
             absent="it has no L2 penalty",
         ),
     ]
@@ -48,10 +48,10 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
         N | Auto | None,
         Parameter(
             Number(1.0, may_be_infinite=True),
-            "Norm of a feature's past subgradients by which its l1 is scaled.",
+            "Norm of a feature's past subgradients that scales its l1.",
             usual="inf",
-            help="Norm of the feature-aware penalty: 1, 2, inf, ...",
-            absent="its penalty is the same for every feature, so there is no norm to choose",
+            help="Norm of the feature-aware penalty: 1, 2, inf or another number.",
+            absent="its penalty is the same for every feature",
             may_be_auto=True,
         ),
     ]
@@ -59,33 +59,34 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
         S | None,
         Parameter(
             OneOf(tuple(basis.name.lower() for basis in Basis)),
-            "What that norm is taken of: subgradients, subgradients times step, or feature values.",
+            "What this norm is computed from: subgradients, subgradients times step size, or "
+            "feature values.",
             usual='"gradient"; "update" for sgft and hf-fobos',
-            help="What that norm is taken of.",
-            absent="its penalty is the same for every feature, so there is no norm to choose",
+            help="What this norm is computed from.",
+            absent="its penalty is the same for every feature",
         ),
     ]
     cap: Annotated[
         N | None,
         Parameter(
             Number(may_be_least=False, may_be_infinite=True),
-            "Upper bound of that norm.",
+            "Upper bound of this norm.",
             usual="1e6; 500 for sgft and hf-fobos with q up to 2",
-            help="Upper bound of that norm.",
-            absent="its penalty is the same for every feature, so there is no norm to cap",
+            help="Upper bound of this norm.",
+            absent="its penalty is the same for every feature",
         ),
     ]
     eta0: Annotated[
         N | Auto | None,
         Parameter(
             Number(may_be_least=False),
-            "Size of the first step.",
+            "Initial step size.",
             usual=(
                 "0.2 for the scale-free rules; 0.1 for ftrl and AdaGrad; 1 for the others (0.1 for "
                 "squared_hinge and modified_huber, 0.05 for squared, and a twentieth of that for a "
                 "constant schedule)"
             ),
-            help="The first step.",
+            help="Initial step size.",
             may_be_auto=True,
         ),
     ]
@@ -93,39 +94,41 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
         N | None,
         Parameter(
             Number(),
-            "Added to the root of the summed squares by which steps are divided.",
+            "Constant added to the root of the sum of squared gradients that divides the step "
+            "size.",
             usual="1 for ftrl, 0 for AdaGrad",
-            help="Added to the root of the summed squares by which steps are divided.",
-            absent="its steps follow a common schedule and not each feature's own gradients",
+            help="Constant added to the root of the sum of squared gradients that divides the "
+            "step size.",
+            absent="its steps follow a common schedule",
         ),
     ]
     schedule: Annotated[
         S | None,
         Parameter(
             OneOf(tuple(SCHEDULES)),
-            "How steps shrink with the round.",
+            "How the step size falls with the number of examples.",
             usual='"inv_sqrt"',
-            help="How steps shrink with the round.",
-            absent="each feature's step follows from its own gradients",
+            help="How the step size falls with the number of examples.",
+            absent="its step sizes depend on each feature's own gradients",
         ),
     ]
     truncate_every: Annotated[
         N | None,
         Parameter(
             Number(1.0, whole_of="rounds"),
-            "After how many rounds small weights are lowered, or set to zero.",
+            "Number of examples between truncations of small weights.",
             usual="10",
-            help="After how many rounds small weights are lowered.",
-            absent="it does not truncate from time to time",
+            help="Number of examples between truncations of small weights.",
+            absent="it does not truncate at intervals",
         ),
     ]
     threshold: Annotated[
         N | None,
         Parameter(
             Number(may_be_least=False, may_be_infinite=True),
-            "Up to which size weights are small.",
+            "Largest weight that is truncated.",
             usual="inf; 1e-3 for rounding",
-            help="Up to which size weights are small.",
+            help="Largest weight that is truncated.",
             absent="it does not treat weights by their size",
         ),
     ]
@@ -147,18 +150,18 @@ class OfLosses(TypedDict, Generic[N], total=False):
         N,
         Parameter(
             Number(),
-            "Where huber turns into a straight line; the error that epsilon_insensitive forgives.",
+            "Error from which huber is linear; error that epsilon_insensitive ignores.",
             default=0.1,
-            help="Of huber and epsilon_insensitive.",
+            help="Parameter of huber and epsilon_insensitive.",
         ),
     ]
     quantile: Annotated[
         N,
         Parameter(
             Share(),
-            "The quantile that the quantile loss aims at.",
+            "Quantile to predict, for the quantile loss.",
             default=0.5,
-            help="Of the quantile loss.",
+            help="Parameter of the quantile loss.",
         ),
     ]
 
@@ -170,20 +173,20 @@ class OfEndowment(TypedDict, total=False):
         float,
         Parameter(
             Number(),
-            "By how much more an example counts if the model has it right when it comes, so that "
-            "later ones do not take back what was right.",
+            "Additional weight of examples that the model predicts correctly when they arrive, so "
+            "that later examples do not undo correct answers.",
             default=0.0,
-            help="By how much more examples count that the model has right.",
+            help="Additional weight of examples that the model predicts correctly.",
         ),
     ]
     endowment_by: Annotated[
         str,
         Parameter(
             OneOf(tuple(ENDOWMENTS)),
-            "Whether right examples count 1 + endowment times, or every mistake divides all "
-            "further steps by 1 + endowment.",
+            "Whether correctly predicted examples have the weight 1 + endowment, or every mistake "
+            "divides all further steps by 1 + endowment.",
             default="prediction",
-            help="Right examples count more, or every mistake divides all further steps.",
+            help="Give correct examples more weight, or divide all further steps at every mistake.",
         ),
     ]
 
@@ -195,11 +198,12 @@ class OfImportance(TypedDict, total=False):
         str,
         Parameter(
             OneOf(tuple(UPDATES)),
-            'What a sample weight does: multiply the subgradient, or, with "aware", lead to where '
-            "as many small steps would, which never goes past the label. For rules with a common "
-            'schedule, all losses but perceptron, and one score or `multiclass="ovr"`.',
+            'How a sample weight acts: it multiplies the subgradient, or, with "aware", moves the '
+            "prediction as many small steps would, never past the label. Available for rules with "
+            "a common schedule, all losses except perceptron, and two classes or "
+            '`multiclass="ovr"`.',
             default="plain",
-            help="A weight of 2 as one step twice as long, or as where two steps would lead.",
+            help="Weight 2 as one step of double length (plain), or like two steps (aware).",
         ),
     ]
 
@@ -211,10 +215,10 @@ class OfClasses(TypedDict, Generic[S], total=False):
         S,
         Parameter(
             OneOf(MULTICLASS),
-            'With three classes or more, every class has weights of its own. "auto" is softmax for '
-            "logistic, crammer_singer for hinge, and one-vs-rest otherwise.",
+            "Loss for three classes or more, each of which has its own weights. "
+            '"auto" is softmax for logistic, crammer_singer for hinge, and one-vs-rest otherwise.',
             default="auto",
-            help="What becomes of the loss with three classes or more.",
+            help="Loss for three classes or more.",
         ),
     ]
 
@@ -226,11 +230,11 @@ class OfBalance(TypedDict, total=False):
         Mapping[Any, float] | Literal["balanced"] | None,
         Parameter(
             WeightsOfClasses(),
-            "What the importance of a row is multiplied by for its class: weights by label (1 for "
-            'those that are not named), or "balanced", by which all classes weigh the same: W / (K '
-            "W_k), of K classes, where W_k is what the rows of a class weigh and W what all weigh. "
-            "`fit` counts all rows, `partial_fit` and streams those so far, the row included.",
-            usual="all classes count alike",
+            "Factors on the sample weights: weights by label (1 for classes that are not named), "
+            'or "balanced", which gives all classes the same total weight: W / (K W_k) for K '
+            "classes, where W_k is the total weight of the rows of class k and W that of all rows. "
+            "`fit` uses all rows, `partial_fit` and streams the rows so far.",
+            usual="no class weights",
             help='"balanced", or weights by label: spam=5,ham=1.',
             in_grids=False,
         ),
@@ -244,10 +248,10 @@ class OfSearch(TypedDict, total=False):
         str | None,
         Parameter(
             OneOf(("loss", "accuracy")),
-            'What parameters that are "auto" are found by: the loss of predictions for examples '
-            "that are new, or how many of them are wrong.",
-            usual="both together",
-            help="What parameters that are auto are found by. Default: both together.",
+            'Criterion for tuning parameters that are "auto": the loss or the accuracy of '
+            "predictions for examples not yet learned.",
+            usual="both combined",
+            help="Criterion for tuning parameters that are auto. Default: both combined.",
             in_grids=False,
         ),
     ]
@@ -260,8 +264,8 @@ class OfDecision(TypedDict, total=False):
         float,
         Parameter(
             Number(-math.inf, may_be_least=False),
-            "Of two classes, the second is predicted where the score is above it. It may be set "
-            "after learning, too.",
+            "With two classes, the second is predicted if the score is above this. It may also be "
+            "set after training.",
             default=0.0,
             in_grids=False,
         ),

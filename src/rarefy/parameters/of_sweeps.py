@@ -21,11 +21,10 @@ class OfDefaultGrid(TypedDict, total=False):
         int,
         Parameter(
             Whole(1, MOST_L1),
-            "How many values of l1 are tried if none is given: for the scale-free rules, from 0.3 "
-            "to 32; for others, from a thousandth of the rule's own default to a hundred times "
-            "that.",
+            "Number of values of l1 to try if none is given: from 0.3 to 32 for the scale-free "
+            "rules; for others, from a thousandth to a hundred times the rule's default.",
             default=30,
-            help="How many values of l1 to try if none is given.",
+            help="Number of values of l1 to try if none is given.",
         ),
     ]
 
@@ -38,7 +37,7 @@ class OfChoice(TypedDict, total=False):
         Any,
         Parameter(
             Other("int, or array of the number of every row's fold"),
-            "Folds are drawn, in classification with the classes in equal shares.",
+            "Number of folds, stratified by class in classification.",
             default=10,
         ),
     ]
@@ -46,7 +45,7 @@ class OfChoice(TypedDict, total=False):
         int,
         Parameter(
             Whole(1, MOST_PASSES),
-            "How often each model, and at last the chosen one, learns its rows.",
+            "Number of passes, for each model and for the chosen one.",
             default=DEFAULT_PASSES,
         ),
     ]
@@ -54,8 +53,8 @@ class OfChoice(TypedDict, total=False):
         str,
         Parameter(
             OneOf(("best", "one_standard_error")),
-            "The point with the best mean score, or the one with the fewest weights among those "
-            "within a standard error of it.",
+            "Choose the point with the best mean score, or the smallest model within one standard "
+            "error of it.",
             default="best",
         ),
     ]
@@ -63,9 +62,8 @@ class OfChoice(TypedDict, total=False):
         Any,
         Parameter(
             Other("str or function"),
-            "What points are judged and chosen by: accuracy, loss, f1, auc or average_precision, "
-            "in regression r2, rmse or loss, or a function of labels and scores; see "
-            "`rarefy.sweep`.",
+            "Metric of the choice: accuracy, loss, f1, auc or average_precision; in regression "
+            "r2, rmse or loss; or a function of labels and scores, see `rarefy.sweep`.",
             usual="accuracy, or R² in regression",
         ),
     ]
@@ -73,10 +71,10 @@ class OfChoice(TypedDict, total=False):
         int | None,
         Parameter(
             Whole(0, MOST_FEATURES),
-            "Choose among the points that keep so many features at most, in the mean over the "
+            "Consider only points that keep at most this number of features, on average over the "
             "folds.",
             usual="no limit",
-            help="Choose a model that keeps no more features.",
+            help="Choose a model with at most this number of features.",
         ),
     ]
     refit: Refit
@@ -85,19 +83,19 @@ class OfChoice(TypedDict, total=False):
         Any,
         Parameter(
             Other("int or list of int"),
-            "How many features the refit leaves. All values take about as long as one.",
+            "Number of features to keep in the refit. Several values cost about as much as one.",
             usual="no limit",
         ),
     ]
     shuffle: Shuffle
     random_state: Annotated[
-        Any, Parameter(Other("int"), "Seed of the folds and of the shuffling.", default=0)
+        Any, Parameter(Other("int"), "Seed for folds and shuffling.", default=0)
     ]
     n_jobs: Annotated[
         int | None,
         Parameter(
             Whole(1, MOST_THREADS),
-            "How many threads the cross-validation uses.",
+            "Number of threads.",
             usual="the number of cores",
         ),
     ]
@@ -105,8 +103,7 @@ class OfChoice(TypedDict, total=False):
         int,
         Parameter(
             Whole(1, LARGEST_MEMORY),
-            "How many bytes its models may take; if all together take more, they are learned in "
-            "parts.",
+            "Memory for models, in bytes; if they need more together, they are trained in parts.",
             default=DEFAULT_MEMORY,
         ),
     ]

@@ -37,7 +37,7 @@ class _ZstdFile(io.RawIOBase):
             import zstandard
         except ImportError as error:
             raise InputError(
-                "the data is compressed with zstd; reading it needs `pip install rarefy[zstd]`."
+                "the data are compressed with zstd; to read them, `pip install rarefy[zstd]`."
             ) from error
         self._raw = raw
         self._error = zstandard.ZstdError

@@ -157,7 +157,9 @@ def _as_table(X: Any) -> Any:
 
         return from_dataframe(X)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise InputError(f"a {type(X).__name__} is no table with named columns: {error}") from error
+        raise InputError(
+            f"a {type(X).__name__} is not a table with named columns: {error}"
+        ) from error
 
 
 def _from_pandas(pa: Any, frame: Any) -> Any:

@@ -116,7 +116,7 @@ class Reader:
         once = [file for file in self.files if is_pipe(file)]
         if once:
             raise InputError(
-                f"{once[0]}: {_what_is_read_once(once[0])} can be read only once, and two models "
+                f"{once[0]}: {_what_is_read_once(once[0])} can be read only once, but two models "
                 f"have to read the data; write it to a file first."
             )
         return Reader(
@@ -248,8 +248,8 @@ class Reader:
             return
         if file in self._read_once:
             raise InputError(
-                f"{file}: {_what_is_read_once(file)} can be read only once; for several passes "
-                f"name a file, or keep the rows with cache=... (--cache)."
+                f"{file}: {_what_is_read_once(file)} can be read only once; for several passes, "
+                f"use a file or cache=... (--cache)."
             )
         self._read_once.add(file)
 
@@ -280,7 +280,7 @@ class Reader:
             )
         named = [name for kind in NAMED_KINDS for name in getattr(self.columns, kind)]
         if named:
-            raise InputError(f"{file}: {format} has no columns, and so no column {named[0]!r}.")
+            raise InputError(f"{file}: {format} has no columns, so no column {named[0]!r}.")
 
     def _parse(
         self,

@@ -196,8 +196,8 @@ class Unchanged:
     def check(self) -> None:
         if self._size_and_time() != self._state:
             raise InputError(
-                f"{self._path} changed while it was read. Read a copy of it, or, while it is "
-                "still being written, a pipe."
+                f"{self._path} changed while it was read. Read a copy, or a pipe if it is still "
+                f"being written."
             )
 
     def _size_and_time(self) -> tuple[int, int] | None:
@@ -300,8 +300,8 @@ class _Cutting:
     def _row_too_long(self) -> InputError:
         return InputError(
             f"{self._path}:{self._line_reached()}: there is a row of more than "
-            f"{LONGEST_LINE >> 20} MiB; if a quote is never closed because quotes are ordinary "
-            "characters, say so with quotes=False (--no-quotes)."
+            f"{LONGEST_LINE >> 20} MiB; if quotes are ordinary characters, use quotes=False "
+            f"(--no-quotes)."
         )
 
 

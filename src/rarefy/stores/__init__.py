@@ -39,11 +39,11 @@ def check_store(
     """Refuse arguments of `make_store` that make no sense."""
     choose("store", kind, dict.fromkeys(STORES))
     if bits is not None and kind != "hashed":
-        raise ConfigError(f"bits={bits} has no meaning for the store {kind}; only hashed has bits.")
+        raise ConfigError(f"bits={bits} does not apply to the store {kind}; only hashed has bits.")
     if capacity is not None and kind != "table":
         raise ConfigError(
-            f"capacity={capacity} has no meaning for the store {kind}; only a table, which "
-            f"holds one feature a place, can drop the least useful ones."
+            f"capacity={capacity} does not apply to the store {kind}; only a table can drop "
+            f"features."
         )
     if bits is not None:
         check_whole("bits", bits, 1, MOST_BITS)

@@ -28,8 +28,8 @@ class ArrayStore(SlotStore):
             entry = int((batch.keys >= MOST_FEATURES).argmax())
             row = int(np.searchsorted(batch.indptr, entry, side="right")) - 1
             raise InputError(
-                f"{batch.place(row)}: the store array takes features that are whole numbers below "
-                f"2^30, and there is {batch.keys[entry]} (names are hashed to large numbers). "
+                f"{batch.place(row)}: the store array needs features that are whole numbers below "
+                f"2^30, not {batch.keys[entry]} (names are hashed to large numbers). "
                 f"Use the store table or hashed."
             )
         slots = batch.keys.view(np.int32)[: len(batch.keys)]

@@ -78,8 +78,8 @@ class HashedStore(SlotStore):
         if n_shared == 0:
             return ""
         return (
-            f"{n_shared:,} of {n_used:,} weights are shared by several features; "
-            f"more bits than {self.bits} would make them fewer, and a table none."
+            f"{n_shared:,} of {n_used:,} weights are shared by several features; use more than "
+            f"{self.bits} bits for fewer collisions, or a table for none."
         )
 
     def settings(self) -> dict[str, Any]:

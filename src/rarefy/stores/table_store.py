@@ -193,7 +193,7 @@ class TableStore:
             return ""
         return (
             f"{self.n_dropped:,} features were dropped to stay below {self.capacity:,}, "
-            f"{self.n_dropped_weights:,} of them with a weight that was not zero."
+            f"{self.n_dropped_weights:,} of them with a non-zero weight."
         )
 
     def settings(self) -> dict[str, Any]:

@@ -33,17 +33,17 @@ def classes_of(batch: Batch, most: int | None) -> tuple[str, ...]:
     if not are_whole or _are_too_many(values, len(batch.labels), most):
         some = ", ".join(f"{value:g}" for value in values[:3])
         allow = (
-            f" If these {len(values):,} numbers are classes, say so with max_classes="
+            f" If these {len(values):,} numbers are classes, use max_classes="
             f"{len(values)} (--max-classes {len(values)})."
         )
         raise InputError(
-            f"{batch.path}: labels such as {some} look like numbers to predict; choose a loss for "
-            f"that, such as loss='squared' (--loss squared).{allow if are_whole else ''}"
+            f"{batch.path}: labels such as {some} look like numbers to predict; use a regression "
+            f"loss, such as loss='squared' (--loss squared).{allow if are_whole else ''}"
         )
     if (np.abs(values) >= LARGEST_LABEL).any():
         raise InputError(
-            f"{batch.path}: labels such as {values[-1]:.0f} are too large to be told apart, and "
-            f"look like ids; name the column that has the label, or write labels as words."
+            f"{batch.path}: labels such as {values[-1]:.0f} are too large to be distinguished, "
+            f"and look like ids; name the label column, or write labels as words."
         )
     found = [f"{value:.0f}" for value in values]
     if set(found) <= {"-1", "1"}:
@@ -72,7 +72,7 @@ def _are_too_many(values: Floats, n_rows: int, most: int | None) -> bool:
 def _too_few_classes(batch: Batch, found: list[str]) -> InputError:
     return InputError(
         f"{batch.path}: all labels of the first {len(batch.labels):,} rows are "
-        f"{found[0] if found else 'missing'}; say which classes there are."
+        f"{found[0] if found else 'missing'}; list the classes with classes=... (--classes)."
     )
 
 

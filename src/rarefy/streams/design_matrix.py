@@ -116,7 +116,7 @@ def to_matrix(
 
 
 def _copied(prepared: Prepared, classes: tuple[str, ...]) -> list[NDArray[Any]]:
-    """Lengths, keys, values, targets and importance of the rows, whose memory is used again."""
+    """Lengths, keys, values, targets and sample weights, whose memory is used again."""
     rows, y = prepared.rows(), targets_of(prepared.batch, classes)
     copies = (np.array(part) for part in (rows.indices, rows.values))
     y = y.astype(np.int64) if classes else np.array(y)

@@ -100,7 +100,7 @@ class HeldOutShare:
         return self._of_final_model.summary()
 
     def of_pass(self) -> dict[str, Any]:
-        """How well those of this pass were predicted, each by the model of its time."""
+        """How well those of this pass were predicted, each by the model at that time."""
         return {} if self._of_pass is None else self._of_pass.summary()
 
     def summary(self, model: StreamModel) -> dict[str, Any]:

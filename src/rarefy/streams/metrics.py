@@ -81,7 +81,7 @@ def _is_defined(value: Any) -> bool:
 
 
 def confusions(summary: dict[str, Any]) -> Iterator[tuple[str, str, float]]:
-    """Truth, prediction, and the importance of the rows with these, where there are any."""
+    """Truth, prediction, and the sample weights with these, where there are any."""
     classes = summary.get("classes", [])
     for truth, weights in zip(classes, summary.get("confusion", []), strict=True):
         for predicted, weight in zip(classes, weights, strict=True):

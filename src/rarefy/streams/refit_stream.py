@@ -17,7 +17,7 @@ from rarefy.streams.run import Run
 class Refit(NamedTuple):
     """How the weights that were kept are learned again when the run is over."""
 
-    l2: float | None  # None: chosen by holding out a quarter of the examples
+    l2: float | None  # None: chosen on a held-out quarter of the examples
     n_features: int | None  # that are left at most
     target: int | None = None  # the same, chosen from the strongest only
 
@@ -48,8 +48,8 @@ def check_readable_again(run: Run) -> None:
     """Refuse a run whose rows are gone when it is over, before it begins."""
     if not run.can_be_read_again:
         raise InputError(
-            "a refit reads the data once more, and standard input or a pipe can be read only once: "
-            "name files, or keep the rows with cache=... (--cache)."
+            "a refit reads the data again, but standard input or a pipe can be read only once: "
+            "use files or cache=... (--cache)."
         )
 
 

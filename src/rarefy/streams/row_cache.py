@@ -85,7 +85,7 @@ class RowCache:
         try:
             yield
         except _damages() as error:
-            message = f"{self.path} is damaged; remove it, and it will be made anew."
+            message = f"{self.path} is damaged; remove it, and it will be rebuilt."
             raise InputError(message) from error
 
     def _right_file(self) -> Any:
@@ -93,7 +93,7 @@ class RowCache:
         if not self.path.exists():
             return None
         if not self.path.is_file():
-            raise InputError(f"{self.path} is no file, which a cache of rows has to be.")
+            raise InputError(f"{self.path} is not a file; a row cache must be one.")
         damages = _damages()
         try:
             file = _opened(self.path)
@@ -103,7 +103,7 @@ class RowCache:
             if isinstance(error, OSError) and error.strerror is not None:
                 raise InputError(f"{self.path}: {error.strerror}.") from error
             raise InputError(
-                f"{self.path} is not a cache of rows, or a damaged one: remove it, or name another "
+                f"{self.path} is not a row cache, or it is damaged: remove it, or name another "
                 f"file."
             ) from error
 
@@ -204,7 +204,7 @@ def _pyarrow() -> Any:
     try:
         import pyarrow.ipc
     except ImportError as error:
-        raise InputError("a cache of rows needs `pip install rarefy[arrow]`.") from error
+        raise InputError("a row cache needs `pip install rarefy[arrow]`.") from error
     return pyarrow
 
 

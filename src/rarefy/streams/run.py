@@ -215,6 +215,6 @@ def predicted(model: StreamModel) -> Predicted:
 
 def _other_data(start: Position) -> InputError:
     return InputError(
-        f"these are not the data that the run began with: the first {start.rows:,} rows differ. "
-        f"Give the same files in the same order to go on with it."
+        f"these are not the data of the interrupted run: the first {start.rows:,} rows differ. "
+        f"Give the same files in the same order."
     )

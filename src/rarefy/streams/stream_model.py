@@ -245,8 +245,8 @@ class _KnownFeatures:
         if self._n_rows and not self._any and self._learner.n_nonzero():
             warnings.warn(
                 f"{' '.join(reader.files) or 'rows'}: the model has no weight for any feature of "
-                f"these {self._n_rows:,} rows, and so all predictions are the same. Is it data of "
-                f"the same kind, with the same names of columns or namespaces?",
+                f"these {self._n_rows:,} rows, so all predictions are the same. Are columns or "
+                f"namespaces named as in training?",
                 RarefyWarning,
                 stacklevel=2,
             )

@@ -305,10 +305,7 @@ class CrossValidation:
         if not self._fitting.refit:
             return None
         if self._folds is None:
-            raise ConfigError(
-                "refit=True needs folds: predictions of rows before they are learned are there "
-                "only as learning goes on, and a refit comes after it."
-            )
+            raise ConfigError("refit=True needs folds.")
         return Refitting(
             rows,
             self._n_columns,
@@ -338,8 +335,8 @@ class CrossValidation:
             spread[fold] = dot(importance, (y - np.average(y, weights=importance)) ** 2)
             if spread[fold] == 0.0:
                 raise InputError(
-                    f"y is the same in all rows of fold {fold}, which leaves R² undefined there; "
-                    f"take fewer folds."
+                    f"y is the same in all rows of fold {fold}, so R² is undefined there; use "
+                    f"fewer folds."
                 )
         return spread
 

@@ -47,7 +47,7 @@ def is_regression(loss: Any) -> bool:
         choose("loss", name, LOSSES)
     kinds = {name in REGRESSION_LOSSES for name in losses}
     if len(kinds) > 1:
-        raise ConfigError(f"loss={losses}: losses of classification and regression do not mix.")
+        raise ConfigError(f"loss={losses}: classification and regression losses cannot be mixed.")
     return kinds == {True}
 
 
@@ -55,7 +55,7 @@ def grid(rule: Any, loss: Any, n_l1: int, parameters: dict[str, Any]) -> list[Po
     """All points, as arguments of the estimator.
 
     With several rules or losses, a parameter is left out for those that it has no meaning for.
-    One that has no meaning for any is refused: here, or when the estimator is made.
+    One that does not apply to any is refused: here, or when the estimator is made.
     """
     check_whole("n_l1", n_l1, 1, MOST_L1)
     given = {name: value for name, value in parameters.items() if value is not None}
@@ -64,7 +64,7 @@ def grid(rule: Any, loss: Any, n_l1: int, parameters: dict[str, Any]) -> list[Po
     rules, losses = values(rule), values(loss)
     for name, value in {**given, "rule": rule}.items():
         if name in MAY_BE_AUTO and any(map(is_auto, values(value))):
-            raise ConfigError(f"{name}={AUTO!r}: a sweep tries values; give those to be tried.")
+            raise ConfigError(f"{name}={AUTO!r}: a sweep needs a list of values to try.")
     _refuse_losses_without(given, losses)
     of_none = [name for name in given if not any(_is_of_rule(name, one) for one in rules)]
     points = []
@@ -109,8 +109,7 @@ def _refuse_weighting(given: dict[str, Any]) -> None:
         for value in values(given.get(name, off)):
             if not isinstance(value, str | numbers.Real) or value != off:
                 raise ConfigError(
-                    f"{name}={value!r} has no meaning for sweeps, whose models learn side by side, "
-                    f"a row weighing the same for all of them: only {name}={off!r} is possible."
+                    f"{name}={value!r} cannot be used in sweeps: only {name}={off!r} is possible."
                 )
 
 
@@ -119,7 +118,7 @@ def _refuse_losses_without(given: dict[str, Any], losses: list[str]) -> None:
         if name in given and not any(_is_of_loss(name, loss) for loss in losses):
             having = [loss for loss in LOSSES if _is_of_loss(name, loss)]
             raise ConfigError(
-                f"{name}={given[name]!r} has no meaning for loss={', '.join(losses)}. Losses with "
+                f"{name}={given[name]!r} does not apply to loss={', '.join(losses)}. Losses with "
                 f"{name}: {', '.join(having)}."
             )
 

@@ -43,7 +43,7 @@ def draw(sweep: "Sweep", axes: Any = None) -> Any:
 
 
 def draw_by_l1(sweep: "Sweep", axes: Any) -> None:
-    """The score against l1, a line for each rule and q; of several points there, the best."""
+    """Score against l1, a line for each rule and q; of several points there, the best."""
     lines: dict[str, dict[float, tuple[float, float]]] = {}
     table = sweep.table
     for i, point in enumerate(sweep.points):

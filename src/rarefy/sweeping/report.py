@@ -13,15 +13,15 @@ from rarefy.sweeping.plots import draw, draw_by_l1
 from rarefy.sweeping.result import Choice, Sweep, column_names
 
 PICTURES = {
-    "The score against the number of weights that are kept": draw,
-    "The score against l1": draw_by_l1,
+    "Score against number of weights": draw,
+    "Score against l1": draw_by_l1,
 }
-WITHOUT_PICTURES = "<p>There are pictures here if Matplotlib is installed: rarefy[plots].</p>"
+WITHOUT_PICTURES = "<p>Install rarefy[plots] to see plots here.</p>"
 BY_FOLDS = (
-    "The score is the mean over the folds, each predicted by a model that has not learned it; ± is "
+    "The score is the mean over the folds, each predicted by a model trained on the others; ± is "
     "its standard error."
 )
-PROGRESSIVELY = "The score is that of predictions for each row just before it was learned."
+PROGRESSIVELY = "The score is for predictions made just before each row was learned."
 TITLES = {"standard_error": "±", "r2": "R²"}
 
 

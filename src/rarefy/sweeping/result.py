@@ -69,7 +69,7 @@ class Sweep:
 
     @property
     def table(self) -> dict[str, list[Any]]:
-        """The columns by name; None where a parameter has no meaning for the rule.
+        """The columns by name; None where a parameter does not apply to the rule.
 
         The parameter `loss` is called loss_function there; loss is what was measured.
         """
@@ -111,8 +111,8 @@ class Sweep:
         allowed = self._allowed(within_features)
         if len(allowed) == 0:
             raise ConfigError(
-                f"within_features={within_features}: no point of the grid keeps so few; the fewest "
-                f"are {np.nanmin(self._means['features']):g}. Sweep over larger l1."
+                f"within_features={within_features}: no point of the grid keeps so few features; "
+                f"the minimum is {np.nanmin(self._means['features']):g}. Try a larger l1."
             )
         return self._choice(allowed[np.argmax(_sign(by) * self._means[by][allowed])])
 
@@ -209,8 +209,8 @@ class Sweep:
         valid = np.flatnonzero(~np.isnan(self._means[self.score]))
         if len(valid) == 0:
             raise DivergenceError(
-                "The weights of all points diverged: the steps are too large for these features. "
-                "Try smaller eta0, or scale the features."
+                "The weights of all points diverged: the step size is too large for these "
+                "features. Try a smaller eta0, or scale the features."
             )
         return valid
 

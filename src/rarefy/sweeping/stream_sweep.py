@@ -191,9 +191,9 @@ class GridLearner:
         weight, total, squares = self._moments
         if not weight.all():
             if self._n_folds is None:
-                raise InputError("all rows have weight zero, which leaves nothing to learn.")
+                raise InputError("all rows have weight zero: there is nothing to learn.")
             empty = int(weight.argmin())
-            raise InputError(f"fold {empty} has no row that counts; take fewer folds.")
+            raise InputError(f"fold {empty} has no row with a weight above zero; use fewer folds.")
         spread = squares - total**2 / weight
         return measures_of(
             self._tallies(),

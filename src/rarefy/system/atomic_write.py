@@ -98,7 +98,7 @@ class Output:
         if name in FOLDERS or self._target.is_dir():
             raise InputError(f"{self.path} is a folder; name a file.")
         if self._target.is_symlink():
-            raise InputError(f"{self.path} is a link that leads to itself; name a file.")
+            raise InputError(f"{self.path} is a link to itself; name a file.")
         for place in (Path(folder), self._target.parent):
             if not place.is_dir():
                 raise InputError(f"{self.path}: there is no folder {place}.")
@@ -155,13 +155,13 @@ class Output:
             except OSError as error:
                 raise OSError(
                     error.errno,
-                    f"{error.strerror}, while it was overwritten in place. What it was to be is "
-                    f"in {part}",
+                    f"{error.strerror}, while it was overwritten in place. The new content is in "
+                    f"{part}",
                     self.path,
                 ) from error
         part.unlink()
         warnings.warn(
-            f"{self.path} was overwritten in place: no file can be moved there.",
+            f"{self.path} was overwritten in place, because no file can be moved there.",
             RarefyWarning,
             stacklevel=2,
         )

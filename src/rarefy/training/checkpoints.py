@@ -53,7 +53,7 @@ class Checkpoints:
         try:
             self.save()
         except EXPECTED as error:
-            say(f"Warning: {sentence(error)} Learning goes on.")
+            say(f"Warning: {sentence(error)} Training continues.")
 
     def after(self, error: BaseException) -> str:
         """Save what was learned before an error; what there is to say of it, and of the error."""
@@ -62,15 +62,15 @@ class Checkpoints:
             try:
                 path = self._save_unfinished()
             except EXPECTED as another:
-                said += f"\nWhat was learned before cannot be saved: {sentence(another)}"
+                said += f"\nWhat was learned before the error cannot be saved: {sentence(another)}"
             else:
                 self._n_saved = run.model.t
         if self._n_saved == 0:
             return said
-        said += f"\nWhat was learned before is in {path} (examples: {self._n_saved:,})."
+        said += f"\nWhat was learned before the error is in {path} (examples: {self._n_saved:,})."
         if self._is_finished:
-            return f"{said} It is finished: all that is left to do is to move it."
-        return f"{said} Once the error is put right, go on: {self._plan.command_to_go_on(path)}"
+            return f"{said} The model is finished; just move the file."
+        return f"{said} To continue after fixing the error: {self._plan.command_to_go_on(path)}"
 
     def _save_unfinished(self) -> str:
         """Write what an error has left, at the first place where that is possible; where it is."""
@@ -96,9 +96,10 @@ class Checkpoints:
         """What to say of a run that was interrupted, and saved."""
         path, command = self.output.path, self._plan.command_to_go_on
         if self.output.can_be_written_again:
-            return f"Interrupted, and saved. To go on: {command(path)}"
+            return f"Interrupted, and saved. To continue: {command(path)}"
         return (
-            f"Interrupted; what was learned went to {path}. To go on, from a file with it: "
+            f"Interrupted; the model was written to {path}. To continue, save it to a file and "
+            f"run: "
             f"{command('MODEL')}"
         )
 

@@ -17,7 +17,7 @@ from rarefy.training.progress_tracker import (
     shown,
 )
 
-HOW_TO_SHUFFLE = "put the lines of the file in random order first (shuf)"
+HOW_TO_SHUFFLE = "put the lines of the file in random order (shuf)"
 
 
 class Stopped(BaseException):
@@ -113,7 +113,7 @@ class Training:
         """Whether it came to its end; else it was interrupted, and can be gone on with."""
         run = self.run
         if self.reporter.wants_lines and (end := self._what_changes_the_model()):
-            self.reporter.say(f"The figures of learning are those of the model before {end}.")
+            self.reporter.say(f"The figures of the table are for the model before {end}.")
         try:
             for step, _ in enumerate(run.steps(self._pause)):
                 if step == 0 and run.reader.roles:

@@ -77,12 +77,11 @@ def check_asked(asked: Mapping[str, Any]) -> None:
     for name, value in asked.items():
         if name in OF_MATRICES:
             raise ConfigError(
-                f"{name}={value!r} is for matrices: files are learned in the order of their rows."
+                f"{name}={value!r} is for matrices: files are learned in their own order."
             )
         if name in DECISION_PARAMETERS:
             raise ConfigError(
-                f"{name}={value!r}: set it on the model once it is trained, with set_params or "
-                f"`rarefy threshold`."
+                f"{name}={value!r}: set it after training, with set_params or `rarefy threshold`."
             )
         if name not in DEFAULTS:
             raise ConfigError(
@@ -140,5 +139,5 @@ def _given_to_loss(loss: str, parameters: dict[str, float | None]) -> dict[str, 
     given = {name: value for name, value in parameters.items() if value is not None}
     for name in given:
         if name not in LOSSES[loss]._fields:
-            raise RequestError(f"{{{name}}} has no meaning for the {loss} loss.", **{name: None})
+            raise RequestError(f"{{{name}}} does not apply to the {loss} loss.", **{name: None})
     return given

@@ -44,7 +44,7 @@ def resumed_plan(
     for name in asked:
         if name not in (WITH_FINISHED if is_over else ()):
             raise RequestError(
-                f"{{{name}}} has no meaning with {{resume}}: it is settled by {resume}.",
+                f"{{{name}}} cannot be combined with {{resume}}: it is settled by {resume}.",
                 **{name: None, "resume": None},
             )
     try:
@@ -59,11 +59,11 @@ def resumed_plan(
     if about is None or is_over:
         asked = {**OF_RUN, **{name: READING[name] for name in OF_NEW_DATA}, **asked}
         if not data:
-            raise RequestError(f"{resume} is finished; name new DATA to learn.")
+            raise RequestError(f"{resume} is finished; name new DATA to train it further.")
         if saved.search is not None and asked["passes"] != 1:
             raise RequestError(
-                f"{{passes}}: {resume} is still to find its parameters, by predictions for "
-                f"examples that are new, and so in one pass.",
+                f"{{passes}}: {resume} is still being tuned, which takes one pass over new "
+                f"examples.",
                 passes=asked["passes"],
             )
         reader = _reader_like(saved, data, {name: asked[name] for name in OF_NEW_DATA})
@@ -85,8 +85,8 @@ def _warn_of_learned(resume: str, files: Sequence[str], learned: Sequence[str]) 
     again = [file for file in files if os.path.realpath(file) in known and file != STDIN]
     if again:
         warnings.warn(
-            f"{resume} has learned {', '.join(again)} already: unless other rows are there by now, "
-            f"they count twice.",
+            f"{resume} has learned {', '.join(again)} already: unless the rows have changed, they "
+            f"count twice.",
             RarefyWarning,
             stacklevel=3,
         )
@@ -110,7 +110,7 @@ def _checked_run(saved: Model, resume: str) -> dict[str, Any] | None:
         texts(about["learned"])
         reader_of(about["reader"])
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        message = f"{resume} is damaged: what it says of its run makes no sense."
+        message = f"{resume} is damaged: its record of the run is invalid."
         raise InputError(message) from error
     return about
 
@@ -127,7 +127,7 @@ def _same_reader(settings: dict[str, Any], data: Sequence[str | Path], resume: s
     files = list(map(str, data)) or settings["files"]
     if STDIN in files and not data:
         raise RequestError(
-            f"{resume} was learned from standard input; give the same data again, with "
+            f"{resume} was trained on standard input; give the same data again, with "
             f"{shlex.join(files)} as DATA."
         )
     return reader_of({**settings, "files": expand(files)})

@@ -57,7 +57,7 @@ def open_task(
         rule, _ = space.rule_of(kind)
         if make_weighting(rule, parameters["loss"], **weighting) != PLAIN:
             raise ConfigError(
-                f"{space.sought} cannot be found with an endowment or importance='aware'."
+                f"{space.sought} cannot be tuned with an endowment or importance='aware'."
             )
     return OpenTask(space, None, loss, multiclass, fit_intercept)
 

@@ -241,8 +241,8 @@ class SideBySide(Phase):
         """Refuse to go on when the weights of all models have diverged."""
         if not any(population.is_alive for population in self.populations):
             raise DivergenceError(
-                f"The weights of all models diverged within {self.t} examples: the steps are too "
-                f"large for these features. Leave eta0 to be found, or scale the features."
+                f"The weights of all models diverged within {self.t} examples: the step size is "
+                f"too large for these features. Use eta0='auto', or scale the features."
             )
 
     @property

@@ -83,7 +83,7 @@ class Space:
     free: tuple[str, ...]
     kinds: tuple[tuple[Point, ...], ...]
     target_features: int | None = None
-    scoring: str | None = None  # "loss" or "accuracy"; None: both together
+    scoring: str | None = None  # "loss" or "accuracy"; None: both combined
     sought: str = field(default="", compare=False)  # what the user leaves to be found, in words
     _rules: dict[Any, tuple[Any, Any]] = field(default_factory=dict, init=False, compare=False)
 
@@ -188,9 +188,9 @@ def make_space(
         left.add("l1")
     if passes != 1:
         raise ConfigError(
-            f"passes={passes}: {_named(left)} is found by predictions for examples that are new, "
-            f"and so in one pass. For several passes choose by cross-validation: rarefy sweep, "
-            f"rarefy.sweep, or the estimators whose names end in CV."
+            f"passes={passes}: {_named(left)} is tuned in one pass, on examples not yet learned. "
+            f"For several passes use cross-validation: rarefy sweep, rarefy.sweep, or the "
+            f"estimators whose names end in CV."
         )
     kinds = tuple(_kinds(parameters, left))
     free = tuple(name for name in ("l1", "eta0") if _is_free(name, parameters, left))
@@ -200,7 +200,7 @@ def make_space(
 
 def _kinds(parameters: dict[str, Any], left: set[str]) -> list[tuple[Point, ...]]:
     if parameters["cumulative"]:
-        raise ConfigError(f"{_named(left)} cannot be found with cumulative=True.")
+        raise ConfigError(f"{_named(left)} cannot be tuned with cumulative=True.")
     if "rule" in left:
         of_regression = parameters["loss"] in REGRESSION_LOSSES
         rules = list(REGRESSION_RULES_TO_TRY if of_regression else RULES_TO_TRY)
@@ -208,13 +208,13 @@ def _kinds(parameters: dict[str, Any], left: set[str]) -> list[tuple[Point, ...]
         name, cls = resolve(parameters["rule"])
         if isinstance(parameters["rule"], tuple) or not _is_tunable(cls):
             raise ConfigError(
-                f"{_named(left)} cannot be found for the rule {name}. Rules for which it can: "
+                f"{_named(left)} cannot be tuned for the rule {name}. Rules that support it: "
                 f"{', '.join(TUNABLE)}."
             )
         rules = [parameters["rule"]]
     aware = [rule for rule in rules if has_meaning("q", resolve(rule)[1])]
     if "q" in left and not aware:
-        raise ConfigError(f"q={AUTO!r} has no meaning for the rule {rules[0]}, which has no norm.")
+        raise ConfigError(f"q={AUTO!r} does not apply to the rule {rules[0]}, which has no norm.")
     kinds = []
     for rule in rules:
         norms = tuple(NORMS_TO_TRY) if "q" in left else (parameters["q"],)

@@ -13,10 +13,10 @@ VARIABLE = f"_{PROGRAM.upper()}_COMPLETE"  # by which the script asks for comple
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print a script by which SHELL completes commands, options and file names.
+    """Print a script with which SHELL completes commands, options and file names.
 
     \b
-    To have it in every new shell, add a line to a file:
+    To install it, add a line to a file:
       bash  ~/.bashrc                   eval "$(rarefy completion bash)"
       zsh   ~/.zshrc                    eval "$(rarefy completion zsh)"
       fish  ~/.config/fish/config.fish  rarefy completion fish | source

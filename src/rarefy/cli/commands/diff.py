@@ -17,7 +17,7 @@ from rarefy.system.output_checks import STREAM, check_outputs
 @top_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
 def diff(old_path: str, new_path: str, top: int, as_json: bool) -> None:
-    """Show which features came, went and changed from the model OLD to the model NEW.
+    """Show how the model NEW differs from the model OLD: weights added, removed and changed.
 
     \b
     Example:

@@ -21,7 +21,7 @@ from rarefy.system.output_checks import STREAM, check_outputs
 @labelled_data_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
 def evaluate(model_path: str, data: tuple[str, ...], as_json: bool, **reading: Any) -> None:
-    """Measure how well MODEL predicts DATA, which has labels.
+    """Evaluate MODEL on labelled DATA: accuracy, loss and other metrics.
 
     \b
     Example:

@@ -28,11 +28,11 @@ ENDINGS = {
     "--to",
     "format",
     type=click.Choice([*TEXT_EXPORTS, "onnx"]),
-    help="Inferred from the ending of FILE, if it is not given.",
+    help="Output format. Default: inferred from the extension of FILE.",
 )
 @click.option("-o", "--output", metavar="FILE", default=STREAM, help="Where to write it.")
 def export(model_path: str, format: str | None, output: str) -> None:
-    """Write what MODEL has learned in a format that other programs read.
+    """Export the weights of MODEL in a format that other programs read.
 
     \b
     Examples:

@@ -32,7 +32,7 @@ EXIT_CODE = 3  # more answers were lost than allowed
     type=click.IntRange(0),
     default=20,
     show_default=True,
-    help="How many flips of each kind, and features, to show.",
+    help="Number of flips of each kind, and of features, to show.",
 )
 @click.option(
     "--max-negative",
@@ -64,9 +64,9 @@ def flips(
     as_json: bool,
     **reading: Any,
 ) -> None:
-    """Show which answers change from the model OLD to the model NEW on DATA, which has labels.
+    """Show which answers change from the model OLD to the model NEW on labelled DATA.
 
-    A negative flip is an example that OLD has right and NEW has wrong; a positive flip is the
+    A negative flip is an example that OLD gets right and NEW gets wrong; a positive flip is the
     opposite.
 
     \b

@@ -36,9 +36,9 @@ ONLY_WITHOUT = ("sort",)
     type=click.Choice(list(SORT_KEYS)),
     default="weight",
     show_default=True,
-    help="The largest first, or names in their order.",
+    help="Sort by this, largest first; names alphabetically.",
 )
-@click.option("--class", "class_name", help="Of several classes, this one alone.")
+@click.option("--class", "class_name", help="Show only this class.")
 @click.option("--why", metavar="DATA", type=FILE, help="Explain the prediction of a row of DATA.")
 @click.option("--row", type=click.IntRange(1), default=1, show_default=True, help="Which row.")
 @format_options
@@ -59,9 +59,9 @@ def inspect(
 ) -> None:
     """Show what MODEL is, how it was trained, and its strongest features.
 
-    With --why, show instead what each feature of a row (of a file, or - for standard input) adds
-    to its score: value times weight. With several classes, the one that is predicted, or that is
-    named by --class, is held against the best of the others.
+    With --why, explain the score of one row (of a file, or - for standard input): value times
+    weight of each feature. With several classes, the predicted one, or that of --class, is compared
+    with the best of the others.
 
     \b
     Examples:
@@ -93,7 +93,7 @@ def _check_options(context: click.Context, with_why: bool) -> None:
     for name in ONLY_WITHOUT if with_why else ONLY_WITH_WHY:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = "--" + name.replace("_", "-")
-            problem = "has no meaning with --why" if with_why else "is for --why DATA"
+            problem = "cannot be combined with --why" if with_why else "is for --why DATA"
             raise click.UsageError(f"{option} {problem}.")
 
 

@@ -20,9 +20,9 @@ from rarefy.system.output_checks import STREAM
 @data_options
 @new_data_options
 @click.option("-o", "--output", type=FILE, default=STREAM, help="Where to write the predictions.")
-@click.option("--scores", is_flag=True, help="Scores instead of labels, one a class.")
+@click.option("--scores", is_flag=True, help="Print scores instead of labels.")
 @click.option(
-    "--probabilities", is_flag=True, help="Probabilities instead (logistic, modified_huber)."
+    "--probabilities", is_flag=True, help="Print probabilities (logistic, modified_huber)."
 )
 def predict(
     model_path: str,
@@ -32,11 +32,11 @@ def predict(
     probabilities: bool,
     **reading: Any,
 ) -> None:
-    """Predict DATA with MODEL, a line each.
+    """Predict DATA with MODEL, one line per row.
 
-    With two classes the score, or the probability, is that of the second one; with more, there is
-    one for each, in the order of the classes, with a tab between them. The tag of a row of VW's
-    text stands at the end of its line, behind a tab. Lines of a pipe are answered as they come.
+    With two classes, scores and probabilities are those of the second class; with more, there is
+    one for each class, separated by tabs. If a row of VW text has a tag, it follows after a tab.
+    Lines from a pipe are answered as they arrive.
 
     \b
     Example:

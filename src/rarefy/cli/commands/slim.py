@@ -15,10 +15,10 @@ from rarefy.system.output_checks import check_outputs
 @click.argument("model_path", metavar="MODEL", type=FILE)
 @click.option("-o", "--output", type=FILE, required=True, help="Where to write the slim model.")
 def slim(model_path: str, output: str) -> None:
-    """Write MODEL without all that only learning needs.
+    """Write MODEL without the state that only further training needs.
 
-    The slim model predicts the same, and cannot go on learning. It is the one that `rarefy train
-    --slim` would have written.
+    The slim model predicts the same, but cannot be trained further. `rarefy train --slim` writes
+    the same file.
 
     \b
     Example:

@@ -70,7 +70,7 @@ FEATURES_IN_REPORT = 100
     type=click.Path(file_okay=False),
     metavar="DIR",
     required=True,
-    help="Folder to write to; made if it is not there.",
+    help="Output folder; created if missing.",
 )
 @column_options
 @loss_options
@@ -80,7 +80,7 @@ FEATURES_IN_REPORT = 100
 @click.option(
     "--progressive",
     is_flag=True,
-    help="No folds: judge what is predicted for each row before it is learned, in one pass.",
+    help="Use no folds: judge predictions made for each row before it is learned, in one pass.",
 )
 @click.option(
     "--passes", type=click.IntRange(1, MOST_PASSES), help="[default: 20, or 1 with --progressive]"
@@ -88,7 +88,7 @@ FEATURES_IN_REPORT = 100
 @click.option(
     "--by",
     type=click.Choice([name.replace("_", "-") for name in dict.fromkeys(OF_CLASSES + OF_NUMBERS)]),
-    help="What points are judged and chosen by.  [default: accuracy, or r2 in regression]",
+    help="Metric for the choice.  [default: accuracy, or r2 in regression]",
 )
 @class_weight_option
 @click.option(
@@ -96,7 +96,7 @@ FEATURES_IN_REPORT = 100
     type=click.Choice(["best", "one-standard-error"]),
     default="best",
     show_default=True,
-    help="The best score, or the fewest weights within a standard error of it.",
+    help="Choose the best score, or the smallest model within one standard error of it.",
 )
 @click.option(
     "--within-features",
@@ -106,13 +106,13 @@ FEATURES_IN_REPORT = 100
 @click.option(
     "--refit",
     is_flag=True,
-    help="Learn the weights that are kept again, without l1, in every model before it is judged.",
+    help="Train the non-zero weights again without l1, in every model before it is judged.",
 )
 @click.option(
     "--refit-features",
     type=Several(click.IntRange(1)),
     metavar="INTEGER,...",
-    help="With --refit, leave so many features, the strongest.",
+    help="With --refit, keep only this number of features, the strongest.",
 )
 @click.option(
     "--seed",
@@ -126,30 +126,29 @@ FEATURES_IN_REPORT = 100
     type=Size(),
     default="4GB",
     show_default=True,
-    help="What rows and models may take; models that do not fit are learned one part at a time.",
+    help="Memory for rows and models; models that do not fit are trained in parts.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
-@click.option("--quiet", is_flag=True, help="Say nothing unless something is wrong.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 @click.pass_context
 def sweep(
     context: click.Context, /, folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any
 ) -> None:
-    """Learn a model from DATA for every combination of parameters, and keep the one that does best.
+    """Choose parameters by cross-validation on DATA, and train the best model.
 
-    Options with commas take several values. Every combination is judged by cross-validation, all
-    of them from one reading of DATA; rows that do not fit memory are read again in every pass. DIR
-    gets table.csv, with a row for every combination; report.html, with pictures; and best.model,
-    which has learned all rows.
+    Options with commas take several values, and all combinations are tried, from one reading of
+    DATA; rows that do not fit in memory are read again in every pass. DIR gets table.csv, with a
+    row for every combination; report.html, with plots; and best.model, trained on all rows.
 
     \b
     Examples:
-      rarefy sweep reviews.svm.gz -o reviews --rule frda --n-l1 8 --folds 3 --passes 2
+      rarefy sweep reviews.svm.gz -o reviews --n-l1 8 --folds 3 --passes 2
       rarefy sweep clicks.csv -o clicks --label click --rule ftrl --eta0 0.1,1 --progressive
     """
     if as_json and quiet:
         raise click.UsageError("choose between --json and --quiet.")
     if asked["refit_features"] is not None and not asked["refit"]:
-        raise click.UsageError("--refit-features has no meaning without --refit.")
+        raise click.UsageError("--refit-features needs --refit.")
     asked["by"] = asked["by"] and asked["by"].replace("-", "_")
     _settle_validation(asked)
     if asked["rule"] is None:
@@ -192,7 +191,7 @@ def _settle_validation(asked: dict[str, Any]) -> None:
         raise click.UsageError("--progressive is for one pass and no folds.")
     if asked["choose"] != "best" or asked["refit"]:
         name = "--refit" if asked["refit"] else f"--choose {asked['choose']}"
-        raise click.UsageError(f"{name} needs folds, and has no meaning with --progressive.")
+        raise click.UsageError(f"{name} needs folds, and cannot be combined with --progressive.")
     if asked["by"] is not None and asked["by"] not in TALLIED:
         raise click.UsageError(
             f"--by {asked['by'].replace('_', '-')} needs folds; with --progressive, choose by "
@@ -218,8 +217,8 @@ def _swept(asked: dict[str, Any], memory: int, display: Display) -> Any:
     reader = plan.run.reader
     if not reader.can_be_read_again:
         raise InputError(
-            "a sweep reads the data twice, and standard input or a pipe can be read only once: "
-            "name files."
+            "a sweep reads the data twice, but standard input or a pipe can be read only once: "
+            "use files."
         )
     n_models = len(points) * (asked["folds"] or 1)
     learning = f"Learning {count(n_models)} models: {count(len(points))} points of the grid"

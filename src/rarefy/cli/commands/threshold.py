@@ -26,7 +26,7 @@ from rarefy.system.output_checks import check_outputs
     "given",
     type=click.FLOAT,
     metavar="SCORE",
-    help="This threshold, instead of one that is found on DATA; 0 is the usual one.",
+    help="Set this threshold instead of choosing one on DATA; 0 is the default.",
 )
 @click.option("-o", "--output", type=FILE, help="Where to write the model. Default: MODEL itself.")
 def threshold(
@@ -34,8 +34,8 @@ def threshold(
 ) -> None:
     """Set the score above which MODEL predicts the second of its two classes.
 
-    Without --set it is the threshold that maximises F1 on DATA, which has labels, and should be
-    data that the model has not learned.
+    Without --set, the threshold that maximises F1 on labelled DATA is chosen. DATA should not be
+    the training data.
 
     \b
     Examples:

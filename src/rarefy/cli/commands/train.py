@@ -55,56 +55,59 @@ OF_DISPLAY = ("json", "quiet")  # options that are no part of a plan
 @click.option(
     "--store",
     type=click.Choice(STORES),
-    help="Where weights are: by index, shared by hash, or exact. Default: table; hashed with -b.",
+    help="How weights are stored: by index, hashed, or in an exact table. Default: table; hashed "
+    "with -b.",
 )
 @click.option(
     "-b",
     "--bits",
     type=click.IntRange(1, MOST_BITS),
-    help=f"Features share 2^bits weights (store hashed).  [default: {DEFAULT_BITS}]",
+    help=f"Use 2^bits hashed weights (store hashed).  [default: {DEFAULT_BITS}]",
 )
 @click.option(
     "--capacity",
     type=click.IntRange(1),
-    help="Never hold more features; the least useful are dropped (store table).",
+    help="Largest number of features; the least useful are dropped (store table).",
 )
 @click.option("--names/--no-names", default=True, help="Keep the names of features (store table).")
 @click.option(
     "--cache",
     type=click.Path(dir_okay=False),
-    help="File to keep the parsed rows in, for further passes and runs (needs rarefy[arrow]).",
+    help="File that keeps the parsed rows for further passes and runs (needs rarefy[arrow]).",
 )
 @click.option(
     "--holdout",
     metavar="SHARE|FILE",
-    help="Predict, and do not learn, this share of the rows (0.1), or the rows of this file.",
+    help="Test data: a share of the rows (0.1), or a file. They are predicted, not learned.",
 )
 @click.option(
     "--save-every",
     type=click.IntRange(1, NEVER),
     metavar="N",
-    help="Write the model whenever N more examples have been learned.",
+    help="Save the model after every N examples.",
 )
 @click.option(
     "--resume",
     type=click.Path(exists=True, dir_okay=False),
     metavar="MODEL",
-    help="Go on with a run that was interrupted, or, with new DATA, with a finished model.",
+    help="Continue an interrupted run, or train a finished model further on new DATA.",
 )
-@click.option("--slim", is_flag=True, help="A smaller file that can predict, but not go on.")
 @click.option(
-    "--json", is_flag=True, help="Show progress as JSON, a line each, on standard output."
+    "--slim",
+    is_flag=True,
+    help="Write a smaller file that can predict, but not be trained further.",
 )
-@click.option("--quiet", is_flag=True, help="Say nothing unless something is wrong.")
+@click.option("--json", is_flag=True, help="Print progress as JSON lines on standard output.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 @click.pass_context
 def train(context: click.Context, /, **options: Any) -> None:
-    """Learn a model from DATA: files, globs, or - for standard input.
+    """Train a model on DATA: files, globs, or - for standard input.
 
-    Ctrl-C saves what was learned; `rarefy train --resume MODEL` goes on as if nothing had happened.
+    Ctrl-C saves the model; `rarefy train --resume MODEL` continues with the same result.
 
     \b
     Examples:
-      rarefy train reviews.svm.gz -o reviews.model --rule frda --l1 3e-4
+      rarefy train reviews.svm.gz -o reviews.model --l1 2
       rarefy train clicks.csv -o clicks.model --label click --cross site,ad
       rarefy train sms.tsv -o sms.model --label kind --text message --holdout 0.1
       rarefy train more.svm -o newer.model --resume reviews.model
@@ -169,7 +172,7 @@ def check_complete(data: Any, output: str | None, options: dict[str, Any]) -> No
         raise click.UsageError("-o is missing: say where to write the model.")
     for name in ("refit_l2", "refit_features"):
         if options[name] is not None and not options["refit"]:
-            raise click.UsageError(f"--{name.replace('_', '-')} has no meaning without --refit.")
+            raise click.UsageError(f"--{name.replace('_', '-')} needs --refit.")
 
 
 def check_all_outputs(plan: Plan, stream: str | None) -> None:

@@ -7,7 +7,7 @@ from rarefy.cli.views.formatting import visible
 
 MOST_COLUMNS = 30
 WIDEST_NAME = 30
-IN_WORDS = {"weight": "importance of the row", "ignore": "ignored"}
+IN_WORDS = {"weight": "sample weight", "ignore": "ignored"}
 
 
 def column_lines(roles: Mapping[str, str]) -> Iterator[str]:

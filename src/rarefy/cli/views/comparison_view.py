@@ -61,7 +61,7 @@ def show_comparison(
     _show_differences(page, paths, old, new)
     page.say()
     if old.loss != new.loss:
-        page.say("The losses differ, and with them the scale of the weights.")
+        page.say("The losses differ, so the weights have different scales.")
     page.say(_summary(comparison))
     if len(new.intercepts) > 1:
         page.say()
@@ -96,10 +96,10 @@ def _summary(comparison: Comparison) -> str:
     counts, mass = comparison.counts(), comparison.mass()
     share = f" ({mass['change'] / mass['old']:.1%})" if mass["old"] else ""
     return (
-        f"{counts['came']:,} weights came, {counts['went']:,} went, {counts['changed']:,} changed, "
-        f"{counts['same']:,} are the same.\n"
-        f"Their sizes sum up to {mass['old']:.6g} before and {mass['new']:.6g} now, the changes to "
-        f"{mass['change']:.6g}{share}."
+        f"{counts['came']:,} weights added, {counts['went']:,} removed, "
+        f"{counts['changed']:,} changed, {counts['same']:,} unchanged.\n"
+        f"The sum of absolute weights was {mass['old']:.6g} and is now {mass['new']:.6g}; the "
+        f"changes sum to {mass['change']:.6g}{share}."
     )
 
 

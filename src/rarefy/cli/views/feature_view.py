@@ -25,11 +25,11 @@ def order_of(kept: Kept, sort: str, output: int | None) -> NDArray[np.int64]:
     sort_keys = SORT_KEYS[sort](kept)
     if sort_keys is None:
         reason = (
-            "only those of the store table count"
+            "only the store table keeps counts"
             if sort == "count"
             else "its rule is not feature-aware"
         )
-        raise click.UsageError(f"the model has nothing to sort by {sort}: {reason}.")
+        raise click.UsageError(f"the model cannot be sorted by {sort}: {reason}.")
     order = np.argsort(sort_keys, kind="stable")
     return order if output is None else order[kept.outputs[order] == output]
 

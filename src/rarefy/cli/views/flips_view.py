@@ -50,7 +50,7 @@ def show_flips(paths: tuple[str, str], found: Flips) -> None:
             page.say(f"\n{len(examples):,} of {n_flips:,} {kind} flips:")
             page.table(*_example_columns(examples))
     if found.features:
-        page.say("\nWhat moved the answers that were lost: the sum of value × change of weight.")
+        page.say("\nFeatures behind the lost answers: sum of value × change of weight.")
         page.table(*_feature_columns(page, found))
 
 

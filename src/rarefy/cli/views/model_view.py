@@ -170,7 +170,7 @@ def show_model(
         _show_classes(page, model, top)
         page.say()
     if len(order) == 0:
-        page.say("There are no weights, and so every score is the intercept.")
+        page.say("There are no weights: every score is the intercept.")
         return
     shown = order[:top]
     page.say(
@@ -196,5 +196,5 @@ def _meaning(model: Model, output: int | None) -> str:
         return f", of the class {visible(model.classes[output])}"
     if len(model.classes) == 2:
         low, high = map(visible, model.classes)
-        return f"; those above zero speak for {high}, those below for {low}"
+        return f"; positive weights are for {high}, negative ones for {low}"
     return ""

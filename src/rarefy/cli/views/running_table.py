@@ -162,14 +162,14 @@ def _refitted(metrics: dict[str, Any]) -> Iterator[str]:
     """How well a refit fits what it was fitted to."""
     if metrics:
         found = metrics_text({name: metrics.get(name) for name in SHOWN_AT_THE_END})
-        yield f"refitted: {found} ({count(metrics['examples'])} examples, to which it was fitted)"
+        yield f"refitted: {found} ({count(metrics['examples'])} examples, the training rows)"
 
 
 def _held_out(metrics: dict[str, Any]) -> Iterator[str]:
     """How well held-out rows were predicted, how many there were, and by which model."""
     if not metrics.get("examples"):
         return
-    by = "each by the model of its time" if metrics["progressive"] else "by this model"
+    by = "each by the model at that time" if metrics["progressive"] else "by the final model"
     found = {name: value for name, value in metrics.items() if name in SHOWN_AT_THE_END}
     yield f"held out: {metrics_text(found)} ({count(metrics['examples'])} examples, {by})"
 

@@ -19,7 +19,7 @@ def facts_of(asked: dict[str, Any], found: "Sweep", seconds: float) -> dict[str,
     refit = " and a refit" if asked["refit"] else ""
     judged = f"{n_folds} folds, {asked['passes']} passes"
     if asked["progressive"]:
-        judged = "one pass, each row judged before it was learned"
+        judged = "one pass, each row predicted before it was learned"
     by_class = asked["class_weight"]
     more = {} if by_class is None else {"class weight": _text(by_class)}
     end = {"note": found.end_of_grid} if found.end_of_grid else {}
@@ -44,8 +44,8 @@ def meaning_of_weights(classes: Sequence[str]) -> str:
     """What a weight above zero says."""
     if len(classes) == 2:
         low, high = map(visible, classes)
-        return f"speaks for {high}, a negative one for {low}"
-    return "speaks for its class" if classes else "raises the prediction"
+        return f"is evidence for {high}, a negative one for {low}"
+    return "is evidence for its class" if classes else "raises the prediction"
 
 
 def choices_as_json(
@@ -84,15 +84,20 @@ def show_sweep(
     page.say(_judged_by(found))
     page.say()
     page.say(f"{visible(os.path.join(folder, MODEL))} is: {chosen}")
-    page.say(f"All points: {visible(os.path.join(folder, TABLE))}; pictures: {REPORT} beside it.")
+    page.say(
+        f"All points: {visible(os.path.join(folder, TABLE))}; plots: {REPORT} in the same folder."
+    )
 
 
 def _judged_by(found: "Sweep") -> str:
     """What the figures of the table are of: not of the model that has learned all rows."""
     n_folds = found.by_fold["loss"].shape[1]
     if n_folds > 1:
-        return f"Figures are means over {n_folds} folds, each predicted by a model without it."
-    return "Figures are of predictions for each row just before it was learned."
+        return (
+            f"Figures are means over {n_folds} folds; each fold is predicted by a model trained on "
+            f"the others."
+        )
+    return "Figures are for predictions made just before each row was learned."
 
 
 def _text(value: Any) -> str:

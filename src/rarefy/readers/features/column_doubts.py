@@ -27,7 +27,7 @@ def warn_of_doubts(
     for text in said[:MOST_WARNINGS]:
         warnings.warn(f"{file}: {text}", RarefyWarning, stacklevel=2)
     if len(said) > MOST_WARNINGS:
-        more = f"{len(said) - MOST_WARNINGS} more columns look like something else, too."
+        more = f"{len(said) - MOST_WARNINGS} more columns may be misread."
         warnings.warn(f"{file}: {more}", RarefyWarning, stacklevel=2)
 
 
@@ -45,36 +45,36 @@ def _doubts(name: str, kind: str, values: Sequence[str]) -> Iterator[str]:
         if share > MOSTLY and _mean_words(values) >= WORDS_OF_TEXT:
             yield (
                 f"the column {name!r} looks like running text, as in {_shown(values[0])}, but is "
-                f"taken as categorical: every text as a whole is one feature. Use "
-                f"{_option('text', name)} to cut it into words, or {_option('categorical', name)} "
-                f"if that is meant."
+                f"read as categorical: each whole text is one feature. Use "
+                f"{_option('text', name)} to split it into words, or "
+                f"{_option('categorical', name)} if this is intended."
             )
         words = [value for value in values if number_or_none(value.strip()) is None]
         if words and len(words) < (1.0 - ALMOST_ALL) * len(values):
             yield (
-                f"the column {name!r} is taken as categorical because of values such as "
+                f"the column {name!r} is read as categorical because of values such as "
                 f"{_shown(words[0])}, but looks numeric. Leave missing numbers empty, or "
-                f"use {_option('categorical', name)} if each number is a name."
+                f"use {_option('categorical', name)} if each number is a category."
             )
         if share > ALMOST_ALL:
             yield (
                 f"the column {name!r} looks like ids: {len(set(values)):,} of the first "
-                f"{len(values):,} values differ, and what never comes again teaches nothing. "
-                f"Use {_option('ignore', name)} to leave it out, or "
-                f"{_option('categorical', name)} if its values do come again."
+                f"{len(values):,} values are unique, so nothing can be learned from it. Use "
+                f"{_option('ignore', name)} to leave it out, or {_option('categorical', name)} if "
+                f"its values do repeat."
             )
     elif all(map(WHOLE.fullmatch, values)):
         has_id_name = ID_NAME.search(name) is not None
         if share == 1.0 and (has_id_name or _is_rising(values)):
             yield (
-                f"the column {name!r} looks like ids or row numbers, but is taken as numeric. "
+                f"the column {name!r} looks like ids or row numbers, but is read as numeric. "
                 f"Use {_option('ignore', name)} to leave it out, or {_option('numeric', name)} if "
                 f"its size matters."
             )
         if has_id_name:
             yield (
-                f"the column {name!r} looks like ids, but is taken as numeric: a single feature. "
-                f"Use {_option('categorical', name)} to make a feature of every id, or "
+                f"the column {name!r} looks like ids, but is read as numeric, a single feature. "
+                f"Use {_option('categorical', name)} for one feature per id, or "
                 f"{_option('numeric', name)} if its size matters."
             )
 

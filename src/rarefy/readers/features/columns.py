@@ -14,7 +14,7 @@ FLAGS = ("header", "quotes", "label_needed", "complete", "named")
 KINDS = ("text", "categorical", "numeric", "ignore")
 SHOWN_COLUMNS = 50
 SHOWN_NAME = 30  # characters
-NO_HEADER = " If the file has no header, say so with header=False (--no-header)."
+NO_HEADER = " If the file has no header, use header=False (--no-header)."
 
 
 class Columns(NamedTuple):
@@ -50,13 +50,13 @@ def checked_columns(columns: Columns) -> Columns:
     if columns.weight is not None:
         _check_name("weight", columns.weight)
         if columns.weight == columns.label:
-            raise ConfigError(f"the column {columns.label!r} is said to be both label and weight.")
+            raise ConfigError(f"the column {columns.label!r} is given as both label and weight.")
         roles[columns.weight] = "weight"
     for kind, names in lists.items():
         for name in names:
             if roles.setdefault(name, kind) != kind:
                 both = f"{roles[name]} and {kind}"
-                raise ConfigError(f"the column {name!r} is said to be both {both}.")
+                raise ConfigError(f"the column {name!r} is given as both {both}.")
     delimiter = columns.delimiter
     if delimiter is not None and (
         len(delimiter) != 1
@@ -65,8 +65,8 @@ def checked_columns(columns: Columns) -> Columns:
         or delimiter in '"+-.\r\n'
     ):
         raise ConfigError(
-            f"delimiter={delimiter!r}: one character that is neither a quote nor part of a number "
-            "or a word is expected."
+            f"delimiter={delimiter!r}: a single character is expected that is not a quote and not "
+            f"part of a number or a word."
         )
     forms = tuple((str(name), str(form)) for name, form in columns.forms)
     return columns._replace(forms=forms, **lists)
@@ -107,7 +107,7 @@ def roles_in(file: str, names: Sequence[str], columns: Columns) -> dict[str, str
     if columns.label_needed and columns.label not in there:
         raise InputError(
             f"{file}: there is no column {columns.label!r} for the label; {there_are}. "
-            f"Say which one it is with label=... (--label on the command line).{no_header}"
+            f"Name the label column with label=... (--label).{no_header}"
         )
     roles[columns.label] = "label"
     if columns.complete:
@@ -164,9 +164,8 @@ def pass_over(file: str, unknown: Sequence[str], columns: Columns) -> None:
     shown = [f"{name!r}{nearest(name, known)}" for name in unknown[:SHOWN_COLUMNS]]
     more = "" if len(unknown) <= SHOWN_COLUMNS else f", ... ({len(unknown)} in all)"
     warnings.warn(
-        f"{file}: not there before, and passed over: {', '.join(shown)}{more}; the columns were "
-        f"{listed_columns(known)}. What is named in ignore=[...] (--ignore) is passed over without "
-        f"a warning.",
+        f"{file}: new columns are ignored: {', '.join(shown)}{more}; the columns were "
+        f"{listed_columns(known)}. Name them in ignore=[...] (--ignore) to silence this warning.",
         RarefyWarning,
         stacklevel=2,
     )

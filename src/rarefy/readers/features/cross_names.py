@@ -44,7 +44,7 @@ def _matches(name: str, features: list[str]) -> list[str]:
 def _names_nothing(file: str, cross: Cross, name: str, features: list[str]) -> InputError:
     return InputError(
         f"{file}: cross={','.join(cross)!r} (--cross) names no features: there is no column "
-        f"{name!r}{nearest(name, features)}; those with features are {listed_columns(features)}."
+        f"{name!r}{nearest(name, features)}; columns with features are {listed_columns(features)}."
     )
 
 

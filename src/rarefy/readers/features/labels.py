@@ -130,9 +130,9 @@ class Labels:
         """More room for new words, if there may be more."""
         if self.words.used[0] == self._limit:
             raise TooManyLabelsError(
-                f"there are more than {self._limit:,} different labels, as in a column of ids or "
-                f"texts. If the labels are in another column, name it with label=... (--label); if "
-                f"these are the classes, allow more of them with max_classes=... (--max-classes)."
+                f"there are more than {self._limit:,} different labels: is this a column of ids "
+                f"or texts? If the labels are in another column, name it with label=... "
+                f"(--label); if these are the classes, raise max_classes (--max-classes)."
             )
         self._set_words(enlarged(self._all_words))
 

@@ -162,8 +162,8 @@ def _leaf(file: str, leaf: Leaf, columns: Columns) -> Leaf | None:
     if kind is None:
         remedy = "categorical (each value a feature) or ignore" if _has_text(of) else "ignore"
         raise InputError(
-            f"{file}: the column {leaf.name!r} is {leaf.type}, of which no features can be made "
-            f"as it is; name it in {remedy}."
+            f"{file}: the column {leaf.name!r} is {leaf.type}, which cannot be used as a feature; "
+            f"name it in {remedy}."
         )
     if not (takes_numbers if kind == "numeric" else _has_text(of)):
         raise InputError(f"{file}: the column {leaf.name!r} is {leaf.type}, and cannot be {kind}.")

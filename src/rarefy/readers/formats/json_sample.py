@@ -13,7 +13,7 @@ from rarefy.readers.source import Block
 from rarefy.readers.text.scan import skip_empty_lines
 
 ROWS_LOOKED_AT = 1000
-BY_VALUE = "numeric or categorical, as each value is"
+BY_VALUE = "numeric or categorical, by the type of each value"
 
 
 def settled(file: str, block: Block, columns: Columns) -> tuple[Columns, dict[str, str]]:

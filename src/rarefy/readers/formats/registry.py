@@ -137,8 +137,8 @@ def recognise(file: str, block: Block) -> str:
         return "json"
     if _beginning(start) is not None:
         raise InputError(
-            f"{file}: a Parquet or Arrow file cannot be compressed from outside or come from "
-            "standard input; name a file that is not compressed."
+            f"{file}: Parquet and Arrow cannot be read compressed or from standard input; name an "
+            f"uncompressed file."
         )
     if start.startswith(MODEL_BEGINNING):
         raise InputError(f"{file} is a rarefy model; data is expected.")
@@ -152,4 +152,7 @@ def recognise(file: str, block: Block) -> str:
         return "vw"
     if re.search(rb"[,;\t]", lines[0]) and not lines[0].lstrip().startswith((b"{", b"[")):
         return "csv"
-    raise InputError(f"{file}: the format cannot be told; say which of {', '.join(FORMATS)} it is.")
+    raise InputError(
+        f"{file}: the format cannot be inferred; give format=... (--format), one of "
+        f"{', '.join(FORMATS)}."
+    )
