@@ -10,15 +10,15 @@ class ConfigError(RarefyError):
 
 
 class InputError(RarefyError):
-    """Data that cannot be learned from: the message says where, what, and what is accepted."""
+    """Invalid data: the message says where, what is wrong, and what is expected."""
 
 
 class DivergenceError(RarefyError):
-    """The weights grew without bound; nothing that was learned in the failed call is kept."""
+    """The weights diverged; the failed call leaves the model unchanged."""
 
 
 class RarefyWarning(UserWarning):
-    """Something is not as it should be, and was dealt with."""
+    """A problem that does not stop the program."""
 
 
 EXPECTED = (RarefyError, OSError, MemoryError)  # whatever goes wrong without a fault of ours

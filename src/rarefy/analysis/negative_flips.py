@@ -27,33 +27,32 @@ from rarefy.streams.stream_model import StreamModel
 def flips(
     old: Any, new: Any, X: Any, y: Any = None, *, sample_weight: Any = None, top: int = 20
 ) -> Flips:
-    """Find the answers that a new model has wrong and an old one had right, and the reverse.
+    """Find the answers that a new model loses and gains, compared with an old one.
 
     Parameters
     ----------
     old, new : classifier
         Fitted classifiers: those of this package, or anything with `predict`.
     X : matrix or Reader
-        Rows that both models predict. For models that have learned from a stream it is a reader,
-        which each of them reads as it read what it has learned from.
+        Rows that both models predict. For models trained on a stream, a reader, which each model
+        reads in its own way.
     y : array-like, optional
-        The labels of the rows; a reader has them itself.
+        Labels; a reader has its own.
     sample_weight : array-like, optional
-        How much each row counts; a reader has that itself, too.
+        Weights of the rows; a reader has its own.
     top : int, default=20
-        How many flips of each kind, and how many features, are listed.
+        Number of flips of each kind, and of features, to list.
 
     Returns
     -------
     Flips
-        With the features whose weights changed the answers that were lost, if both models are of
-        this package.
+        If both are rarefy models, it has the features that caused the lost answers.
 
     Raises
     ------
     InputError
-        If a model predicts numbers, the two predict different classes, the labels are missing or
-        are none of these classes, or there are no examples.
+        If a model is a regression model, the models have different classes, labels are missing or
+        unknown, or there are no examples.
 
     Examples
     --------

@@ -36,9 +36,10 @@ def evaluate(model: Any, X: Any, y: Any = None, *, sample_weight: Any = None) ->
     Returns
     -------
     dict
-        examples, weight and loss; of classes, accuracy, log_loss, precision, recall, f1, classes
-        and confusion (a row for each true class); of two classes, auc, average_precision, best_f1
-        and best_threshold, too; of numbers, rmse, mae and r2. What is undefined is left out.
+        examples, weight and loss; for classification also accuracy, log_loss, precision, recall,
+        f1, classes and confusion (a row for each true class); for two classes also auc,
+        average_precision, best_f1 and best_threshold; for regression rmse, mae and r2. Undefined
+        metrics are left out.
 
     Raises
     ------
@@ -72,7 +73,7 @@ def evaluate(model: Any, X: Any, y: Any = None, *, sample_weight: Any = None) ->
 
 
 def explain(model: Any, X: Any, row: int = 0) -> Explanation:
-    """Take the score of a row apart, as `rarefy inspect --why` does: value times weight.
+    """Explain the score of a row by value times weight, as `rarefy inspect --why` does.
 
     Parameters
     ----------
@@ -86,8 +87,8 @@ def explain(model: Any, X: Any, row: int = 0) -> Explanation:
     Returns
     -------
     Explanation
-        With `parts`, those that matter most first: name, value, weights and contributions of each
-        feature. These and `intercepts` add up to `scores`; `label` is what is predicted.
+        `parts` has the name, value, weights and contributions of each feature, strongest first.
+        Contributions and `intercepts` add up to `scores`; `label` is the prediction.
 
     Raises
     ------

@@ -35,26 +35,26 @@ def _has_probabilities(estimator: "SparseOnlineClassifier") -> bool:
 
 @takes(CLASSIFIER)
 class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
-    """A sparse linear classifier, learned online: one example at a time, in one pass if need be.
+    """Sparse linear classifier, trained online: one example at a time, in one or more passes.
 
     Parameters
     ----------
     rule : str or rule, default="scale-free"
-        How weights follow from subgradients: ogd, fobos, fr-comid (sgft, hf-fobos), rda, frda
-        (stda), ftprl, ftpfrl, truncated-gradient, rounding, adagrad-fobos, adagrad-rda, ftrl,
-        scale-free, scale-free-ftrl, or a rule of your own (see `rarefy.rule`). What is "auto", here
-        and below, is found in the one pass over the data.
+        Update rule: ogd, fobos, fr-comid (sgft, hf-fobos), rda, frda (stda), ftprl, ftpfrl,
+        truncated-gradient, rounding, adagrad-fobos, adagrad-rda, ftrl, scale-free, scale-free-ftrl,
+        "auto", or your own rule (see `rarefy.rule`). Parameters that are "auto" are tuned in a
+        single pass over the data.
     loss : {"logistic", "hinge", "squared_hinge", "modified_huber", "perceptron"}
-        What predictions are judged by.
+        Loss function.
     {parameters}
 
     Attributes
     ----------
     classes_ : array of the class labels
-    coef_ : array of shape (1 or n_classes, n_features), built when asked for
-    sparse_coef_ : the same in CSR, never dense
+    coef_ : array of shape (1 or n_classes, n_features), built on access
+    sparse_coef_ : the same as a CSR matrix
     intercept_, n_nonzero_, sparsity_, t_, progressive_loss_
-    found_ : what was found of the parameters that are "auto"
+    found_ : the values of parameters that are "auto"
 
     Examples
     --------
@@ -78,7 +78,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         self._store(rule=rule, loss=loss, **parameters)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from scratch: `passes` times over the rows of X."""
+        """Train a new model on X, with `passes` passes."""
         with self._draft() as draft:
             task = draft._task(is_refitted=draft._is_refitted)
             X, y, importance = draft._prepare(X, y, sample_weight)
@@ -88,10 +88,10 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
 
     @available_if(has_partial_fit)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn the rows of X once, going on from what was learned before.
+        """Train further on X, in one pass.
 
-        The first call needs `classes`, all the labels that will ever come. Any split of the data
-        into calls gives the same weights, bit for bit, as one call.
+        The first call needs `classes`, the list of all classes. Any split of the data into calls
+        gives the same weights, bit for bit.
         """
         with Deferral() as signals, self._draft(keeps_rows=True) as draft:
             first = not draft.__sklearn_is_fitted__()
@@ -111,7 +111,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
     def predict(self, X: Any) -> NDArray[Any]:
         """The label with the highest score, for each row.
 
-        Of two classes, the second is predicted where the score is above `decision_threshold`.
+        With two classes, the second is predicted if its score is above `decision_threshold`.
         """
         scores = self._scores(X)  # refused before anything was learned
         self._check_threshold()
@@ -132,7 +132,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """All weights, (1 or n_classes, n_features); `sparse_coef_` is smaller."""
+        """All weights, a dense array of shape (1 or n_classes, n_features)."""
         return self.sparse_coef_.toarray()  # type: ignore[no-any-return]
 
     def _make_loss(self) -> Any:

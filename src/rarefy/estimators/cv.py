@@ -102,20 +102,20 @@ def _has_probabilities(estimator: "SparseOnlineClassifierCV") -> bool:
 
 @takes(CLASSIFIER_CV)
 class SparseOnlineClassifierCV(ClassifierMixin, CrossValidated):
-    """A sparse linear classifier that chooses its parameters by cross-validation.
+    """Sparse linear classifier with parameters chosen by cross-validation.
 
     Parameters
     ----------
     rule, loss : a value, or a list of values
-        As in SparseOnlineClassifier, and so are the parameters that may have several values. With
-        several rules, parameters that one does not have are left out there.
+        As in SparseOnlineClassifier, as are the parameters that may have several values. With
+        several rules, a parameter applies to the rules that have it.
     {parameters}
 
     Attributes
     ----------
     best_estimator_ : the SparseOnlineClassifier that was fitted to all rows
     best_params_ : the chosen point of the grid
-    sweep_ : all points and how they fared, see `rarefy.sweep`
+    sweep_ : all points and their scores, see `rarefy.sweep`
     classes_, coef_, sparse_coef_, intercept_, n_nonzero_, sparsity_ : those of `best_estimator_`
 
     Examples
@@ -160,7 +160,7 @@ class SparseOnlineClassifierCV(ClassifierMixin, CrossValidated):
 
 @takes(REGRESSOR_CV)
 class SparseOnlineRegressorCV(RegressorMixin, CrossValidated):
-    """A sparse linear regressor that chooses its parameters by cross-validation.
+    """Sparse linear regressor with parameters chosen by cross-validation.
 
     Parameters
     ----------

@@ -36,17 +36,16 @@ class FromStreams:
         names: bool = True,
         cache: str | Path | None = None,
     ) -> Any:
-        """Learn from scratch all that a reader gives, `passes` times.
+        """Train a new model on the rows of a reader, with `passes` passes.
 
-        `store` says where weights are: "array" (the index of a feature is its column), "hashed"
-        (2^bits weights, shared) or "table" (exact, whatever the keys; never more
-        than `capacity`: the least useful are dropped).
-        `cache` is a file to keep the parsed rows in, for further passes and runs. With `refit`, the
-        data are read once more than `passes` says, and the rows, with the features that were kept
-        only, have to fit memory.
+        `store` says how weights are stored: "array" (by column), "hashed" (2^bits weights, with
+        collisions) or "table" (exact; if there are more than `capacity` features, the least useful
+        are dropped). `cache` is a file that keeps the parsed rows for further passes and runs. With
+        `refit`, the data are read once more, and the rows, reduced to the selected features, must
+        fit in memory.
 
-        Afterwards `predict` and its like take readers; data frames, Arrow's tables and dicts, if
-        the data had named columns; and matrices, unless the store is a table.
+        Afterwards `predict` and similar methods accept readers; data frames, Arrow tables and
+        dicts, if the data had named columns; and matrices, unless the store is a table.
         """
         estimator: SparseOnline = self
         if not isinstance(reader, Reader):
@@ -81,9 +80,9 @@ class FromStreams:
 
     @property
     def weights_(self: Any) -> dict[str, Any]:
-        """Names of the features that were kept, and their weights (an array with many classes).
+        """The non-zero weights by feature name (an array per feature with several classes).
 
-        A feature without a name is called by its index, or by its place.
+        Features without a name have their index, or the position of their weight.
         """
         check_is_fitted(self)
         if self.stream_ is None:

@@ -28,9 +28,10 @@ class Saving:
     is_slim_: bool = False  # refitted, or read from a file, without what learning needs
 
     def save(self: Any, path: str | Path, *, slim: bool = False) -> None:
-        """Write a model file, which `rarefy.load` and all commands read.
+        """Save the model to a file, for `rarefy.load` and all commands.
 
-        A slim one is smaller; it can predict, but not go on learning. Refitted models are slim.
+        A slim file is smaller; it can predict, but not be trained further. Refitted models are
+        slim.
         """
         check_is_fitted(self)
         _, parameters, run, read = self._learned_by
@@ -58,7 +59,7 @@ class Saving:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """The estimator in a model file, whoever wrote it."""
+        """Load an estimator from a model file."""
         estimator = load(path)
         if not isinstance(estimator, cls):
             raise InputError(f"{path} holds a {type(estimator).__name__}, not a {cls.__name__}.")
@@ -90,13 +91,13 @@ def load(path: str | Path) -> Any:
     Returns
     -------
     SparseOnlineClassifier or SparseOnlineRegressor
-        It predicts what readers give, and, unless its features are in a table, matrices. It can go
-        on learning if the model is not slim.
+        It predicts readers and, unless its features are in a table, matrices. It can be trained
+        further if it is not slim.
 
     Raises
     ------
     InputError
-        If the file cannot be read, is no model file, or is damaged.
+        If the file cannot be read, is not a model file, or is damaged.
 
     Examples
     --------

@@ -20,24 +20,23 @@ from rarefy.system.deferred_signals import Deferral
 
 @takes(REGRESSOR)
 class SparseOnlineRegressor(RegressorMixin, SparseOnline):
-    """A sparse linear regressor, learned online.
+    """Sparse linear regressor, trained online.
 
     Parameters
     ----------
     rule : str or rule, default="scale-free"
-        How weights follow from subgradients: one of those of SparseOnlineClassifier. The default
-        needs no scaling of features or targets; with a common schedule the squared loss diverges on
-        columns that are not scaled.
+        Update rule, as in SparseOnlineClassifier. The default needs no scaling of features or
+        targets; for rules with a common schedule, the squared loss diverges on unscaled columns.
     loss : {"squared", "huber", "epsilon_insensitive", "quantile"}
-        What predictions are judged by; squared is (y - p)^2, without the factor 1/2.
+        Loss function; squared is (y - p)^2, without the factor 1/2.
     {parameters}
 
     Attributes
     ----------
-    coef_ : array of shape (n_features,), built when asked for
+    coef_ : array of shape (n_features,), built on access
     sparse_coef_ : the weights in CSR, (1, n_features), never dense
     intercept_, n_nonzero_, sparsity_, t_, progressive_loss_
-    found_ : what was found of the parameters that are "auto"
+    found_ : the values of parameters that are "auto"
 
     Examples
     --------
@@ -58,7 +57,7 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
         self._store(rule=rule, loss=loss, **parameters)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from scratch: `passes` times over the rows of X."""
+        """Train a new model on X, with `passes` passes."""
         with self._draft() as draft:
             task = draft._task(is_refitted=draft._is_refitted)
             draft._learn_passes(task, *draft._prepare(X, y, sample_weight))
@@ -66,7 +65,7 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
 
     @available_if(has_partial_fit)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the rows of X once, going on from what was learned before."""
+        """Train further on X, in one pass."""
         with Deferral() as signals, self._draft(keeps_rows=True) as draft:
             X = draft._check_rows(X, reset=not draft.__sklearn_is_fitted__())
             y = draft._check_targets(X, y)

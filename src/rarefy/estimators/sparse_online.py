@@ -193,7 +193,7 @@ class SparseOnline(Parametrised, FromMatrices, FromStreams, Saving, BaseEstimato
 
     @property
     def sparse_coef_(self) -> sparse.csr_array:
-        """The weights that are not zero, CSR, one row per class (one in all for two classes)."""
+        """The non-zero weights as a CSR matrix, one row per class (one row for two classes)."""
         check_is_fitted(self)
         return self.learner_.settled().weights()
 
@@ -205,7 +205,7 @@ class SparseOnline(Parametrised, FromMatrices, FromStreams, Saving, BaseEstimato
 
     @property
     def n_nonzero_(self) -> int:
-        """How many weights are not zero (the intercept is not counted)."""
+        """Number of non-zero weights, without the intercept."""
         return int(self.sparse_coef_.nnz)
 
     @property
@@ -216,14 +216,14 @@ class SparseOnline(Parametrised, FromMatrices, FromStreams, Saving, BaseEstimato
 
     @property
     def found_(self) -> dict[str, Any]:
-        """The parameters that were left to be found, and what was found so far."""
+        """The current values of the parameters that are "auto"."""
         check_is_fitted(self)
         found = self.learner_.settled().found
         return {name: value for name, value in found.items() if value is not None}
 
     @property
     def t_(self) -> int:
-        """How many examples have been learned, over all passes and calls."""
+        """Number of examples learned, over all passes and calls."""
         check_is_fitted(self)
         return self.learner_.t
 
@@ -231,8 +231,8 @@ class SparseOnline(Parametrised, FromMatrices, FromStreams, Saving, BaseEstimato
     def progressive_loss_(self) -> float:
         """Mean loss of the predictions made just before each example was learned.
 
-        With several passes, most of them are for examples that were learned in an earlier one; with
-        a refit or a target, they are those of the model before it was refitted or cut.
+        With several passes, most predictions are for examples that were already learned in an
+        earlier pass. With a refit or a target, it is for the model before the refit.
         """
         check_is_fitted(self)
         return self.learner_.progressive_loss

@@ -80,82 +80,77 @@ def sweep(
     progress: Callable[[float], None] | None = None,
     **parameters: Any,
 ) -> Sweep:
-    """Learn and judge a model for every combination of parameters, all from one reading of X.
+    """Train and evaluate a model for every combination of parameters, all at once.
 
     Each model is the one that the estimator with its parameters would learn from the same rows.
 
     Parameters
     ----------
     X : matrix or Reader
-        What the estimators take, or a reader from `rarefy.read`. What a reader gives is never kept
-        in memory; with folds it is read once more than `passes` says, and rows belong to folds as
-        if drawn, whatever their class.
+        Matrix, as for the estimators, or a reader from `rarefy.read`. Rows of a reader are not kept
+        in memory; with folds, it is read `passes` + 1 times, and folds are not stratified.
     y : array-like, optional
-        The labels; a reader has them itself.
+        Labels; a reader has its own.
     rule : str, rule, or list of these, optional
-        The rule is scale-free if none is given, or adagrad-fobos for regression.
+        Rule, or several rules; by default scale-free.
     loss : str or list of str, default="logistic"
-        Losses of classification, or of regression; they do not mix.
+        Loss, or several losses, all for classification or all for regression.
     n_l1 : int, default=30
-        How many values of l1 are tried if none is given: from a thousandth of the rule's own
-        default to a hundred times that; for scale-free, from 0.3 to 32. If the best one is at an
-        end, a fourth as many are tried beyond it, up to three times.
+        Number of values of l1 to try if none is given: from 0.3 to 32 for scale-free, otherwise
+        from a thousandth to a hundred times the rule's default. If the best one is at an end, a
+        quarter as many are tried beyond it, up to three times.
     folds : int, array of int, or None, default=10
-        How many folds there are, or the number of every row's fold. Each point of the grid is
-        learned once without each fold, and judged by that. Folds are drawn, with the classes in
-        equal shares. With None it is learned once, and judged by its predictions for the rows of
-        the last pass just before it learns them.
+        Number of folds, stratified by class, or the fold number of each row. With None, each point
+        is trained once on all rows, and judged by its predictions in the last pass, made just
+        before each row is learned.
     passes : int, optional
-        20, or 1 without folds, if it is not given. With more than one pass and no folds, rows are
-        judged that have been learned before.
+        Number of passes; by default 20, or 1 without folds. Without folds, the score of several
+        passes is too optimistic, because the rows were learned before.
     shuffle : bool, default=False
-        Whether the rows of each pass are taken in random order, the same for all folds.
+        Whether to shuffle the rows in each pass, in the same way for all folds.
     random_state : int or list of int, default=0
-        Seed of the folds (the first) and of the shuffling.
+        Seed for the folds (the first one) and for shuffling.
     fit_intercept : bool, default=True
-        Whether the models have an intercept, as in the estimators.
+        Whether to fit an intercept.
     class_weight : dict or "balanced", optional
-        How much rows count by their class when they are learned, as in the estimators; with folds,
-        they are judged without it. From a reader, the frequencies are those of all rows so far.
+        Class weights for training, as in the estimators; with folds, models are judged without
+        them. With a reader, class frequencies are those of the rows so far.
     sample_weight : array-like, optional
-        How much each row counts, as in the estimators.
+        Weights of the rows.
     scoring : str or function, optional
-        What points are judged and chosen by: "accuracy" (the default), "loss", "f1", "auc" or
-        "average_precision", in regression "r2" (the default), "rmse" or "loss". f1, auc and
-        average_precision are of the second class, auc and average_precision for two classes only,
-        and f1 of several classes is the mean over them. A function is called with the labels and
-        the scores (`decision_function`) of the rows of a fold, as scikit-learn's `roc_auc_score`
-        is, and with `sample_weight` if the weights are not all 1; more of it is better. All but
-        accuracy, loss, r2 and rmse need folds.
+        Metric of the choice: "accuracy" (default), "loss", "f1", "auc" or "average_precision"; in
+        regression "r2" (default), "rmse" or "loss". f1, auc and average_precision are for the
+        second of two classes; f1 of several classes is the mean over them. A function is called
+        with the labels and scores (`decision_function`) of the rows of a fold, like scikit-learn's
+        `roc_auc_score`, and with `sample_weight` if weights are not all 1; larger is better. All
+        but accuracy, loss, r2 and rmse need folds.
     refit : bool, default=False
-        Whether each model is judged as it is after a refit, as in the estimators, which needs
-        folds. Several values of refit_features take about as long as one.
+        Whether to refit each model before it is judged, as in the estimators. It needs folds.
+        Several values of refit_features cost about as much as one.
     refit_l2 : float, optional
-        The L2 penalty of the refit, as in the estimators.
+        L2 penalty of the refit.
     memory : int, default=2**30
-        How many bytes the models that learn at a time may take.
+        Memory in bytes for models that are trained at the same time.
     n_jobs : int, optional
-        How many threads are used, by default as many as there are cores. The results do not depend
-        on it.
+        Number of threads; by default the number of cores. Results do not depend on it.
     progress : callable, optional
-        Called now and then, from these threads, with the share of the work that is done.
+        Called from these threads with the share of the work done.
     **parameters
         Other parameters of `SparseOnlineClassifier`, or of `SparseOnlineRegressor` for losses of
-        regression: each a value, or a list or array of values. With several rules or losses, one is
-        left out where it has no meaning, and refused if it has none anywhere, as endowment and
-        importance="aware" have in sweeps.
+        regression: each a value, or a list or array of values. With several rules or losses, a
+        parameter applies to those that have it. endowment and importance="aware" are not supported.
 
     Returns
     -------
     Sweep
-        The points of the grid with what was measured of them, and ways to choose one.
+        The points of the grid with their scores, and methods to choose one.
 
     Raises
     ------
     ConfigError
-        If a parameter makes no sense, or `memory` is too small for eight models.
+        If a parameter is invalid, or `memory` is too small for eight models.
     InputError
-        If the data make no sense.
+        If the data are invalid.
 
     Examples
     --------

@@ -30,12 +30,12 @@ def train(
     *data : str or Path
         Files, globs, or "-" for standard input.
     output : str or Path, optional
-        A model file to write; with `save_every` also while learning.
+        Model file to write; with `save_every` also during training.
     resume : str or Path, optional
-        A model file to go on with: a run that was interrupted, which goes on as if nothing had
-        happened, or, with new data, a finished model.
+        Model file to continue from: an interrupted run, which continues with the same result, or,
+        with new data, a finished model.
     slim : bool, default=False
-        Whether the file is to be smaller: one that can predict, but not go on learning.
+        Whether to write a smaller file that can predict, but not be trained further.
     progress : function, optional
         Called with a ProgressLine (examples, loss, accuracy, weights kept, metrics of held-out
         rows, ...) after 1,000 examples, 2,000, 4,000 and so on, and at the end.
@@ -48,14 +48,14 @@ def train(
     -------
     SparseOnlineClassifier or SparseOnlineRegressor
         The model that `rarefy train` would have written. With `holdout` it has the attribute
-        `holdout_`: how well it predicts all held-out rows (`examples`, `loss`, `accuracy`, ...).
-        Rows of a share that cannot be read again, as from standard input, were predicted by the
-        model of their time, and `progressive` is true.
+        `holdout_`, its metrics on the held-out rows (`examples`, `loss`, `accuracy`, ...). If these
+        cannot be read again, as from standard input, each was predicted by the model at that time,
+        and `progressive` is true.
 
     Raises
     ------
     ConfigError
-        If there is no parameter of that name, or it makes no sense.
+        If a parameter is unknown or invalid.
     InputError
         If a file cannot be read, or a line cannot be parsed.
 

@@ -33,7 +33,7 @@ def read(
     header: bool = True,
     quotes: bool | None = None,
 ) -> Reader:
-    """Make a reader of files, which are read when a model learns from it or predicts it.
+    """Create a reader, for training on files or predicting them.
 
     Parameters
     ----------
@@ -41,52 +41,51 @@ def read(
         Files, globs, or "-" for standard input; plain or compressed (gzip, bzip2, xz, and zstd with
         `rarefy[zstd]`).
     format : {"svmlight", "vw", "csv", "json", "parquet", "arrow"}, optional
-        Told from the name or the first lines of each file if it is not given. Parquet and Arrow
-        need `rarefy[arrow]`.
+        Format. By default it is inferred from the name or the first lines of each file. Parquet and
+        Arrow need `rarefy[arrow]`.
     bad_lines : {"stop", "skip"}, default="stop"
-        Whether a line that cannot be parsed is an error, or is passed over and counted in
-        `n_bad_lines` of the reader.
+        Whether a line that cannot be parsed is an error, or is skipped and counted in `n_bad_lines`
+        of the reader.
     cross : sequence of (str, str) or (str, str, str), optional
-        Pairs or triples of namespaces or columns: the products of all features of the one with all
-        features of the others are features too. "*" stands for all features of a row.
+        Pairs or triples of namespaces or columns whose features are multiplied to form new
+        features. "*" stands for all features of a row.
     classes : sequence, optional
-        All labels that may come. Without it, they are told from the first rows.
+        All class labels. By default they are inferred from the first rows.
     max_classes : int, optional
-        How many different labels are believed to be classes, if `classes` is not given; more are
-        refused. By default 1,000; and numbers only if there are 20 at most, or ten rows for each.
+        Largest number of classes, if `classes` is not given. More labels are an error, as they are
+        probably ids, texts or numbers to predict. By default 1,000, and fewer for numbers that do
+        not look like classes.
     label : str, optional
-        The column of the label, by default "label", in formats with columns (CSV, JSON lines,
-        Parquet, Arrow), as for all parameters below.
+        Label column, by default "label". This and all parameters below are for formats with columns
+        (CSV, JSON lines, Parquet, Arrow).
     weight : str, optional
-        The column of the importance of a row, by default 1.
+        Column with sample weights; by default all are 1.
     text, categorical, numeric, ignore : sequence of str, optional
-        Columns that are cut into words and word pairs; whose every value is a feature; whose number
-        is the value of a feature; that are not looked at. Globs, as in "C*", stand for all columns
-        that they match and that are named nowhere else. What is not named is inferred from what
-        it contains.
+        Columns that are split into words and word pairs; that are categories; that are numbers;
+        that are not used. Globs such as "C*" match all columns that are not named elsewhere. The
+        type of other columns is inferred from their values.
     delimiter : str, optional
-        What stands between the fields of a CSV file; told from its first line if it is not given.
+        CSV delimiter. By default it is inferred from the first line.
     header : bool, default=True
-        Whether the first line of a CSV file names the columns; else they are called 1, 2, 3.
+        Whether CSV files have a header. Without it, columns are named 1, 2, 3.
     quotes : bool, optional
         Whether fields of a CSV file may be quoted, by default True.
 
-    Of a reader whose rows a model predicts, `label`, `weight`, `ignore`, `delimiter` and `quotes`
-    hold if they are given; all else is as the model has learned it.
+    When a model predicts a reader, only `label`, `weight`, `ignore`, `delimiter` and `quotes` are
+    taken from the reader; everything else is as in training.
 
     Returns
     -------
     Reader
-        To be given to `fit_stream`, `sweep`, `flips`, or `predict` of a model that has learned from
-        a stream.
+        For `fit_stream`, `sweep`, `flips`, or `predict` of a model trained on a stream.
 
     Raises
     ------
     InputError
-        If there is no such file, or a column is said to be two things. Faults inside files are
-        found when they are read; the message says file, line and what is expected.
+        If there is no such file, or a column has two roles. Errors inside files are found when they
+        are read; the message has the file, the line and what is expected.
     ConfigError
-        If a parameter makes no sense.
+        If a parameter is invalid.
 
     Examples
     --------

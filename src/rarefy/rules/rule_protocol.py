@@ -46,7 +46,7 @@ class Rule(Protocol):
 
 
 def rule(*state_fields: str) -> Callable[[R], R]:
-    """Make a rule of a NamedTuple with the methods `weight` and `step`; a class decorator.
+    """Class decorator that makes a rule of a NamedTuple with the methods `weight` and `step`.
 
     Parameters
     ----------
@@ -56,12 +56,12 @@ def rule(*state_fields: str) -> Callable[[R], R]:
     Returns
     -------
     decorator
-        It gives back the class, whose methods can now be called from compiled loops, too.
+        It returns the class, whose methods can now also be called from compiled loops.
 
     Raises
     ------
     ConfigError
-        If the class is no NamedTuple, or has not both methods.
+        If the class is not a NamedTuple or lacks one of the methods.
 
     Examples
     --------

@@ -66,17 +66,17 @@ def to_matrix(
     memory: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> DesignMatrix:
-    """All rows of a reader in memory: `X`, `y` and `sample_weight` for `fit` or `rarefy.sweep`.
+    """Read all rows into memory: `X`, `y` and `sample_weight` for `fit` or `rarefy.sweep`.
 
     Parameters
     ----------
     reader : what `rarefy.read` gives
     regression : bool, default=False
-        Whether labels are numbers to predict; else they are classes.
+        Whether labels are numbers to predict, and not classes.
     memory : int, default: no limit
-        How many bytes may be taken. Rows that need more are refused as soon as that is known.
+        Memory limit in bytes. If the rows need more, an error is raised as soon as that is known.
     progress : function
-        Called with the share of the data that has been read, NaN where that is not known.
+        Called with the share of the data that has been read, NaN if unknown.
 
     Examples
     --------
