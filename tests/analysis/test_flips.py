@@ -216,12 +216,12 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("old", "new", "y", "message"),
         [
-            (regressor_in_order(), Says([1]), [1], "the old model predicts numbers"),
-            (Says([1]), LinearRegression(), [1], "the new model predicts numbers"),
+            (regressor_in_order(), Says([1]), [1], "the old model is a regression model"),
+            (Says([1]), LinearRegression(), [1], "the new model is a regression model"),
             (object(), Says([1]), [1], "the old model, a object, has no `predict`"),
             (Says([1]), Says([1]), None, "y=None"),
             (Says([1, 0]), Says([1]), [1], "2 answers, and 1 labels"),
-            (Says([[1]]), Says([1]), [1], "do not fit together"),
+            (Says([[1]]), Says([1]), [1], "have different lengths"),
             (Says([]), Says([]), [], "no examples to compare"),
             (Says([1]), Says([1]), [[1]], "y has 2 dimensions"),
             (Says([1.0]), Says([1.0]), [math.nan], "y contains nan"),
@@ -243,13 +243,13 @@ class TestRefused:
         path = tmp_path / "rows.svm"
         path.write_text("1 1:1\n-1 2:1\n")
         reader, streamed = rarefy.read(path), rarefy.train(path)
-        with pytest.raises(InputError, match="a Says, takes no reader"):
+        with pytest.raises(InputError, match="a Says, cannot predict a reader"):
             rarefy.flips(streamed, Says([1, 1]), reader)
-        with pytest.raises(InputError, match="the old model has learned from a matrix"):
+        with pytest.raises(InputError, match="the old model has learned on a matrix"):
             rarefy.flips(fitted([-1, 1]), streamed, reader)
         with pytest.raises(InputError, match="a reader has its own"):
             rarefy.flips(streamed, streamed, reader, [1, -1])
-        with pytest.raises(InputError, match="can be read only once, and two models"):
+        with pytest.raises(InputError, match="can be read only once, but two models"):
             rarefy.flips(streamed, streamed, rarefy.read("-"))
 
 
@@ -610,7 +610,7 @@ class TestModelsThatCannotBeCompared:
     def test_they_predict_numbers(self):
         train("regression.svm", "--loss", "squared", to="new.model")
         train("binary.svm", to="old.model")
-        assert self.refused("binary.svm").startswith("Error: the new model predicts numbers")
+        assert self.refused("binary.svm").startswith("Error: the new model is a regression model")
 
     def test_they_have_other_classes(self):
         train("multiclass.svm", to="old.model")

@@ -78,13 +78,13 @@ class TestEvaluate:
     def test_what_is_missing(self):
         problem = data.problem("binary", n=50)
         model = classifier_in_order().fit(problem.csr, problem.y)
-        with pytest.raises(InputError, match="the labels of the rows are needed"):
+        with pytest.raises(InputError, match="labels are needed"):
             rarefy.evaluate(model, problem.csr)
-        with pytest.raises(InputError, match="has learned from a matrix"):
+        with pytest.raises(InputError, match="was trained on a matrix"):
             rarefy.evaluate(model, rarefy.read("binary.svm"))
         with pytest.raises(InputError, match="there are no examples"):
             rarefy.evaluate(model, problem.csr, problem.y, sample_weight=np.zeros(50))
-        with pytest.raises(InputError, match="a int is no model"):
+        with pytest.raises(InputError, match="a int is not a rarefy model"):
             rarefy.evaluate(1, problem.csr, problem.y)
 
 

@@ -650,13 +650,13 @@ class TestErrors:
         [
             (("--rule", "ogd", "--q", "2"), "q=2.0 does not apply to the rule ogd"),
             (("--rule", "ogd", "--l1", "1"), "it has no L1 penalty"),
-            (("--rule", "ftrl", "--schedule", "inv_t"), "schedule='inv_t' has no meaning"),
+            (("--rule", "ftrl", "--schedule", "inv_t"), "schedule='inv_t' does not apply"),
             (("--rule", "rda", "--cumulative"), "cumulative=True does not apply"),
             (("--l1", "-1"), "l1=-1.0: a number >= 0 is expected"),
             (("--l1", "nan"), "l1=nan: a number >= 0 is expected"),
             (("--rule", "rounding", "--truncate-every", "0"), "truncate_every=0"),
             (("--rule", "sgft", "--basis", "feature"), "sgft is fr-comid with the basis 'update'"),
-            (("--rule", "truncated-gradient", "--schedule", "inv_t"), "has to be constant"),
+            (("--rule", "truncated-gradient", "--schedule", "inv_t"), "needs a constant step size"),
             (("--store", "table", "-b", "5"), "bits=5 does not apply to the store table"),
             (("--store", "array", "-b", "5"), "bits=5 does not apply to the store array"),
             (("-b", "5", "--capacity", "7"), "capacity=7 does not apply to the store has"),
@@ -917,7 +917,7 @@ class TestCache:
     def test_what_is_no_cache_is_not_overwritten(self, folder):
         before = Path("binary.vw").read_bytes()
         message = error_of("train", "binary.svm", "-o", "m", "--cache", "binary.vw")
-        assert "binary.vw is not a cache of rows" in message
+        assert "binary.vw is not a row cache" in message
         assert Path("binary.vw").read_bytes() == before
 
     def test_bad_lines_leave_none(self, folder):

@@ -309,8 +309,8 @@ def late_error(*arguments: str, line: str = "1 1:x\n") -> str:
 def test_a_bad_line_late():
     said = late_error("-o", "new")
     assert said.startswith("Error: bad.svm:")
-    assert "To continue" not in said
-    assert said.endswith("go on: rarefy train --resume new\n")
+    assert "cannot be saved" not in said
+    assert said.endswith("fixing the error: rarefy train --resume new\n")
     assert 0 < load_model("new").examples < 10**6
     Path("bad.svm").write_text(Path("long.svm").read_text() + "1 1:1\n")
     trained("bad.svm", "-o", "whole")
@@ -321,7 +321,7 @@ def test_a_bad_line_late():
 def test_an_error_does_not_replace_another_model():
     shutil.copy("some.model", "new")
     said = late_error("-o", "new")
-    assert said.endswith("go on: rarefy train --resume new.unfinished -o new\n")
+    assert said.endswith("fixing the error: rarefy train --resume new.unfinished -o new\n")
     assert Path("new").read_bytes() == Path("some.model").read_bytes()
     Path("bad.svm").write_text(Path("long.svm").read_text())
     trained("--resume", "new.unfinished", "-o", "new")
@@ -335,7 +335,7 @@ def test_nor_any_other_file():
     os.symlink("bad.svm", "new.unfinished-2")
     for name in ("new.unfinished-3", "new.unfinished-4"):
         said = late_error("-o", "new")
-        assert said.endswith(f"go on: rarefy train --resume {name} -o new\n")
+        assert said.endswith(f"fixing the error: rarefy train --resume {name} -o new\n")
         assert load_model(name).run["place"]["rows"] > 0
     assert Path("new.unfinished").read_text() == "precious"
     assert Path("bad.svm").read_text().endswith("1 1:x\n")
@@ -394,7 +394,7 @@ def test_an_error_with_a_model_on_its_way_to_standard_output():
 def test_an_error_replaces_what_the_run_has_written():
     shutil.copy("some.model", "new")
     said = late_error("-o", "new", "--save-every", "40000")
-    assert said.endswith("go on: rarefy train --resume new\n")
+    assert said.endswith("fixing the error: rarefy train --resume new\n")
     assert load_model("new").examples > load_model("some.model").examples
     assert not os.path.exists("new.unfinished")
 
@@ -468,7 +468,7 @@ def failed(owner: str, name: str, error: str, *options: str) -> str:
 def test_other_errors_while_reading(error):
     said = failed("Run", "_next", error)
     assert said.startswith("Error: ")
-    assert "go on: rarefy train --resume new" in said
+    assert "fixing the error: rarefy train --resume new" in said
     trained("--resume", "new")
     assert Path("new").read_bytes() == long_model()
 

@@ -393,7 +393,7 @@ class TestOverwriting:
         path.write_bytes(b"old")
         monkeypatch.setattr("rarefy.system.atomic_write.shutil.copyfileobj", broken)
         with (
-            pytest.raises(OSError, match="What it was to be") as caught,
+            pytest.raises(OSError, match="The new content") as caught,
             Output(path).writing() as file,
         ):
             file.write(b"newer")

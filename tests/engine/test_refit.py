@@ -594,6 +594,6 @@ def test_standard_input_needs_a_cache(folder):
 
 
 def test_options_without_meaning(folder):
-    assert "without --refit" in run(*TRAIN, "--refit-l2", "1", code=2).stderr
+    assert "needs --refit" in run(*TRAIN, "--refit-l2", "1", code=2).stderr
     assert "refit_l2" in run(*TRAIN, "--refit", "--refit-l2", "0", code=1).stderr
     assert "perceptron" in run(*TRAIN, "--refit", "--loss", "perceptron", code=1).stderr

@@ -232,7 +232,7 @@ def test_a_sweep_by_the_command(folder):
 
 def test_the_command_needs_a_refit_for_it(folder):
     train = ("train", "rows.svm", "-o", "a.model", "--refit-features", "5")
-    assert "without --refit" in run(*train, code=2).stderr
+    assert "needs --refit" in run(*train, code=2).stderr
     sweep = ("sweep", "rows.svm", "-o", "found", "--refit-features", "5")
-    assert "without --refit" in run(*sweep, code=2).stderr
+    assert "needs --refit" in run(*sweep, code=2).stderr
     assert "0" in run(*train[:-1], "0", "--refit", code=2).stderr

@@ -636,7 +636,7 @@ def test_from_a_reader_to_a_file_and_back(store):
 
 def test_labels_of_a_stream_that_are_too_large():
     Path("rows.svm").write_text("".join(f"{2**53 + n % 2} {n % 3}:1\n" for n in range(30)))
-    with pytest.raises(InputError, match="too large to be told apart"):
+    with pytest.raises(InputError, match="too large to be distinguished"):
         classifier_in_order().fit_stream(rarefy.read("rows.svm"))
     with pytest.raises(ValueError, match="9007199254740992 is too large"):
         rarefy.read("rows.svm", classes=[2**53, 2**53 + 1])

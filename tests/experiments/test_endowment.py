@@ -273,7 +273,7 @@ def test_streams_have_it_too(tmp_path, option):
         ({"endowment": "much"}, "a number >= 0"),
         ({"endowment_by": "chance"}, "prediction, mistakes"),
         ({"importance": "unaware"}, "plain, aware"),
-        ({"importance": "aware", "rule": "ftrl"}, "its own gradients.*Rules that support it: ogd"),
+        ({"importance": "aware", "rule": "ftrl"}, "own gradients.*Rules that support it: ogd"),
         (
             {"importance": "aware", "rule": "frda", "loss": "perceptron"},
             "Losses that support it: hinge",

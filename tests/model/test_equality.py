@@ -64,7 +64,7 @@ def test_numbers_make_a_difference():
 
 
 def test_a_sweep_refuses_what_it_cannot_learn():
-    with pytest.raises(ConfigError, match="importance='aware' does not apply to sweeps"):
+    with pytest.raises(ConfigError, match="importance='aware' cannot be used in sweeps"):
         rarefy.sweep(PROBLEM.csr, PROBLEM.y, rule="ogd", importance="aware", sample_weight=3.0)
 
 

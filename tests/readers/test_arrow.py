@@ -522,7 +522,7 @@ class TestWhatIsSaid:
             (pa.date32(), None, {"numeric": ["a"]}, "is date32[day], and cannot be numeric."),
             (pa.map_(pa.string(), pa.int64()), None, {}, "as a feature; name it in ignore."),
             (pa.map_(pa.string(), pa.int64()), None, {"text": ["a"]}, "and cannot be text."),
-            (pa.list_(pa.list_(pa.int64())), None, {}, "is list<item: list<item: int64>>, of"),
+            (pa.list_(pa.list_(pa.int64())), None, {}, "is list<item: list<item: int64>>, which"),
             (pa.list_(pa.struct([("b", pa.int64())])), None, {}, "name it in ignore."),
             (pa.list_(pa.date32()), None, {}, "name it in categorical"),
             (pa.list_(pa.float64()), None, {"label": "a"}, "numbers or text are expected."),

@@ -28,7 +28,7 @@ IDS = [f"a{n:06}" for n in range(30)]
         ("m", "numeric", [str(n % 29) for n in range(30)], ""),
         ("m", "numeric", [str(n * 7 % 31) for n in range(30)], ""),
         ("user_id", "numeric", [str(n * 7 % 31) for n in range(30)], "looks like ids or row"),
-        ("userId", "numeric", [str(n % 3) for n in range(30)], "a feature of every id"),
+        ("userId", "numeric", [str(n % 3) for n in range(30)], "one feature per id"),
         ("grid", "numeric", [str(n % 3) for n in range(30)], ""),
         ("user_id", "numeric", [f"{n}.5" for n in range(30)], ""),
     ],
@@ -125,5 +125,5 @@ def test_a_namespace_may_still_come(tmp_path, monkeypatch):
 def test_formats_without_columns(tmp_path, name):
     path = tmp_path / name
     path.write_text("1 |a x\n" if name.endswith("vw") else "1 1:1\n")
-    with pytest.raises(InputError, match=r"has no .*columns, and so no column 'a'"):
+    with pytest.raises(InputError, match=r"has no .*columns, so no column 'a'"):
         list(read(path, text=["a"]))

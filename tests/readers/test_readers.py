@@ -853,7 +853,7 @@ def test_the_format_is_told_from_a_long_first_line(tmp_path, indent):
 @pytest.mark.parametrize("text", [b"hello\n", b"[1, 2]\n"], ids=repr)
 def test_the_format_cannot_be_told(tmp_path, text):
     path = written(tmp_path, text)
-    assert message_of(path).startswith(f"{path}: the format cannot be told")
+    assert message_of(path).startswith(f"{path}: the format cannot be inferred")
 
 
 def test_a_line_that_is_too_long(tmp_path, monkeypatch):

@@ -216,7 +216,7 @@ def test_a_rule_with_steps_of_its_own():
     assert n_idle > 5
     model = fitted(Counting, eta0=0.9, loss="hinge", fit_intercept=False)
     np.testing.assert_allclose(model.coef_[0], w, rtol=1e-12, atol=1e-14)
-    with pytest.raises(ConfigError, match="schedule='constant' has no meaning"):
+    with pytest.raises(ConfigError, match="schedule='constant' does not apply"):
         fitted(Counting, schedule="constant")
 
 

@@ -497,7 +497,7 @@ def test_what_is_no_cache_is_not_overwritten(folder):
     others.append(Path("data.arrow").read_bytes())
     for other in others:
         CACHE.write_bytes(other)
-        assert "not a cache of rows" in refusal()
+        assert "not a row cache" in refusal()
 
 
 def test_a_source_given_as_the_cache_stays(folder):

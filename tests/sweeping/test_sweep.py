@@ -303,13 +303,13 @@ def test_default_values_of_l1_lie_around_that_of_the_rule():
         ({"rule": "fobos", "q": 2}, ConfigError, "does not apply to the rule fobos"),
         ({"rule": ["fobos", "ogd"], "q": 2}, ConfigError, "does not apply to the rule fobos"),
         ({"rule": ["rda", "frda"], "beta": 1}, ConfigError, "does not apply to the rule rda"),
-        ({"rule": ["rda", "ogd"], "cumulative": True}, ConfigError, "for the rule rda"),
+        ({"rule": ["rda", "ogd"], "cumulative": True}, ConfigError, "to the rule rda"),
         ({"rule": [Frda(0.5), Frda(0.1)], "l1": 1.0}, ConfigError, "given as an object"),
-        ({"rule": "ogd", "endowment": 1.0}, ConfigError, "endowment=1.0 has no meaning"),
+        ({"rule": "ogd", "endowment": 1.0}, ConfigError, "endowment=1.0 cannot be used"),
         ({"rule": "nonsense"}, ConfigError, "rule='nonsense'"),
         ({"l1": ()}, ConfigError, "list of values is empty"),
         ({"l1": [1e-3, -1.0]}, ConfigError, "l1=-1.0: a number >= 0 is expected"),
-        ({"loss": ["hinge", "squared"]}, ConfigError, "do not mix"),
+        ({"loss": ["hinge", "squared"]}, ConfigError, "cannot be mixed"),
         ({"loss": "nonsense"}, ConfigError, "loss='nonsense'"),
         ({"lambda1": 0.1}, ConfigError, "lambda1: one of rule, loss, l1"),
         ({"n_l1": 0}, ConfigError, "n_l1=0"),
@@ -317,7 +317,7 @@ def test_default_values_of_l1_lie_around_that_of_the_rule():
         ({"memory": 0.5}, ConfigError, "memory=0.5"),
         ({"n_jobs": -1}, ConfigError, "n_jobs=-1"),
         ({"shuffle": "yes"}, ConfigError, "shuffle='yes'"),
-        ({"random_state": [1, 2]}, ConfigError, "without shuffle=True"),
+        ({"random_state": [1, 2]}, ConfigError, "need shuffle=True"),
         ({"random_state": None}, ConfigError, "random_state=None"),
         ({"folds": 1}, ConfigError, "folds=1: a whole number between 2"),
         ({"folds": 299}, InputError, "folds=299: .*members in each class"),
@@ -362,7 +362,7 @@ def test_weights_that_are_plain_may_be_said_to_be():
 
 @pytest.mark.parametrize("loss", ["squared", ["squared", "quantile"]], ids=str)
 def test_parameters_of_no_loss_are_refused(loss):
-    with pytest.raises(ConfigError, match=r"epsilon=0.5 has no meaning .* huber, epsilon_insens"):
+    with pytest.raises(ConfigError, match=r"epsilon=0.5 does not apply .* huber, epsilon_insens"):
         grid("frda", loss, 1, {"epsilon": 0.5})
 
 

@@ -92,7 +92,7 @@ def test_weights_of_rows():
 @pytest.mark.parametrize(
     ("parameters", "error", "part"),
     [
-        ({"y": [1.0]}, InputError, "give neither"),
+        ({"y": [1.0]}, InputError, "do not give y"),
         ({"refit": True}, ConfigError, "needs all rows"),
         ({"shuffle": True}, ConfigError, "needs all rows"),
         ({"folds": 1}, ConfigError, "folds=1"),

@@ -34,6 +34,7 @@ CHALLENGE = 1.6
 CHALLENGE_INTERVAL = 1.17
 NEVER = 1 << 62
 ROWS_TO_MEASURE = 128
+UNCHANGED = " The model is unchanged by this call."
 SMALLEST_SIZE = 1e-50  # what is smaller says nothing of how large values are
 
 
@@ -339,8 +340,8 @@ class Alone(Phase):
         try:
             self.model.learn(part_of(rows, begin, end), restorable=restorable)
         except DivergenceError as error:
-            part = f"The first {begin} rows" if begin else "Nothing"
-            kept = f" {part} of this call {'were' if begin else 'was'} kept." if restorable else ""
+            kept = f" The first {begin} rows of this call were kept." if begin else UNCHANGED
+            kept = kept if restorable else ""
             raise DivergenceError(
                 f"The weights diverged after {self.t} examples: the values are much larger than "
                 f"before. Scale the features.{kept}"
