@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 import rarefy.readers
 from rarefy.jit import compiled
 from rarefy.readers.buffers import BatchBuffer, new_buffer
-from rarefy.readers.features.words import NAMES_FULL, add_words, new_scratch, word_tables
+from rarefy.readers.features.grams import NAMES_FULL, room_for_words
+from rarefy.readers.features.words import add_words, word_tables
 
 TABLE = Path(rarefy.readers.__file__).parent / "features" / "unicode.txt"
 VERSION = TABLE.read_text().split("Unicode ")[1].split(";")[0]
@@ -94,8 +95,8 @@ def found_in(text: bytes) -> Found:
     """The text stands between others, of which nothing may be seen."""
     data = np.frombuffer(b"before" + text + b"after", np.uint8)
     buffer = new_buffer(len(text), groups=True, names=True)
-    scratch = new_scratch(len(text))
-    scratch[:] = 0x41
+    scratch = room_for_words(len(text))
+    scratch.text[:] = 0x41
     n = tokenise(buffer, word_tables(), scratch, data, 6, 6 + len(text), np.uint64(SEED), PREFIX)
     assert n != NAMES_FULL
     keys, values, groups = (a[:n].tolist() for a in (buffer.keys, buffer.values, buffer.groups))
@@ -214,6 +215,6 @@ def test_bytes_that_are_no_text_do_no_harm(text):
 def test_names_without_room():
     text = " ".join(map(str, range(5000))).encode()
     data = np.frombuffer(text, np.uint8)
-    buffer, scratch = new_buffer(len(text), groups=True, names=True), new_scratch(len(text))
+    buffer, scratch = new_buffer(len(text), groups=True, names=True), room_for_words(len(text))
     arguments = (word_tables(), scratch, data, 0, len(text), np.uint64(SEED), PREFIX)
     assert tokenise(buffer, *arguments) == NAMES_FULL

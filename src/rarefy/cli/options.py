@@ -13,6 +13,7 @@ from rarefy.parameters.entry import AUTO
 from rarefy.parameters.kinds import Flag, Kind, Number, OneOf, WeightsOfClasses, Whole
 from rarefy.parameters.table import CHOICE, LOSS, RULE, TABLE, WEIGHTING_PARAMETERS
 from rarefy.readers import BAD_LINES, Reader
+from rarefy.readers.features.grams import ALL
 from rarefy.readers.features.labels import MOST_CLASSES
 from rarefy.readers.formats.registry import FORMATS
 from rarefy.rules import ALIASES, RULES
@@ -64,6 +65,18 @@ class WeightsByLabel(click.ParamType):  # type: ignore[type-arg]
                 context,
             )
         return {label: click.FLOAT.convert(weight, param, context) for label, _, weight in parts}
+
+
+class SizesByName(click.ParamType):  # type: ignore[type-arg]
+    """A number for all texts and namespaces, numbers by name, or both: 2,title=3."""
+
+    name = "N|NAME=N,..."
+
+    def convert(self, value: Any, param: Any, context: Any) -> dict[str, int]:
+        if isinstance(value, dict):
+            return value
+        parts = [part.rpartition("=") for part in value.split(",")]
+        return {name or ALL: click.INT.convert(number, param, context) for name, _, number in parts}
 
 
 UNITS = ("", "k", "M", "G", "T")
@@ -151,10 +164,21 @@ labelled_data_options = options(
 column_options = options(
     click.option("--label", help="Column with the labels. [default: label]"),
     weight_option,
-    names_option("--text", help="Columns to split into words and word pairs; globs allowed: 'T*'."),
+    names_option("--text", help="Columns to split into words and n-grams; globs allowed: 'T*'."),
     names_option("--categorical", help="Columns whose values are categories; globs allowed: 'C*'."),
     names_option("--numeric", help="Columns whose values are numbers; globs allowed."),
     ignore_option,
+    click.option(
+        "--ngram",
+        type=SizesByName(),
+        help="Longest n-gram of the words of a text or the names of a namespace. [default: 2 in "
+        "text columns, 1 in namespaces]",
+    ),
+    click.option(
+        "--skips",
+        type=SizesByName(),
+        help="How many words may be skipped within an n-gram. [default: 0]",
+    ),
     delimiter_option,
     click.option(
         "--header/--no-header",

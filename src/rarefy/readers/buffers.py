@@ -13,6 +13,8 @@ from rarefy.readers.source import BLOCK_BYTES
 from rarefy.readers.text.short_names import ShortNames, new_short_names
 from rarefy.readers.text.short_numbers import Words, new_words
 
+MOST_IN_ROW = 1 << 24  # features
+
 
 class BatchBuffer(NamedTuple):
     """Arrays for a parser to write a batch to."""
@@ -37,21 +39,35 @@ def buffer_size(n_bytes: int) -> int:
     return n_bytes + 2
 
 
-def new_buffer(n_bytes: int, *, groups: bool = False, names: bool = False) -> BatchBuffer:
-    """Room for a text of this size; most of it is never touched, and so never becomes memory."""
-    n = buffer_size(n_bytes)
+def new_buffer(
+    n_bytes: int, *, groups: bool = False, names: bool = False, expansion: int = 1
+) -> BatchBuffer:
+    """Room for a text of this size; most of it is never touched, and so never becomes memory.
+
+    Where there are more n-grams than pairs, `expansion` times as many at most, they have room of
+    their own: enough for a row that has as many as it may.
+    """
+    n = n_entries = buffer_size(n_bytes)
+    if expansion > 1:
+        n_entries += min(n * expansion, 2 * MOST_IN_ROW)
     return BatchBuffer(
         np.zeros(n + 1, np.int64),
-        np.empty(n, np.uint64),
-        np.empty(n),
+        np.empty(n_entries, np.uint64),
+        np.empty(n_entries),
         np.empty(n),
         np.empty(n),
         np.empty(n, np.int64),
-        np.empty(n if groups else 0, np.uint64),
+        np.empty(n_entries if groups else 0, np.uint64),
         new_names(1 << 12 if names else 0),
-        new_words(n),
+        new_words(n_entries),
         new_short_names(),
     )
+
+
+@inlined
+def has_room(buffer: BatchBuffer, entry: int, n_grams: int) -> bool:
+    """Whether n-grams may follow; what else a text can make has its room in any case."""
+    return n_grams <= 1 or entry + n_grams < len(buffer.keys) - len(buffer.labels)
 
 
 @inlined
@@ -69,9 +85,12 @@ def end_row(
 class BufferPool:
     """Buffers to be used in turn; without a number, every batch gets one of its own."""
 
-    def __init__(self, n_buffers: int | None, *, groups: bool, names: bool) -> None:
+    def __init__(
+        self, n_buffers: int | None, *, groups: bool, names: bool, expansion: int = 1
+    ) -> None:
+        self.expansion = expansion
         self._reused = n_buffers is not None
-        self._pooled = [PooledBuffer(groups, names) for _ in range(n_buffers or 1)]
+        self._pooled = [PooledBuffer(groups, names, expansion) for _ in range(n_buffers or 1)]
         self._at = -1
 
     def next(self, n_bytes: int) -> "PooledBuffer":
@@ -79,23 +98,28 @@ class BufferPool:
         self._at = (self._at + 1) % len(self._pooled)
         pooled = self._pooled[self._at]
         if not self._reused:
-            pooled = PooledBuffer(pooled.groups, pooled.with_names)
-        pooled.prepare(n_bytes, BLOCK_BYTES if self._reused else 0)
+            pooled = PooledBuffer(pooled.groups, pooled.with_names, self.expansion)
+        pooled.prepare(n_bytes, BLOCK_BYTES // self.expansion if self._reused else 0)
         return pooled
 
 
 class PooledBuffer:
     """Holds a buffer, and changes it for a larger one where needed."""
 
-    def __init__(self, groups: bool, with_names: bool) -> None:
+    def __init__(self, groups: bool, with_names: bool, expansion: int) -> None:
+        self.expansion = expansion
         self.groups = groups
         self.with_names = with_names
         self.buffer = new_buffer(0, groups=groups, names=with_names)
 
     def prepare(self, n_bytes: int, at_least: int) -> None:
-        if len(self.buffer.values) < buffer_size(n_bytes):
-            size = max(n_bytes, at_least)
-            self.buffer = new_buffer(size, groups=self.groups, names=self.with_names)
+        if len(self.buffer.labels) < buffer_size(n_bytes):
+            self.buffer = new_buffer(
+                max(n_bytes, at_least),
+                groups=self.groups,
+                names=self.with_names,
+                expansion=self.expansion,
+            )
         clear_names(self.buffer.names)
 
     def enlarge_names(self) -> BatchBuffer:

@@ -13,7 +13,6 @@ import numpy as np
 
 from rarefy.errors import InputError
 from rarefy.readers.batch import Batch
-from rarefy.readers.buffers import BufferPool
 from rarefy.readers.features.columns import Columns, may_be_absent, missing_column
 from rarefy.readers.features.value_texts import written
 from rarefy.readers.line_errors import BadLines
@@ -46,7 +45,7 @@ class RowsReader(Reader):
 
     def jobs(self, n_buffers: int | None = None) -> Iterator[Job[Batch]]:
         self.faults, self._numbers = BadLines(skip=False), count()
-        pool = BufferPool(n_buffers, groups=bool(self.cross), names=self.names_wanted)
+        pool = self._pool(n_buffers, has_groups=bool(self.cross))
         table = None if isinstance(self._rows, list | tuple) else _as_table(self._rows)
         if table is None:
             yield from (job for job, _ in self._text_jobs(NAME, pool))
@@ -68,7 +67,7 @@ class RowsReader(Reader):
         for n, row in enumerate(rows, start=1):
             text.append(lines.line(row, n))
             n_bytes += len(text[-1])
-            if n_bytes > BLOCK_BYTES:
+            if n_bytes > BLOCK_BYTES // self._expansion:
                 yield padded(b"".join(text), last=False)
                 text, n_bytes = [], 0
         yield padded(b"".join(text), last=True)

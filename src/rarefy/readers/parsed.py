@@ -25,6 +25,7 @@ class Problem(IntEnum):
     JSON = 15
     NO_LABEL = 16
     TOO_DEEP = 17
+    TOO_MANY_GRAMS = 18
     MEMBER = 30
     AFTER_NAME = 31
     JSON_VALUE = 32
@@ -57,6 +58,7 @@ EXPECTED = {
     Problem.NUMBER: "a number (or nothing) in this column (if it holds words: --categorical)",
     Problem.JSON: "a JSON object on a line of its own",
     Problem.NO_LABEL: "a label",
+    Problem.TOO_MANY_GRAMS: "a text with fewer n-grams (--ngram, --skips: 16,777,216 at most)",
     Problem.TOO_DEEP: "JSON that is nested less deeply",
     Problem.MEMBER: "a member, that is, a name in double quotes, ':' and a value,",
     Problem.AFTER_NAME: "':' after the name",

@@ -16,6 +16,8 @@ from rarefy.readers.buffers import BufferPool, PooledBuffer
 from rarefy.readers.features.columns import Columns, checked_columns
 from rarefy.readers.features.cross_names import check_first_features, crosses_of_columns
 from rarefy.readers.features.crosses import crossings
+from rarefy.readers.features.gram_names import check_format_has_grams, check_texts
+from rarefy.readers.features.grams import OF_TEXTS, expansion, grams_of
 from rarefy.readers.features.labels import (
     Labels,
     too_many_labels_at,
@@ -155,8 +157,8 @@ class Reader:
         """
         self.faults = BadLines(skip=self.skip_bad_lines)
         self._numbers = count()  # of the blocks
-        has_groups = bool(self.cross or self.columns.ignore)
-        pool = BufferPool(n_buffers, groups=has_groups, names=self.names_wanted)
+        has_groups = bool(self.cross or self.columns.ignore or self.columns.ngram)
+        pool = self._pool(n_buffers, has_groups=has_groups)
         sizes, before = file_sizes(self.files), 0
         total = None if sizes is None else sum(sizes)
         for n, file in enumerate(self.files):
@@ -169,6 +171,16 @@ class Reader:
                 share = (before + position) / total if total else math.nan
                 yield job.then(partial(_with_share, share))
             before += 0 if sizes is None else sizes[n]
+
+    def _pool(self, n_buffers: int | None, *, has_groups: bool) -> BufferPool:
+        return BufferPool(
+            n_buffers, groups=has_groups, names=self.names_wanted, expansion=self._expansion
+        )
+
+    @property
+    def _expansion(self) -> int:
+        """How many times as many features as usual a text may have, and so a batch fewer texts."""
+        return expansion(grams_of(self.columns.ngram, self.columns.skips, OF_TEXTS))
 
     def _text_jobs(self, file: str, pool: BufferPool) -> Iterator[Placed]:
         """Blocks whose lines can be counted beforehand are parsed later, others at once."""
@@ -198,7 +210,7 @@ class Reader:
                 yield job, block.file_position
 
     def _blocks(self, file: str, line_reached: Callable[[], int]) -> Iterator[Block]:
-        return blocks(file, line_reached, at_once=self.at_once)
+        return blocks(file, line_reached, at_once=self.at_once, expansion=self._expansion)
 
     def _parts(self, batch: Batch) -> Iterator[Job[Batch]]:
         """The batch, or several with crosses, of which each takes a limited amount of memory."""
@@ -240,6 +252,7 @@ class Reader:
         if self._is_first_reading and roles:
             self.roles = dict(roles)
             self.cross = crosses_of_columns(file, self.cross, roles, all_known=columns.complete)
+            check_texts(file, columns)
             self._is_first_reading = not columns.complete
         self.columns = columns
 
@@ -278,6 +291,7 @@ class Reader:
             raise InputError(
                 f"{file}: svmlight has no namespaces or columns that could be crossed."
             )
+        check_format_has_grams(file, format, self.columns)
         named = [name for kind in NAMED_KINDS for name in getattr(self.columns, kind)]
         if named:
             raise InputError(f"{file}: {format} has no columns, so no column {named[0]!r}.")
@@ -313,6 +327,8 @@ class Reader:
         options = [("cross", names) for names in self.cross]
         if opened.tags_at is not None:
             options += [("ignore", (name,)) for name in self.columns.ignore]
+            options += [("ngram", (name,)) for name, _ in self.columns.ngram]
+            options += [("skips", (name,)) for name, _ in self.columns.skips]
         check_first_features(batch, options, is_all=is_all)
 
 

@@ -1,6 +1,6 @@
 """`rarefy.read`: a reader of files, as users describe them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ from rarefy.checks import choose
 from rarefy.errors import InputError
 from rarefy.readers.features.columns import Columns, checked_columns, checked_names
 from rarefy.readers.features.crosses import checked_crosses
+from rarefy.readers.features.grams import checked_sizes
 from rarefy.readers.features.labels import checked_classes
 from rarefy.readers.formats.registry import FORMATS
 from rarefy.readers.reader import Reader
@@ -29,6 +30,8 @@ def read(
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    ngram: int | Mapping[str, int] | None = None,
+    skips: int | Mapping[str, int] | None = None,
     delimiter: str | None = None,
     header: bool = True,
     quotes: bool | None = None,
@@ -64,6 +67,12 @@ def read(
         Columns that are split into words and word pairs; that are categories; that are numbers;
         that are not used. Globs such as "C*" match all columns that are not named elsewhere. The
         type of other columns is inferred from their values.
+    ngram : int or dict, optional
+        Longest n-gram of the words of a text: 1 for words only, 2 for pairs too (the default of
+        text columns), 3 for triples too; in VW text, of the names in a namespace (by default 1). A
+        dict has numbers by column or namespace, with "*" for all others.
+    skips : int or dict, optional
+        How many words may be skipped within an n-gram, by default 0.
     delimiter : str, optional
         CSV delimiter. By default it is inferred from the first line.
     header : bool, default=True
@@ -113,6 +122,8 @@ def read(
         delimiter,
         header,
         True if quotes is None else quotes,
+        ngram=checked_sizes("ngram", ngram, 1),
+        skips=checked_sizes("skips", skips, 0),
     )
     return Reader(
         expand(paths),

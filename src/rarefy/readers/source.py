@@ -90,12 +90,14 @@ def blocks(
     block_bytes: int = BLOCK_BYTES,
     *,
     at_once: bool = False,
+    expansion: int = 1,
 ) -> Iterator[Block]:
     """The file's lines, a few megabytes at a time; a last line without an end is given one.
 
     A block stands until READY_ITEMS more have come. A byte-order mark at the beginning is passed
     over. `line_reached` tells at which line the next block begins, for messages. With `at_once`,
-    the lines of a pipe that is not compressed come as soon as no more are there.
+    the lines of a pipe that is not compressed come as soon as no more are there. Where
+    `expansion` times as much as usual is made of a line, blocks are the smaller.
 
     Files are read, not mapped: one that is cut off while it is mapped kills the process.
     """
@@ -110,7 +112,7 @@ def blocks(
         if kind is not None:
             stream = decompressed(stream, kind)
         waiting_for = raw if at_once and kind is None and not is_file else None
-        cutting = _Cutting(stream, path, line_reached, block_bytes, waiting_for)
+        cutting = _Cutting(stream, path, line_reached, block_bytes // expansion, waiting_for)
         for n, block in enumerate(unchanged.while_reading(cutting.blocks())):
             if is_file:
                 block.file_position = raw.tell()

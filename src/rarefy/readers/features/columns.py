@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from rarefy.checks import check_flag, is_text
 from rarefy.errors import ConfigError, InputError, RarefyWarning
+from rarefy.readers.features.grams import Sizes, check_grams, checked_sizes
 
 FLAGS = ("header", "quotes", "label_needed", "complete", "named")
 KINDS = ("text", "categorical", "numeric", "ignore")
@@ -33,6 +34,8 @@ class Columns(NamedTuple):
     complete: bool = False  # whether all columns are named, and any other is wrong
     named: bool = False  # whether rows were found to have named columns at all
     forms: tuple[tuple[str, str], ...] = ()  # of values that are not text: see value_texts.py
+    ngram: Sizes = ()  # of texts and namespaces: see grams.py
+    skips: Sizes = ()
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -69,7 +72,10 @@ def checked_columns(columns: Columns) -> Columns:
             f"part of a number or a word."
         )
     forms = tuple((str(name), str(form)) for name, form in columns.forms)
-    return columns._replace(forms=forms, **lists)
+    ngram = checked_sizes("ngram", columns.ngram, 1)
+    skips = checked_sizes("skips", columns.skips, 0)
+    check_grams(ngram, skips)
+    return columns._replace(forms=forms, ngram=ngram, skips=skips, **lists)
 
 
 def checked_names(kind: str, names: Iterable[str]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from rarefy.errors import ConfigError
 from rarefy.hashing import hash_pair, hash_text
 from rarefy.jit import compiled, helper
 from rarefy.readers.batch import Batch
+from rarefy.readers.buffers import MOST_IN_ROW
 from rarefy.readers.feature_names import (
     ABSENT,
     Names,
@@ -31,7 +32,6 @@ from rarefy.readers.feature_names import (
 STAR = 42
 FEWEST_NAMES = 1 << 12  # that there is room for
 MOST_ENTRIES = 1 << 17  # of a batch with crosses, unless a single row has more
-MOST_IN_ROW = 1 << 24
 ANY_NAME = "*"  # every feature of the row
 ANY = np.uint64(hash_text(ANY_NAME))
 NONE = np.uint64(0)  # in the place of a third name

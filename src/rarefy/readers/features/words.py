@@ -1,4 +1,4 @@
-"""The words of a text and the pairs of neighbouring words, compiled; docs/text.md is the rule.
+"""The words of a text and their n-grams, compiled; docs/text.md is the rule.
 
 Which characters make words, and how they are folded, stands in a table of the package's own, so
 that a text has the same words on every version of Python.
@@ -11,32 +11,48 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.hashing import xxh64
 from rarefy.jit import helper
-from rarefy.readers.buffers import BatchBuffer
-from rarefy.readers.feature_names import EQUALS, note_name, wants_name
+from rarefy.readers.buffers import BatchBuffer, has_room
+from rarefy.readers.features.grams import (
+    ENTRIES_FULL,
+    NAMES_FULL,
+    OF_TEXTS,
+    Grams,
+    Sizes,
+    WordsSoFar,
+    add_gram,
+    add_grams,
+    grams_of,
+    patterns_of,
+)
 from rarefy.readers.text.numbers import SPACE
 
 SEPARATOR, WORD, ALONE = 0, 1, 2
 N_CODES = 0x110000
 PAGE_BITS = 8
-NAMES_FULL = -1
 
 
 class WordTables(NamedTuple):
-    """What each character is. The place of a character is in the page of its upper bits.
+    """What each character is, and which n-grams there are of the words.
 
-    ASCII characters are their own places, so that they need not be looked up in two steps.
+    The place of a character is in the page of its upper bits. ASCII characters are their own
+    places, so that they need not be looked up in two steps.
     """
 
     pages: NDArray[np.int32]  # upper bits of a code -> where its page begins in the others
     kinds: NDArray[np.uint8]  # by place: SEPARATOR, WORD or ALONE
     folds: NDArray[np.int32]  # by place: how far the folded character is from the character
+    grams: Grams
+
+
+def word_tables(ngram: Sizes = (), skips: Sizes = ()) -> WordTables:
+    """The tables that `add_words` takes."""
+    return WordTables(*_characters(), grams_of(ngram, skips, OF_TEXTS))
 
 
 @cache
-def word_tables() -> WordTables:
-    """The tables that `add_words` takes."""
+def _characters() -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int32]]:
+    """Pages, kinds and folds of the tables."""
     kinds, folds = np.zeros(N_CODES, np.uint8), np.zeros(N_CODES, np.int32)
     for line in (Path(__file__).parent / "unicode.txt").read_text("ascii").splitlines():
         what, *numbers = line.split()
@@ -53,17 +69,7 @@ def word_tables() -> WordTables:
     pages = np.empty(len(order), np.int32)
     pages[order] = np.arange(len(order)) << PAGE_BITS
     chosen = both[used[order]].reshape(-1, 2)
-    return WordTables(
-        pages[page.ravel()], chosen[:, 0].astype(np.uint8), chosen[:, 1].astype(np.int32)
-    )
-
-
-def new_scratch(n_bytes: int) -> NDArray[np.uint8]:
-    """Room for `add_words` on texts of up to so many bytes.
-
-    Folding makes three bytes of two at most, and a space follows each word.
-    """
-    return np.empty(2 * n_bytes + 8, np.uint8)
+    return pages[page.ravel()], chosen[:, 0].astype(np.uint8), chosen[:, 1].astype(np.int32)
 
 
 @helper
@@ -132,7 +138,7 @@ def add_words(
     buffer: BatchBuffer,
     entry: int,
     tables: WordTables,
-    scratch: Any,
+    words: WordsSoFar,
     data: Any,
     begin: int,
     end: int,
@@ -141,28 +147,32 @@ def add_words(
     prefix_begin: int,
     prefix_end: int,
 ) -> int:
-    """Write the features of a text: each word, and behind it the pair with the word before it.
+    """Write the features of a text: each word, and behind it the n-grams that it is the last of.
 
-    The entry after them, or NAMES_FULL if there is no room for all names.
+    The entry after them, or NAMES_FULL or ENTRIES_FULL if there is no room for all.
     """
-    keys, values, groups, names = buffer.keys, buffer.values, buffer.groups, buffer.names
+    text, begins = words
     first_entry = entry
-    first, second = -1, 0  # where the last two words begin in the scratch
-    i, to = next_word(tables, scratch, 0, data, begin, end)
-    while to > second:
-        word = second
-        while word >= 0:
-            keys[entry] = xxh64(scratch, word, to, seed)
-            if wants_name(names, keys[entry]) and not note_name(
-                names, keys[entry], prefix, prefix_begin, prefix_end, EQUALS, scratch, word, to
-            ):
-                return NAMES_FULL
-            entry += 1
-            word = first if word == second else -1
-        scratch[to] = SPACE
-        first, second = second, to + 1
-        i, to = next_word(tables, scratch, second, data, i, end)
-    values[first_entry:entry] = 1.0
-    if len(groups) > 0:
-        groups[first_entry:entry] = seed
+    first, after = patterns_of(tables.grams, seed)
+    n_words, word = 0, 0
+    i, to = next_word(tables, text, 0, data, begin, end)
+    while to > word:
+        begins[n_words] = word
+        if not has_room(buffer, entry, after - first):
+            return ENTRIES_FULL
+        if not add_gram(buffer, entry, text, word, to, seed, prefix, prefix_begin, prefix_end):
+            return NAMES_FULL
+        entry = add_grams(
+            buffer, entry + 1, tables.grams, first, after, words, n_words, to,
+            seed, prefix, prefix_begin, prefix_end,
+        )  # fmt: skip
+        if entry < 0:
+            return entry
+        text[to] = SPACE
+        n_words += 1
+        word = to + 1
+        i, to = next_word(tables, text, word, data, i, end)
+    buffer.values[first_entry:entry] = 1.0
+    if len(buffer.groups) > 0:
+        buffer.groups[first_entry:entry] = seed
     return entry

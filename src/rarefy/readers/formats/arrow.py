@@ -34,6 +34,7 @@ from rarefy.readers.formats.arrow_columns import (
     WeightColumn,
     WordLabels,
     place_entries,
+    too_many_grams,
 )
 from rarefy.readers.formats.arrow_schema import (
     Layout,
@@ -109,13 +110,21 @@ def _batches(file: str, opened: Opened, reading: ArrowReading) -> Iterator[tuple
     if plan.label is not None:
         reading.labels.settle(words=is_text(plan.label.type))
     row = 0
-    for piece in opened.pieces(plan):
+    for piece in _smaller(opened.pieces(plan), reading.pool.expansion):
         if row == 0 and not columns.complete:
             inferred = [leaf for leaf in plan.features if leaf.name not in columns.kinds]
             _warn_of_doubts(file, piece, inferred)
         lines = np.arange(row + 1, row + len(piece) + 1)
         row += len(piece)
         yield _batch(file, piece, lines, plan, reading), int(row * opened.row_bytes)
+
+
+def _smaller(pieces: Iterator[Any], times: int) -> Iterator[Any]:
+    """Each piece in so many parts, or in its rows if there are fewer."""
+    for piece in pieces:
+        n_rows = max(math.ceil(len(piece) / times), 1)
+        for begin in range(0, len(piece), n_rows):
+            yield piece.slice(begin, n_rows)
 
 
 def _warn_of_doubts(file: str, piece: Any, leaves: Sequence[Leaf]) -> None:
@@ -281,6 +290,8 @@ def _batch(
     counts = sum((entries.counts[is_good] for entries in found), np.zeros(n_rows, np.int64))
     buffer.indptr[0] = 0
     np.cumsum(counts, out=buffer.indptr[1 : n_rows + 1])
+    if buffer.indptr[n_rows] > len(buffer.keys):
+        raise too_many_grams(f"in each of the rows from {file}:{lines[0]} on")
     at = buffer.indptr[:n_rows].copy()
     for column, entries in zip(features, found, strict=True):
         place_entries(entries, column.seed, is_good, at, buffer)

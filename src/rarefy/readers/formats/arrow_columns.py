@@ -8,18 +8,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import types
 
+from rarefy.errors import InputError
 from rarefy.hashing import hash_text, xxh64
 from rarefy.jit import compiled
 from rarefy.readers.buffers import BatchBuffer, new_buffer
 from rarefy.readers.feature_names import EQUALS, Names, note_name
-from rarefy.readers.features.labels import Labels, listed
-from rarefy.readers.features.words import (
+from rarefy.readers.features.grams import (
+    ENTRIES_FULL,
     NAMES_FULL,
-    WordTables,
-    add_words,
-    new_scratch,
-    word_tables,
+    WordsSoFar,
+    expansion,
+    room_for_words,
 )
+from rarefy.readers.features.labels import Labels, listed
+from rarefy.readers.features.words import WordTables, add_words
 from rarefy.readers.formats.arrow_schema import Leaf
 from rarefy.readers.formats.arrow_values import (
     Texts,
@@ -31,6 +33,7 @@ from rarefy.readers.formats.arrow_values import (
     plain,
     text_form,
 )
+from rarefy.readers.parsed import EXPECTED, Problem
 
 MISSING = -1
 
@@ -142,7 +145,7 @@ class CategoricalColumn(Column):
 
 
 class TextColumn(Column):
-    """Each word, and each pair of neighbouring words, is a feature."""
+    """Each word, and each of its n-grams, is a feature."""
 
     expected = "text in UTF-8"
 
@@ -159,16 +162,24 @@ class TextColumn(Column):
         lengths = self.lengths
         if lengths is None:
             lengths = np.ones(len(self.array), np.int64)
-        buffer = new_buffer(max(self.most_entries, len(lengths)))._replace(names=names)
-        scratch = new_scratch(int(self.lengths_of_texts.max(initial=0)))
-        n = _cut_texts(self.texts, lengths, self.seed, self.prefix, word_tables(), scratch, buffer)
+        assert self.leaf.words is not None
+        n_bytes, times = max(self.most_entries, len(lengths)), expansion(self.leaf.words.grams)
+        buffer = new_buffer(n_bytes, expansion=times)._replace(names=names)
+        words = room_for_words(int(self.lengths_of_texts.max(initial=0)))
+        n = _cut_texts(self.texts, lengths, self.seed, self.prefix, self.leaf.words, words, buffer)
         if n == NAMES_FULL:
             return None
+        if n == ENTRIES_FULL:
+            raise too_many_grams(f"in the column {self.leaf.name!r}")
         return Entries(
             np.diff(buffer.indptr[: len(lengths) + 1]), buffer.keys[:n], buffer.values[:n]
         )
 
     shown = CategoricalColumn.shown
+
+
+def too_many_grams(where: str) -> InputError:
+    return InputError(f"{EXPECTED[Problem.TOO_MANY_GRAMS]} is expected {where}.")
 
 
 COLUMNS: dict[str, type[Column]] = {
@@ -207,19 +218,19 @@ def _cut_texts(
     seed: Any,
     prefix: Any,
     tables: WordTables,
-    scratch: Any,
+    words: WordsSoFar,
     buffer: BatchBuffer,
 ) -> int:
-    """Write the words of all rows; how many there are, or NAMES_FULL."""
+    """Write the words of all rows; how many there are, or NAMES_FULL or ENTRIES_FULL."""
     entry, i = 0, 0
     for row in range(len(lengths)):
         for _ in range(lengths[row]):
             begin, end = texts.begins[i], texts.ends[i]
             i += 1
             entry = add_words(
-                buffer, entry, tables, scratch, texts.data, begin, end, seed, prefix, 0, len(prefix)
+                buffer, entry, tables, words, texts.data, begin, end, seed, prefix, 0, len(prefix)
             )
-            if entry == NAMES_FULL:
+            if entry < 0:
                 return entry
         buffer.indptr[row + 1] = entry
     return entry

@@ -15,6 +15,7 @@ from rarefy.readers.features.columns import (
     pass_over,
 )
 from rarefy.readers.features.value_texts import UNIT_FORMS, zone_form
+from rarefy.readers.features.words import WordTables, word_tables
 
 FEATURE_KINDS = ("text", "categorical", "numeric")
 LISTS = (
@@ -51,6 +52,7 @@ class Leaf(NamedTuple):
     type: Any  # of its values, or of those in its lists
     kind: str
     form: str | None = None  # of values that are not text
+    words: WordTables | None = None  # of a text
 
 
 class Layout(NamedTuple):
@@ -167,7 +169,8 @@ def _leaf(file: str, leaf: Leaf, columns: Columns) -> Leaf | None:
         )
     if not (takes_numbers if kind == "numeric" else _has_text(of)):
         raise InputError(f"{file}: the column {leaf.name!r} is {leaf.type}, and cannot be {kind}.")
-    return leaf._replace(type=of, kind=kind)
+    words = word_tables(columns.ngram, columns.skips) if kind == "text" else None
+    return leaf._replace(type=of, kind=kind, words=words)
 
 
 def default_kind(type: Any) -> str | None:

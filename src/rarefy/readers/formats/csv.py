@@ -16,8 +16,9 @@ from rarefy.jit import compiled, helper
 from rarefy.jit.intrinsics import load_word, trailing_zeros
 from rarefy.readers.buffers import BatchBuffer, end_row
 from rarefy.readers.feature_names import ABSENT, EQUALS, Names, note_name, wants_name
+from rarefy.readers.features.grams import WordsSoFar, problem_of
 from rarefy.readers.features.labels import number_of_label
-from rarefy.readers.features.words import NAMES_FULL, WordTables, add_words
+from rarefy.readers.features.words import WordTables, add_words
 from rarefy.readers.line_errors import INVALID
 from rarefy.readers.parsed import Parsed, Problem
 from rarefy.readers.text.numbers import NEWLINE, RETURN, SPACE, TAB, parse_number
@@ -183,16 +184,16 @@ def parse_csv(
     table: Table,
     label_words: Names,
     bounds: Bounds,
-    words: WordTables,
-    scratch: NDArray[np.uint8],
+    tables: WordTables,
+    words: WordsSoFar,
     undoubled: NDArray[np.uint8],
     undoubled_to_read: NDArray[np.uint8],
 ) -> Parsed:
     """Parse whole lines up to `end`, from where `start` has come to, into the buffer.
 
-    Stops at the first fault; the row with the fault leaves no trace. `scratch` is for words, and
-    `undoubled` for fields with doubled quotes; it comes once to be written to, and once of the same
-    type as the data, so that what comes after is compiled once.
+    Stops at the first fault; the row with the fault leaves no trace. `undoubled` is for fields with
+    doubled quotes; it comes once to be written to, and once of the same type as the data, so that
+    what comes after is compiled once.
     """
     row, entry, i, line = start.n_rows, start.n_entries, start.position, start.line
     keys, values, groups, names = buffer.keys, buffer.values, buffer.groups, buffer.names
@@ -251,11 +252,11 @@ def parse_csv(
                 continue
             elif role == TEXT:
                 entry = add_words(
-                    buffer, entry, words, scratch, text, begin, field_end,
+                    buffer, entry, tables, words, text, begin, field_end,
                     seed, table.names, name_ends[column - 1], name_ends[column],
                 )  # fmt: skip
-                if entry == NAMES_FULL:
-                    problem = Problem.NAMES_FULL
+                if entry < 0:
+                    problem = problem_of(entry)
             elif math.isnan(value):
                 problem = Problem.NUMBER
             else:

@@ -14,9 +14,10 @@ from rarefy.hashing import hash_text
 from rarefy.readers.buffers import BatchBuffer
 from rarefy.readers.features.column_doubts import warn_of_doubts
 from rarefy.readers.features.columns import Columns, complete_columns, roles_in
+from rarefy.readers.features.grams import room_for_words
 from rarefy.readers.features.labels import Labels
 from rarefy.readers.features.value_texts import form_of
-from rarefy.readers.features.words import new_scratch, word_tables
+from rarefy.readers.features.words import word_tables
 from rarefy.readers.formats.csv import (
     CATEGORICAL,
     IGNORED,
@@ -78,8 +79,8 @@ class CsvFile(NamedTuple):
             self.table,
             self.labels.words,
             new_bounds(len(self.table.roles) + 1),
-            word_tables(),
-            new_scratch(n_bytes if has_text else 0),
+            word_tables(self.columns.ngram, self.columns.skips),
+            room_for_words(n_bytes if has_text else 0),
             undoubled,
             to_read,
         )

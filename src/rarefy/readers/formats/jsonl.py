@@ -68,7 +68,7 @@ def plan_for(columns: Columns) -> Plan:
         np.array([_form_number(forms.get(name)) for name in kinds], dtype=np.uint8),
         columns.label_needed,
         columns.complete,
-        word_tables(),
+        word_tables(columns.ngram, columns.skips),
     )
 
 

@@ -11,9 +11,10 @@ from rarefy.jit import compiled, helper
 from rarefy.jit.intrinsics import load_word, store_word
 from rarefy.readers.buffers import BatchBuffer, end_row
 from rarefy.readers.feature_names import ABSENT, EQUALS, Names, note_name, wants_name
+from rarefy.readers.features.grams import WordsSoFar, problem_of, room_for_words
 from rarefy.readers.features.labels import number_of_label
 from rarefy.readers.features.value_texts import FLOATS, TRUTHS
-from rarefy.readers.features.words import WordTables, add_words, new_scratch
+from rarefy.readers.features.words import WordTables, add_words
 from rarefy.readers.formats.json_values import (
     DOUBLE_QUOTE,
     LOWER_F,
@@ -76,7 +77,7 @@ class Scratch(NamedTuple):
 
     path: NDArray[np.uint8]
     text: NDArray[np.uint8]
-    words: NDArray[np.uint8]
+    words: WordsSoFar
     levels: Levels
     label: NDArray[np.uint8]
     label_size: NDArray[np.int64]
@@ -88,7 +89,7 @@ def scratch_for(n_bytes: int) -> Scratch:
     size = n_bytes + BEHIND
     path, text, label = (np.empty(size, np.uint8) for _ in range(3))
     label_size, unknown = np.zeros(1, np.int64), np.full(1, ABSENT, np.int64)
-    return Scratch(path, text, new_scratch(size), new_levels(), label, label_size, unknown)
+    return Scratch(path, text, room_for_words(size), new_levels(), label, label_size, unknown)
 
 
 @helper
@@ -268,7 +269,7 @@ def parse_object(
         if kind == TEXT:
             entry = add_words(buffer, entry, tables, words, text, 0, size, seed, path, 0, path_end)
             if entry < 0:
-                return entry, begin, label, importance, Problem.NAMES_FULL
+                return entry, begin, label, importance, problem_of(entry)
             continue
         if kind == LABEL and labels_are_words:
             for k in range(0, size, 8):

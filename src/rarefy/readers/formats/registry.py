@@ -14,7 +14,7 @@ from rarefy.readers.features.columns import Columns
 from rarefy.readers.features.labels import Labels
 from rarefy.readers.formats.line_parser import parse_lines
 from rarefy.readers.formats.svmlight import Svmlight
-from rarefy.readers.formats.vw import VowpalWabbit, tags_at
+from rarefy.readers.formats.vw import tags_at, vw_parser
 from rarefy.readers.parsed import Parsed
 from rarefy.readers.source import STDIN, Block, opened
 
@@ -41,7 +41,7 @@ def open_svmlight(file: str, block: Block, columns: Columns, labels: Labels) -> 
 
 def open_vw(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
     labels.settle(words=False)
-    return Opened(partial(parse_lines, VowpalWabbit()), rows_are_lines=True, tags_at=tags_at)
+    return Opened(vw_parser(columns), rows_are_lines=True, tags_at=tags_at)
 
 
 def open_json(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:

@@ -2,12 +2,13 @@
 
 A value is 1 if it is not given, and is multiplied by the weight of its namespace. The key of a
 feature is the hash of its name, seeded by the namespace (see hashing.py); in the namespace without
-a name, a name that is a whole number of up to 19 digits is its own key, as in svmlight. A row
+a name, a name that is a whole number of up to 19 digits is its own key, as in svmlight. N-grams, if
+they are wanted, stand behind the names that they are made of, and their values are 1. A row
 without a label is a row to predict: its label is NaN. A tag begins with ' or touches the bar.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +16,21 @@ import numpy as np
 from rarefy.hashing import xxh64, xxh64_short
 from rarefy.jit import compile_methods, helper, inlined
 from rarefy.jit.intrinsics import WINDOW, bytes_between, load_word, trailing_zeros
-from rarefy.readers.buffers import BatchBuffer, end_row
+from rarefy.readers.buffers import BatchBuffer, end_row, has_room
 from rarefy.readers.feature_names import EQUALS, note_name, wants_name
+from rarefy.readers.features.columns import Columns
+from rarefy.readers.features.grams import (
+    ENTRIES_FULL,
+    OF_NAMESPACES,
+    Grams,
+    WordsSoFar,
+    add_grams,
+    grams_of,
+    patterns_of,
+    problem_of,
+    room_for_words,
+)
+from rarefy.readers.formats.line_parser import parse_lines
 from rarefy.readers.parsed import Parsed, Problem
 from rarefy.readers.source import Block
 from rarefy.readers.text.numbers import (
@@ -112,9 +126,70 @@ def _note_names(
     return True
 
 
+@helper
+def _add_grams(
+    data: Any,
+    space_begin: int,
+    space_end: int,
+    begin: Any,
+    buffer: BatchBuffer,
+    n_names: int,
+    entry: int,
+    first_entry: int,
+    seed: Any,
+    grams: Grams,
+    words: WordsSoFar,
+    n_before: int,
+    to: Any,
+) -> tuple[int, Any]:
+    """Write the n-grams that names are the last of, which begin there and end as `short_names` say.
+
+    The entry after them, or NAMES_FULL or ENTRIES_FULL, and where the next name is put.
+    """
+    first, after = patterns_of(grams, seed)
+    first_gram, name = entry, begin
+    for k in range(n_names):
+        name_end = begin + np.int64(buffer.short_names.ends[k])
+        words.begins[n_before + k] = to
+        for i in range(name, name_end):
+            words.text[to] = data[i]
+            to += 1
+        if not has_room(buffer, entry, after - first):
+            return ENTRIES_FULL, to
+        entry = add_grams(
+            buffer, entry, grams, first, after, words, n_before + k, to,
+            seed, data, space_begin, space_end,
+        )  # fmt: skip
+        if entry < 0:
+            return entry, to
+        words.text[to] = SPACE
+        to += 1
+        name = name_end + 1
+    buffer.values[first_gram:entry] = 1.0
+    buffer.words.keys[first_gram - first_entry : entry - first_entry] = 0
+    buffer.words.values[first_gram - first_entry : entry - first_entry] = 0
+    if len(buffer.groups) > 0:
+        buffer.groups[first_gram:entry] = seed
+    return entry, to
+
+
+def vw_parser(columns: Columns) -> Callable[[Any, int, Parsed, BatchBuffer], Parsed]:
+    """The parser, with the n-grams that are wanted."""
+    grams = grams_of(columns.ngram, columns.skips, OF_NAMESPACES)
+
+    def parse(data: Any, end: int, start: Parsed, buffer: BatchBuffer) -> Parsed:
+        n_bytes = end - start.position if len(grams.sizes) else 0
+        return parse_lines(VowpalWabbit(grams, room_for_words(n_bytes)), data, end, start, buffer)
+
+    return parse
+
+
 @compile_methods
 class VowpalWabbit(NamedTuple):
     """The format, for `parse_lines`."""
+
+    grams: Grams
+    words: WordsSoFar
 
     def parse_some(
         self,
@@ -179,20 +254,23 @@ class VowpalWabbit(NamedTuple):
                         return Parsed(row, entry, i, line, Problem.NAMESPACE_VALUE), scan
                 i = skip_blanks(data, i)
                 weighs_one = short_as_words and weight == 1.0
+                n_names, name_to = 0, 0  # that n-grams are made of, and where the next is put
+                first_gram, after_grams = patterns_of(self.grams, seed)
+                has_grams = after_grams > first_gram
                 tries_runs, was_worth_it = True, False
                 while data[i] != BAR and data[i] != NEWLINE:
                     if tries_runs:
                         before = entry
-                        if weighs_one and not has_namespace:
+                        if weighs_one and not has_namespace and not has_grams:
                             i, scan, entry = copy_pairs(
                                 data, i, end, scan, buffer.words, buffer.values, first_entry, entry
                             )
                         if entry == before:
                             names = buffer.short_names
-                            n_names, after = find_short_names(data, i, names, not has_namespace)
-                            if n_names > 0:
-                                entry += n_names
-                                hash_short_names(names, n_names, seed, buffer.keys, before)
+                            n_short, after = find_short_names(data, i, names, not has_namespace)
+                            if n_short > 0:
+                                entry += n_short
+                                hash_short_names(names, n_short, seed, buffer.keys, before)
                                 buffer.values[before:entry] = weight
                                 buffer.words.keys[before - first_entry : entry - first_entry] = 0
                                 buffer.words.values[before - first_entry : entry - first_entry] = 0
@@ -202,8 +280,22 @@ class VowpalWabbit(NamedTuple):
                                     return Parsed(
                                         row, entry, row_begin, line, Problem.NAMES_FULL
                                     ), scan
+                                if len(buffer.groups) > 0:
+                                    buffer.groups[before:entry] = seed
+                                if has_grams:
+                                    after_names = entry
+                                    entry, name_to = _add_grams(
+                                        data, begin, namespace_end, i, buffer, n_short, entry,
+                                        first_entry, seed, self.grams, self.words, n_names, name_to,
+                                    )  # fmt: skip
+                                    if entry < 0:
+                                        problem = problem_of(entry)
+                                        return Parsed(
+                                            row, after_names, row_begin, line, problem
+                                        ), scan
+                                    n_names += n_short
                                 i = after
-                        if len(buffer.groups) > 0:
+                        elif len(buffer.groups) > 0:
                             buffer.groups[before:entry] = seed
                         tries_runs, was_worth_it = False, entry > before
                         i = skip_blanks(data, i)
@@ -241,6 +333,17 @@ class VowpalWabbit(NamedTuple):
                     ):
                         return Parsed(row, entry, row_begin, line, Problem.NAMES_FULL), scan
                     entry += 1
+                    if has_grams:
+                        after_name = entry
+                        buffer.short_names.ends[0] = last - first
+                        entry, name_to = _add_grams(
+                            data, begin, namespace_end, first, buffer, 1, entry,
+                            first_entry, seed, self.grams, self.words, n_names, name_to,
+                        )  # fmt: skip
+                        if entry < 0:
+                            problem = problem_of(entry)
+                            return Parsed(row, after_name, row_begin, line, problem), scan
+                        n_names += 1
                     tries_runs, was_worth_it = was_worth_it, False
                     i = skip_blanks(data, i)
             row = end_row(buffer, row, entry, label, importance, line)
