@@ -16,8 +16,19 @@ def scattered(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def held_out(first_row: int, n_rows: int, share: float) -> Flags:
     """Which of these rows belong to a share that is held out."""
-    numbers = np.arange(1 + first_row, 1 + first_row + n_rows, dtype=np.uint64)
-    return scattered(numbers) < np.uint64(share * 2.0**64)
+    return are_held_out(np.arange(first_row, first_row + n_rows), share)
+
+
+def are_held_out(rows: NDArray[np.int64], share: float) -> Flags:
+    """Which of the rows of these numbers belong to a share that is held out."""
+    return scattered(rows.astype(np.uint64) + np.uint64(1)) < np.uint64(share * 2.0**64)
+
+
+def random_order(first_row: int, n_rows: int, seed: int, pass_number: int) -> NDArray[np.int64]:
+    """The rows from the first one on in an order as if drawn, another one in every pass."""
+    numbers = np.arange(first_row, first_row + n_rows, dtype=np.uint64)
+    key = scattered(np.array([seed], np.uint64)) + np.uint64(pass_number)
+    return np.argsort(scattered(scattered(numbers) + key), kind="stable")
 
 
 def stream_folds(numbers: NDArray[np.uint64], n_folds: int, seed: int) -> NDArray[np.int64]:

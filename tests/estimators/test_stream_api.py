@@ -231,7 +231,7 @@ def test_the_order_of_given_classes_holds_when_learning_goes_on():
         ("0.5 1:1\n0.7 2:1\n", {}, "look like numbers to predict"),
         ("1 1:1\n-1 2:1\n2 1:1\n", {"classes": ["-1", "1"]}, "one of the classes -1, 1"),
         ("1 1:1\n-1 2:x\n", {}, f"{PATH}:2:"),
-        ("1 1:1\n-1 2:1\n", {"shuffle": True}, "shuffle=True is for matrices"),
+        ("1 1:1\n-1 2:1\n", {"verbose": True}, "verbose=True is for matrices"),
         ("1 1:1\n-1 2:1\n", {"magic": 1, "more": 2}, "magic: there is no such parameter"),
         ("1 1:1\n-1 2:1\n", {"epsilon": 1}, "epsilon does not apply to the logistic loss"),
         ("1 1:1\n-1 2:1\n", {"quantile": 2.0, "loss": "quantile"}, "quantile=2.0"),

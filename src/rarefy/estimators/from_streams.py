@@ -1,10 +1,12 @@
 """What estimators do with readers: learn from files larger than memory, and predict them."""
 
+import numbers
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rarefy.errors import InputError
@@ -16,9 +18,17 @@ from rarefy.streams.refit_stream import Refit, check_readable_again
 from rarefy.streams.run import Run
 from rarefy.streams.stream_model import StreamModel
 from rarefy.training.procedure import Training
+from rarefy.training.request import LARGEST_SEED, shuffle_of
 
 if TYPE_CHECKING:
     from rarefy.estimators.sparse_online import SparseOnline
+
+
+def _seed(random_state: Any) -> int:
+    """A whole number, drawn where a generator or nothing is given."""
+    if isinstance(random_state, numbers.Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(LARGEST_SEED, dtype=np.uint32))
 
 
 class FromStreams:
@@ -35,14 +45,17 @@ class FromStreams:
         capacity: int | None = None,
         names: bool = True,
         cache: str | Path | None = None,
+        shuffle: bool = False,
+        shuffle_memory: int | None = None,
     ) -> Any:
         """Train a new model on the rows of a reader, with `passes` passes.
 
         `store` says how weights are stored: "array" (by column), "hashed" (2^bits weights, with
         collisions) or "table" (exact; if there are more than `capacity` features, the least useful
         are dropped). `cache` is a file that keeps the parsed rows for further passes and runs. With
-        `refit`, the data are read once more, and the rows, reduced to the selected features, must
-        fit in memory.
+        `shuffle`, rows come in random order, seeded by `random_state`: as many at a time as fit
+        `shuffle_memory` (bytes, by default 1 GB). With `refit`, the data are read once more, and
+        the rows, reduced to the selected features, must fit in memory.
 
         Afterwards `predict` and similar methods accept readers; data frames, Arrow tables and
         dicts, if the data had named columns; and matrices, unless the store is a table.
@@ -59,7 +72,15 @@ class FromStreams:
             task = draft._task(is_refitted=is_refitted)
             stored = make_store(store, bits=bits, capacity=capacity, names=names)
             model = StreamModel(task, stored, reader.labels.classes)
-            run = Run(model, reader, passes=draft._stream_passes, cache=cache)
+            shuffling = {"shuffle": shuffle, "shuffle_memory": shuffle_memory}
+            seed = _seed(draft.random_state) if shuffle else None
+            run = Run(
+                model,
+                reader,
+                passes=draft._stream_passes,
+                cache=cache,
+                shuffle=shuffle_of({**shuffling, "random_state": seed}),
+            )
             refit = Refit.of({**draft.get_params(), "refit": is_refitted})
             if refit is not None:
                 check_readable_again(run)

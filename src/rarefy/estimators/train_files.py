@@ -42,7 +42,8 @@ def train(
     **parameters
         Those of `rarefy.read`, of the estimator (a regressor for the losses of regression), of its
         `fit_stream`, and of the run: `holdout` (a share of the rows, or a file), `save_every` (a
-        number of examples), `cache`, `passes`.
+        number of examples), `cache`, `passes`, `shuffle` (False by default) with `shuffle_memory`
+        and `random_state`.
 
     Returns
     -------

@@ -35,6 +35,7 @@ class Prepared(NamedTuple):
     batch: Batch
     places: NDArray[Any]  # of the features: slots (int32), or keys (uint64) where slots may move
     y: Floats | None = None  # what the loss learns for the labels, once that is known
+    numbers: NDArray[np.int64] | None = None  # of the rows in the data, where they are shuffled
 
     def rows(self) -> Rows:
         y = self.batch.labels if self.y is None else self.y
@@ -57,7 +58,8 @@ class Prepared(NamedTuple):
             lines=batch.lines[chosen],
         )
         y = None if self.y is None else self.y[chosen]
-        return Prepared(part, self.places[entries], y)
+        numbers = None if self.numbers is None else self.numbers[chosen]
+        return Prepared(part, self.places[entries], y, numbers)
 
     def cut(self, n_rows: int) -> "tuple[Prepared, Prepared | None]":
         """The first so many rows, and the others, if there are any."""
@@ -79,7 +81,8 @@ class Prepared(NamedTuple):
             lines=batch.lines[begin:end],
         )
         y = None if self.y is None else self.y[begin:end]
-        return Prepared(part, self.places[entries], y)
+        numbers = None if self.numbers is None else self.numbers[begin:end]
+        return Prepared(part, self.places[entries], y, numbers)
 
 
 class Kept(NamedTuple):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rarefy.arrays import Floats, Numbers
 from rarefy.model.answers import right_answers
 from rarefy.readers import Reader
-from rarefy.splits import held_out
+from rarefy.splits import are_held_out, held_out
 from rarefy.stores import Prepared
 from rarefy.streams.bitset import Bits
 from rarefy.streams.metrics import Metrics
@@ -66,11 +66,15 @@ class HeldOutShare:
         self._of_pass = None
 
     def chosen(self, first_row: int, n_rows: int) -> NDArray[np.bool_]:
-        """Which of the rows of a pass from the first one on are held out."""
+        """Which of the rows of the data from the first one on are held out."""
         return held_out(first_row, n_rows, self.share)
 
+    def among(self, rows: Numbers) -> NDArray[np.bool_]:
+        """Which of the rows of these numbers in the data are held out."""
+        return are_held_out(rows, self.share)
+
     def score(self, model: StreamModel, part: Prepared, rows: Numbers) -> None:
-        """Predict rows that are held out; `rows` are their numbers in the pass."""
+        """Predict rows that are held out; `rows` are their numbers in the data."""
         self._metrics = self._metrics or Metrics(model)
         self._of_pass = self._of_pass or Metrics(model)
         if len(rows) == 0:

@@ -19,6 +19,7 @@ from rarefy.stores import Prepared
 from rarefy.streams.holdout import HeldOutShare
 from rarefy.streams.pipeline import prepared_batches
 from rarefy.streams.row_cache import RowCache
+from rarefy.streams.shuffle import Shuffle, Shuffling
 from rarefy.streams.stream_model import StreamModel
 
 NEVER = 1 << 62
@@ -85,6 +86,7 @@ class Run:
         cache: str | Path | None = None,
         position: Position = BEGINNING,
         held_out: HeldOutShare | None = None,
+        shuffle: Shuffle | None = None,
         before: Predicted | None = None,
         first_pass: Predicted | None = None,
     ) -> None:
@@ -102,6 +104,11 @@ class Run:
         self.is_whole = True  # the model has learned the rows up to the position, and no others
         reader.names_wanted = model.store.names_wanted
         self._cache = None if cache is None else RowCache(cache, reader, model.store)
+        self._shuffling: Shuffling | None = None
+        if shuffle is not None:
+            self._shuffling = Shuffling(
+                shuffle, lambda batch: self.model.begin(batch, reader), self.model.with_targets
+            )
 
     @property
     def is_over(self) -> bool:
@@ -121,6 +128,11 @@ class Run:
             return predicted(self.model).since(self.before)
         return self._first_pass
 
+    @property
+    def how_shuffled(self) -> str:
+        """Whether all rows, or those of a window, come in random order; empty if none do."""
+        return "" if self._shuffling is None else self._shuffling.remark
+
     def steps(self, pause: Callable[[], int] = lambda: NEVER) -> Iterator[None]:
         """Learn, or pass over; a step ends with a batch, or after as many rows as `pause` says.
 
@@ -130,7 +142,7 @@ class Run:
             self._read = Position(self.position.pass_number)
             if self.held_out is not None:
                 self.held_out.begin_pass()
-            with closing(self._batches()) as batches:
+            with closing(self._in_order()) as batches:
                 while (prepared := self._next(batches)) is not None:
                     if len(prepared.batch.labels):
                         yield from self._learn_batch(prepared, pause)
@@ -155,6 +167,12 @@ class Run:
         if self._cache is not None:
             return self._cache.batches(finish)
         return prepared_batches(self.reader, self.model.store, finish)
+
+    def _in_order(self) -> Generator[Prepared]:
+        """The batches of a pass, as they are to be learned."""
+        if self._shuffling is None:
+            return self._batches()
+        return self._shuffling.batches(self._batches, self.position.pass_number)
 
     def _next(self, batches: Iterator[Prepared]) -> Prepared | None:
         self.is_waiting = True
@@ -202,10 +220,12 @@ class Run:
         if self.held_out is None:
             self.model.learn(part)
             return
-        held = self.held_out.chosen(self.position.rows, len(part.batch.labels))
+        numbers = part.numbers
+        if numbers is None:
+            numbers = self.position.rows + np.arange(len(part.batch.labels))
+        held = self.held_out.among(numbers)
         self.model.learn(part.only(~held))
-        rows = self.position.rows + np.flatnonzero(held)
-        self.held_out.score(self.model, part.only(held), rows)
+        self.held_out.score(self.model, part.only(held), numbers[held])
 
 
 def predicted(model: StreamModel) -> Predicted:

@@ -25,10 +25,12 @@ from rarefy.system.atomic_write import Output
 from rarefy.training.request import (
     DEFAULTS,
     OF_RUN,
+    OF_SHUFFLING,
     READING,
     RequestError,
     check_asked,
     model_parameters,
+    shuffle_of,
     task_for,
 )
 
@@ -104,7 +106,9 @@ def run_settings(
     asked: Mapping[str, Any], target: int | None, learned: Sequence[str] = ()
 ) -> dict[str, Any]:
     """How a run is carried out, as model files say it: files and shares as texts."""
-    settings = {name: asked[name] for name in OF_RUN} | {"target_features": target}
+    shuffled = shuffle_of(asked) is not None
+    of_run = [name for name in OF_RUN if shuffled or name not in OF_SHUFFLING]
+    settings = {name: asked[name] for name in of_run} | {"target_features": target}
     if learned:
         settings["learned"] = list(learned)  # by runs before
     texts_of = {
@@ -132,6 +136,7 @@ def make_plan(
         cache=settings["cache"],
         position=position,
         held_out=holdout if isinstance(holdout, HeldOutShare) else None,
+        shuffle=shuffle_of({**OF_SHUFFLING, **settings}),
         **so_far,
     )
     plan = Plan(run, path, parameters, {**settings, "reader": reader.settings()}, holdout, slim)

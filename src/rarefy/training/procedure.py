@@ -17,7 +17,8 @@ from rarefy.training.progress_tracker import (
     shown,
 )
 
-HOW_TO_SHUFFLE = "put the lines of the file in random order (shuf)"
+HOW_TO_SHUFFLE = "--shuffle (shuffle=True)"
+MORE_MEMORY = "give --shuffle-memory (shuffle_memory) more, or put the lines in random order first"
 
 
 class Stopped(BaseException):
@@ -118,6 +119,8 @@ class Training:
             for step, _ in enumerate(run.steps(self._pause)):
                 if step == 0 and run.reader.roles:
                     self.reporter.columns(run.reader.roles)
+                if step == 0 and run.how_shuffled:
+                    self.reporter.say(run.how_shuffled)
                 self._look()
         except Stopped:
             return False
@@ -174,7 +177,8 @@ class Training:
         if examples >= due:
             self._next_complaint = next_line(examples)
             if complaint := self.run.label_runs.complaint():
-                self.reporter.say(f"Warning: {complaint} Shuffle the rows: {HOW_TO_SHUFFLE}.")
+                remedy = MORE_MEMORY if self.run.how_shuffled else HOW_TO_SHUFFLE
+                self.reporter.say(f"Warning: {complaint} Shuffle the rows: {remedy}.")
 
     def _save(self) -> None:
         examples = self.run.model.t

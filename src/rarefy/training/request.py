@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from rarefy.checks import check_whole
+from rarefy.checks import check_flag, check_whole
 from rarefy.engine.task import Task
 from rarefy.errors import ConfigError
 from rarefy.model.losses import LOSSES
@@ -23,6 +23,7 @@ from rarefy.parameters.table import (
 )
 from rarefy.readers import read
 from rarefy.streams.run import NEVER
+from rarefy.streams.shuffle import DEFAULT_MEMORY, LEAST_MEMORY, Shuffle
 from rarefy.tasks import make_task
 
 READING = {
@@ -30,10 +31,13 @@ READING = {
     for name, parameter in inspect.signature(read).parameters.items()
     if parameter.kind is parameter.KEYWORD_ONLY
 }
-OF_MATRICES = ("shuffle", "random_state", "n_features", "warm_start", "verbose")
+OF_MATRICES = ("n_features", "warm_start", "verbose")
+OF_SHUFFLING = {"shuffle": False, "shuffle_memory": None, "random_state": None}
 NOT_OF_FILES = (*OF_MATRICES, *DECISION_PARAMETERS)
+LARGEST_SEED = 2**32 - 1
 # How a run is carried out; the others say what is learned.
-OF_RUN = {"passes": 1, "cache": None, "holdout": None, "save_every": None}
+OF_RUN = {"passes": 1, "cache": None, "holdout": None, "save_every": None, **OF_SHUFFLING}
+OPTIONS = {"random_state": "seed"}  # that commands call by another name
 # All that can be asked for, and what it is if nothing is said.
 DEFAULTS: dict[str, Any] = {
     **READING,
@@ -62,7 +66,7 @@ class RequestError(ConfigError):
 
     def as_command(self) -> str:
         """The message in the words of the command line."""
-        return self._filled(lambda name: f"--{name.replace('_', '-')}", " {}")
+        return self._filled(_option, " {}")
 
     def _filled(self, title: Any, behind: str) -> str:
         shown = {
@@ -72,13 +76,16 @@ class RequestError(ConfigError):
         return self._template.format(**shown)
 
 
+def _option(name: str) -> str:
+    """What a parameter is called on the command line."""
+    return f"--{OPTIONS.get(name, name).replace('_', '-')}"
+
+
 def check_asked(asked: Mapping[str, Any]) -> None:
     """Refuse what cannot be asked for, and values that are not accepted whatever the others are."""
     for name, value in asked.items():
         if name in OF_MATRICES:
-            raise ConfigError(
-                f"{name}={value!r} is for matrices: files are learned in their own order."
-            )
+            raise ConfigError(f"{name}={value!r} is for matrices, not for files.")
         if name in DECISION_PARAMETERS:
             raise ConfigError(
                 f"{name}={value!r}: set it after training, with set_params or `rarefy threshold`."
@@ -93,6 +100,23 @@ def check_asked(asked: Mapping[str, Any]) -> None:
     check_whole("passes", asked.get("passes", 1), 1, MOST_PASSES)
     if asked.get("save_every") is not None:
         check_whole("save_every", asked["save_every"], 1, NEVER)
+
+
+def shuffle_of(settings: Mapping[str, Any]) -> Shuffle | None:
+    """In which order the rows are to be learned, if not in their own."""
+    given = {name: settings[name] for name in OF_SHUFFLING if settings[name] is not None}
+    check_flag("shuffle", given.pop("shuffle"))
+    for name, value in given.items():
+        if not settings["shuffle"]:
+            raise RequestError(
+                f"{{{name}}} has no meaning without {{shuffle}}.", **{name: value, "shuffle": None}
+            )
+    if not settings["shuffle"]:
+        return None
+    seed, memory = given.get("random_state", 0), given.get("shuffle_memory", DEFAULT_MEMORY)
+    check_whole("random_state", seed, 0, LARGEST_SEED)
+    check_whole("shuffle_memory", memory, LEAST_MEMORY, NEVER)
+    return Shuffle(seed, memory)
 
 
 def model_parameters(asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,11 +16,12 @@ from rarefy.readers import Reader, read
 from rarefy.readers.source import STDIN, expand
 from rarefy.streams.run import NEVER, Position, Predicted
 from rarefy.training.plan import Plan, make_plan, reader_of, run_settings
-from rarefy.training.request import OF_RUN, READING, RequestError
+from rarefy.training.request import OF_RUN, OF_SHUFFLING, READING, RequestError, shuffle_of
 
 LATER_SETTINGS: dict[str, Any] = {
     "target_features": None,
     "learned": [],
+    **OF_SHUFFLING,
 }  # that files of before do not have
 # What may be asked for beside DATA when a finished model goes on; all else is in the file.
 OF_NEW_DATA = ("format", "bad_lines", "label", "weight", "ignore", "delimiter", "quotes")
@@ -109,6 +110,7 @@ def _checked_run(saved: Model, resume: str) -> dict[str, Any] | None:
         texts(about["reader"]["files"])
         texts(about["learned"])
         reader_of(about["reader"])
+        shuffle_of(about)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         message = f"{resume} is damaged: its record of the run is invalid."
         raise InputError(message) from error

@@ -7,6 +7,7 @@ from click.core import ParameterSource
 
 from rarefy.cli.options import (
     FILE,
+    Size,
     column_options,
     format_options,
     loss_options,
@@ -22,11 +23,12 @@ from rarefy.cli.views.running_table import RunningTable
 from rarefy.parameters.entry import MOST_PASSES
 from rarefy.stores import DEFAULT_BITS, MOST_BITS, STORES
 from rarefy.streams.run import NEVER
+from rarefy.streams.shuffle import DEFAULT_MEMORY
 from rarefy.system.atomic_write import is_descriptor
 from rarefy.system.output_checks import STREAM, check_outputs
 from rarefy.training.checkpoints import Checkpoints
 from rarefy.training.plan import Plan, new_plan
-from rarefy.training.request import RequestError
+from rarefy.training.request import LARGEST_SEED, RequestError
 from rarefy.training.resumption import resumed_plan
 
 STANDARD_OUTPUT = "/dev/stdout"
@@ -79,6 +81,24 @@ OF_DISPLAY = ("json", "quiet")  # options that are no part of a plan
     "--holdout",
     metavar="SHARE|FILE",
     help="Test data: a share of the rows (0.1), or a file. They are predicted, not learned.",
+)
+@click.option(
+    "--shuffle",
+    is_flag=True,
+    help="Take the rows in random order, as many at a time as fit --shuffle-memory.",
+)
+@click.option(
+    "--shuffle-memory",
+    type=Size(),
+    help="Memory for the rows that are shuffled at a time.  "
+    f"[default: {Size.written(DEFAULT_MEMORY)}]",
+)
+@click.option(
+    "--seed",
+    "random_state",
+    type=click.IntRange(0, LARGEST_SEED),
+    metavar="N",
+    help="Seed of the random order.  [default: 0]",
 )
 @click.option(
     "--save-every",
