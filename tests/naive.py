@@ -247,6 +247,34 @@ def aware_slopes(loss: Loss, scores: Array, y: float, several: bool, h: float, r
     return (scores - np.array(moved)) / reach
 
 
+def calibration(scores: Array, y: Array, importance: Array) -> Array:
+    """Slope and offset of log-odds by Online Newton Steps on scores before learning.
+
+    H is the identity and the sum of h g g', in which row s counts (T_s / T_t)^3, nearly, with T_t
+    the importance of the rows up to t. One score: the label is -1 or +1; several: there is only a
+    slope. After 8,192 rows, every sixteenth is looked at.
+    """
+    several = scores.shape[1] > 1
+    theta, total = np.array([1.0, 0.0]), 0.0
+    H = np.zeros((2, 2))
+    for number, (p, label, h) in enumerate(zip(scores, y, importance, strict=True), 1):
+        if number > 8192 and number % 16:
+            continue
+        if several:
+            shares = np.exp(theta[0] * (p - p.max()))
+            g = np.array([shares @ p / shares.sum() - p[int(label)], 0.0])
+        else:
+            error = -label / (1.0 + math.exp(label * (theta[0] * p[0] + theta[1])))
+            g = error * np.array([p[0], 1.0])
+        total += h
+        H = H * total / (total + 3.0 * h) + h * np.outer(g, g)
+        theta = theta - np.linalg.solve(np.eye(2) + H, h * g)
+        if theta[0] < 1e-6:  # the nearest slope that is allowed, in the norm of H
+            theta[1] -= H[0, 1] / (1.0 + H[1, 1]) * (1e-6 - theta[0])
+            theta[0] = 1e-6
+    return theta
+
+
 def is_right(scores: Array, y: float, several: bool) -> bool:
     """sgn(p) = y with sgn(0) = 1 (T1.3), or the first of the highest scores is that of y."""
     return int(np.argmax(scores)) == y if several else (1 if scores[0] >= 0 else -1) == y

@@ -16,6 +16,7 @@ def make_task(
     multiclass: str = "auto",
     fit_intercept: bool = True,
     class_weight: Any = None,
+    calibrate: bool = False,
     target_features: int | None = None,
     is_refitted: bool = False,
     passes: int = 1,
@@ -34,7 +35,7 @@ def make_task(
         check_nothing_sought(scoring)
         rule, schedule = make_rule(**parameters)
         weights = make_weighting(rule, parameters["loss"], **weighting)
-        return Task(rule, schedule, loss, multiclass, fit_intercept, weights, by_class)
+        return Task(rule, schedule, loss, multiclass, fit_intercept, weights, by_class, calibrate)
     from rarefy.tuning.open_task import open_task
 
     check_scoring(scoring, parameters["loss"])

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rich.console import Console
+from scipy import special
 from sklearn import metrics as sk
 
 from rarefy.cli.views.metrics_view import show_metrics
@@ -51,7 +52,7 @@ def test_two_classes(store):
     assert found["confusion"] == sk.confusion_matrix(y, labels).tolist()
     assert found["accuracy"] == pytest.approx(sk.accuracy_score(y, labels))
     assert found["auc"] == pytest.approx(sk.roc_auc_score(y, scores))
-    assert found["loss"] == pytest.approx(sk.log_loss(y, p))
+    assert found["loss"] == pytest.approx(sk.log_loss(y, special.expit(scores)))
     assert found["log_loss"] == pytest.approx(sk.log_loss(y, p))
 
 

@@ -269,8 +269,10 @@ class TestWhy:
                 command = ("predict", "some.model", file, "--probabilities")
                 line = [float(number) for number in run(*command).splitlines()[row - 1].split("\t")]
                 assert values_of(found, "probability", "probabilities") == pytest.approx(line)
-                of_each = line if len(line) > 1 else [1.0 - line[0], line[0]]
-                assert text.startswith(f"{verdict}, probability {max(of_each):.4g}\n")
+                of_label = max(line)
+                if len(line) == 1:
+                    of_label = line[0] if labels[row - 1] == "1" else 1.0 - line[0]
+                assert text.startswith(f"{verdict}, probability {of_label:.4g}\n")
 
     def test_a_number_is_predicted(self, folder):
         train("regression.svm", "--loss", "squared")

@@ -249,7 +249,7 @@ def test_nothing_can_be_read_before_fitting(name):
     ],
 )
 def test_probabilities(make, parameters):
-    model, X, y = make(**parameters)
+    model, X, y = make(**parameters, calibrate=False)
     model.fit(X, y)
     X = np.vstack([X, 1e3 * X, 1e6 * X])  # also where they are all but certain
     scores, probabilities = model.decision_function(X), model.predict_proba(X)
@@ -264,21 +264,21 @@ def test_probabilities(make, parameters):
 
 
 def test_probabilities_of_the_logistic_loss():
-    model, X, y = binary()
+    model, X, y = binary(calibrate=False)
     model.fit(X, y)
     expected = special.expit(model.decision_function(X))
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], expected, rtol=1e-12)
 
 
 def test_probabilities_of_softmax():
-    model, X, y = three_classes()
+    model, X, y = three_classes(calibrate=False)
     model.fit(X, y)
     expected = special.softmax(model.decision_function(X), axis=1)
     np.testing.assert_allclose(model.predict_proba(X), expected, rtol=1e-12)
 
 
 def test_probabilities_of_the_modified_huber_loss():
-    model, X, y = binary(loss="modified_huber")
+    model, X, y = binary(loss="modified_huber", calibrate=False)
     model.fit(X, y)
     expected = (np.clip(model.decision_function(X), -1.0, 1.0) + 1.0) / 2.0
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], expected, rtol=1e-12)

@@ -77,6 +77,7 @@ def test_l1_is_not_found_with_aware_updates():
 # What was learned with, and what the parameters ask for later.
 CHANGES = [
     ({}, {"class_weight": "balanced"}),
+    ({}, {"calibrate": False}),
     *(
         ({"rule": one, "l1": 0.1}, {"rule": other})
         for group in (

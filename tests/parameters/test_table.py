@@ -145,6 +145,7 @@ def test_what_the_signature_was():
         "l1=None, l2=None, q=None, basis=None, cap=None, eta0=None, beta=None, schedule=None, "
         "truncate_every=None, threshold=None, cumulative=False, endowment=0.0, "
         "endowment_by='prediction', importance='plain', multiclass='auto', class_weight=None, "
+        "calibrate=True, "
         "fit_intercept=True, passes='auto', shuffle=True, random_state=0, warm_start=False, "
         "verbose=False, target_features=None, "
         "refit=False, refit_l2=None, refit_features=None, n_features=None, "

@@ -8,7 +8,7 @@ import numpy as np
 from rarefy.arrays import Floats
 from rarefy.errors import InputError
 from rarefy.files.model import Model
-from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, probabilities
+from rarefy.model.answers import LOSSES_WITH_PROBABILITIES
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import texts_by_key
@@ -98,9 +98,7 @@ def explanation_of(
     return Explanation(
         place,
         scores[0],
-        probabilities(model.loss, scorer.learner.loss, scores)[0]
-        if model.loss in LOSSES_WITH_PROBABILITIES
-        else None,
+        scorer.probabilities(scores)[0] if model.loss in LOSSES_WITH_PROBABILITIES else None,
         None if scorer.task.is_regression else predicted_labels(scorer, scores)[0],
         model.intercepts,
         [

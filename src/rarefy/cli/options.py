@@ -228,7 +228,9 @@ def parameter_option(
     entry = TABLE[name]
     flag = f"--{name.replace('_', '-')}"
     if isinstance(entry.kind, Flag):
-        return click.option(flag, is_flag=True, help=entry.help, **attributes)
+        flag = f"{flag}/--no-{flag[2:]}" if entry.default else flag
+        shown = {"is_flag": True, "default": entry.default}
+        return click.option(flag, **shown, help=entry.help, **attributes)
     kind = click_type(entry.kind)
     if several:
         default, kind = None, Several(kind)
@@ -282,7 +284,11 @@ grid_options = options(
     *(parameter_option(name, several=True) for name in RULE),
 )
 class_weight_option = parameter_option("class_weight")
-weight_options = options(class_weight_option, *map(parameter_option, WEIGHTING_PARAMETERS))
+weight_options = options(
+    class_weight_option,
+    *map(parameter_option, WEIGHTING_PARAMETERS),
+    parameter_option("calibrate"),
+)
 
 
 def report_bad_lines(reader: Reader) -> None:

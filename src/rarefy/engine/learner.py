@@ -13,6 +13,7 @@ from rarefy.engine.snapshots import Arrays
 from rarefy.engine.state import grown_state, new_state
 from rarefy.errors import ConfigError, DivergenceError
 from rarefy.jit import CompileError
+from rarefy.model.calibration import Calibration, Scaling
 from rarefy.model.clock import clock_after, next_round
 from rarefy.model.importance import PLAIN, Weighting
 from rarefy.model.multiclass import check_update
@@ -48,6 +49,7 @@ class Learner:
         fit_intercept: bool = True,
         weighting: Weighting = PLAIN,
         reference: Reference = NO_REFERENCE,
+        calibration: Calibration | None = None,
     ) -> None:
         if n_outputs > 1:
             check_update(weighting.update, loss)
@@ -64,6 +66,7 @@ class Learner:
         self.intercept_state = new_state(n_intercept_fields, n_outputs if fit_intercept else 0)
         self.progress = np.zeros(3)  # weighted: losses, examples, right answers
         self.found: dict[str, Any] = {}  # parameters that learning has settled
+        self.calibration = calibration  # of scores before learning; None: not wanted, or not honest
         self.set_reference(reference)
 
     @property
@@ -94,6 +97,13 @@ class Learner:
     def begin_pass(self, number: int) -> None:
         """Say how often the rows that come have been learned, this time included."""
         self.clock = self.clock._replace(pass_number=float(number))
+        if number > 1:
+            self.calibration = None  # scores of rows that were learned before are not honest
+
+    @property
+    def scaling(self) -> Scaling | None:
+        """What scores are scaled by to become probabilities; None: by nothing."""
+        return None if self.calibration is None else self.calibration.scaling
 
     @property
     def is_settled(self) -> bool:
@@ -132,23 +142,29 @@ class Learner:
         several times a second; if it raises an exception, the learner is as before, too.
         """
         n_features_before, clock_before, reference = self.n_features, self.clock, self.reference
+        calibration = self.calibration
         self.grow(n_features)
         before = self._snapshot(rows) if restorable else None
         try:
             for begin, end in portions(rows.indptr, self.n_outputs):
                 between()
-                part = None if predictions is None else predictions[begin:end]
-                n_learned = self._learn_portion(part_of(rows, begin, end), part)
+                part = part_of(rows, begin, end)
+                scores = np.zeros((end - begin, self.n_outputs))
+                n_learned = self._learn_portion(part, scores)
                 if n_learned < end - begin:
                     raise self._divergence(begin + n_learned)
+                if predictions is not None:
+                    predictions[begin:end] = scores
+                if self.calibration is not None:
+                    self.calibration = self.calibration.after(scores, part.y, part.importance)
         except BaseException:
             if restorable:
                 self._restore(rows, before)
-            self.reference = reference
+            self.reference, self.calibration = reference, calibration
             self.n_features, self.clock = n_features_before, clock_before
             raise
 
-    def _learn_portion(self, rows: Rows, predictions: Floats | None) -> int:
+    def _learn_portion(self, rows: Rows, predictions: Floats) -> int:
         """Learn the rows relative to what is known of features and targets at the time."""
         begin, n_rows = 0, len(rows.y)
         while begin < n_rows:
@@ -157,10 +173,9 @@ class Learner:
             is_first = self.reference.n == 0  # which is learned relative to itself
             if is_first:
                 self.set_reference(self.reference.after(part))
-            of_part = None if predictions is None else predictions[begin:end]
+            of_part = predictions[begin:end]
             n_learned = self._learn(self.reference.relative(part), of_part)
-            if of_part is not None:
-                of_part += self.reference.location
+            of_part += self.reference.location
             if is_first and self.reference.spread_wanted:
                 self._predict_zero(part, of_part)
             if n_learned < end - begin:
@@ -170,13 +185,12 @@ class Learner:
             begin = end
         return n_rows
 
-    def _predict_zero(self, rows: Rows, predictions: Floats | None) -> None:
+    def _predict_zero(self, rows: Rows, predictions: Floats) -> None:
         """Count the very first example, the last of the rows, as predicted before it was seen."""
         self.progress[0] = rows.importance[-1] * self.loss.value(0.0, float(rows.y[-1]))
-        if predictions is not None:
-            predictions[-1] = 0.0
+        predictions[-1] = 0.0
 
-    def _learn(self, rows: Rows, predictions: Floats | None) -> int:
+    def _learn(self, rows: Rows, predictions: Floats) -> int:
         """How many of the rows were learned before weights diverged."""
         arguments = (
             self.rule,

@@ -31,16 +31,16 @@ def learn(
     state: Floats,
     intercept: Floats,
     progress: Floats,
-    predictions: Floats | None,
+    predictions: Floats,
     far: bool,
     bench: Floats,
 ) -> tuple[Clock, int]:
     """Learn the rows in order; the clock afterwards and how many rows went well.
 
     `intercept` has one row of state, or none; `progress` gathers the weighted sum of losses, the
-    sum of weights, and that of right answers; `predictions`, if they are wanted, the score of each
-    row just before it was learned; `far` says that the state does not fit the cache, so that asking
-    for coordinates ahead of time pays; `bench` has room for the state of a row, (field, entry).
+    sum of weights, and that of right answers; `predictions`, the score of each row just before it
+    was learned; `far` says that the state does not fit the cache, so that asking for coordinates
+    ahead of time pays; `bench` has room for the state of a row, (field, entry).
     """
     n_rows, last = len(rows.y), np.uint64(len(rows.indices) - 1)
     for row in range(n_rows):
@@ -63,8 +63,7 @@ def learn(
                 lay_out(rule, bench, np.intp(j - begin), old)
             score += x * rule.weight(clock, old)
             squares += x * x
-        if predictions is not None:
-            predictions[row, 0] = score
+        predictions[row, 0] = score
 
         right = is_right_for_endowment(score, rows.y[row])
         clock = weighting.endowment.clock(rule, before, clock, right)
@@ -111,7 +110,7 @@ def learn_classes(
     state: Floats,
     intercept: Floats,
     progress: Floats,
-    predictions: Floats | None,
+    predictions: Floats,
     far: bool,
     scores: Floats,
     slopes: Floats,
@@ -139,9 +138,8 @@ def learn_classes(
             for z in range(n_classes):
                 scores[z] += rows.values[j] * rule.weight(clock, load(rule, state, first + z))
             squares += rows.values[j] * rows.values[j]
-        if predictions is not None:
-            for z in range(n_classes):
-                predictions[row, z] = scores[z]
+        for z in range(n_classes):
+            predictions[row, z] = scores[z]
 
         label = int(rows.y[row])
         right = is_right_class(scores, label)

@@ -47,4 +47,5 @@ def _only_first(
         dropped = features[order[n_features:]]
         width = len(learner.rule.state_fields)
         limited.set_state_of(dropped, np.zeros((len(dropped), learner.n_outputs, width)))
+        limited.calibration = None  # other scores
     return limited

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 from rarefy.engine.learner import Learner
 from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.reference import new_reference
+from rarefy.model.answers import LOSSES_WITH_PROBABILITIES
+from rarefy.model.calibration import Calibration
 from rarefy.model.class_weights import ClassWeight, ClassWeights
 from rarefy.model.importance import PLAIN, Weighting
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
@@ -22,6 +24,7 @@ class Task(NamedTuple):
     fit_intercept: bool = True
     weighting: Weighting = PLAIN
     class_weight: ClassWeight = None
+    calibrate: bool = False
 
     @property
     def loss_name(self) -> str:
@@ -50,6 +53,7 @@ class Task(NamedTuple):
     def new_learner(self, n_classes: int, n_features: int) -> OnlineLearner:
         """A learner that has not learned."""
         loss, n_outputs = self.loss_over(n_classes)
+        is_calibrated = self.calibrate and self.loss_name in LOSSES_WITH_PROBABILITIES
         return Learner(
             self.rule,
             self.schedule,
@@ -59,6 +63,7 @@ class Task(NamedTuple):
             fit_intercept=self.fit_intercept,
             weighting=self.weighting,
             reference=new_reference(self.rule, loss, fit_intercept=self.fit_intercept),
+            calibration=Calibration() if is_calibrated else None,
         )
 
     def class_weights(self, classes: Sequence[str]) -> ClassWeights | None:

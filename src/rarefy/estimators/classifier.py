@@ -119,9 +119,15 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities of the classes, from the logistic or modified Huber loss."""
+        """Probabilities of the classes, from the logistic or modified Huber loss.
+
+        With `calibrate`, and after one pass, they are scaled by what came of earlier scores. Of two
+        classes, `predict` goes by the score and not by the probability, so that a row with a
+        probability somewhat above 0.5 can be of the other class.
+        """
         scores = self._scores(X)
-        found = probabilities(self._loss_in_use, self.learner_.loss, scores)
+        learner = self.learner_.settled()
+        found = probabilities(self._loss_in_use, learner.loss, scores, learner.scaling)
         return np.hstack([1.0 - found, found]) if found.shape[1] == 1 else found
 
     @available_if(_has_probabilities)

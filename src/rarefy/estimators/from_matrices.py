@@ -14,6 +14,7 @@ from rarefy.engine.pruning import has_more_than_candidates, only_candidates
 from rarefy.engine.refit import refitted
 from rarefy.engine.task import Task
 from rarefy.errors import ConfigError, InputError
+from rarefy.estimators.matrices import Content, content_of
 from rarefy.estimators.passes import Fitting
 from rarefy.estimators.warner import warn_of
 from rarefy.files.label_types import label_names
@@ -32,6 +33,7 @@ class FromMatrices:
 
     stream_: StreamModel | None
     _class_totals: NDArray[np.float64] = NO_TOTALS  # what the rows of each class weigh so far
+    _first_rows: Content | None = None  # of those that were learned first
     _label_runs = LabelRuns()  # of what partial_fit has learned; never changed, but replaced
 
     def _learn_passes(self: Any, task: Task, X: Any, y: Any, importance: Any) -> None:
@@ -56,6 +58,7 @@ class FromMatrices:
             passes = fitting.best_number_of_passes(lambda: self._new_learner(task))
         new = self._learner_to_go_on(task) if going_on else self._new_learner(task)
         fitting.learn(new, passes)
+        self._note_rows(new, X, y, is_first=not going_on)
         self.passes_ = passes
         learner = new.settled()
         if self._is_refitted:
@@ -106,8 +109,23 @@ class FromMatrices:
             self._label_runs.add(y)
             if self._label_runs.n_rows >= ENOUGH_ROWS:
                 warn_of(self._label_runs, "Shuffle the rows.")
+        is_first = self.learner_.t == 0
         self.learner_.learn(rows, self.n_features_in_, between=signals.let_through)
+        self._note_rows(self.learner_, X, y, is_first=is_first)
         self._class_totals = totals
+
+    def _note_rows(
+        self: Any, learner: OnlineLearner, X: sparse.csr_array, y: Any, *, is_first: bool
+    ) -> None:
+        """End the calibration if the first rows came again: their scores were not honest any more.
+
+        So it is when users go over their data by calling `partial_fit` again and again.
+        """
+        content = content_of(X, y)
+        if is_first:
+            self._first_rows = content
+        elif content is not None and content == self._first_rows:
+            learner.settled().calibration = None
 
     def _class_weights(self: Any, task: Task) -> ClassWeights | None:
         return task.class_weights(label_names(self.classes_)) if task.class_weight else None

@@ -26,6 +26,26 @@ class Findings(NamedTuple):
     out_of_range: int  # as far as can be told from the ends of rows that are in order
 
 
+class Content(NamedTuple):
+    """What tells rows from other rows, in whatever order they are."""
+
+    n_rows: int
+    n_entries: int
+    sums: tuple[int, ...]  # of columns, and of the bits of values and targets
+
+
+FEWEST_ROWS = 100  # whose content is not that of others by chance
+
+
+def content_of(X: sparse.csr_array, y: NDArray[np.float64]) -> Content | None:
+    """The content of rows; None where there are few."""
+    n_rows = X.shape[0]
+    if n_rows < FEWEST_ROWS:
+        return None
+    numbers = (X.indices, X.data.view(np.uint64), y.view(np.uint64))
+    return Content(n_rows, X.nnz, tuple(int(part.sum()) for part in numbers))
+
+
 @compiled
 def _scan(indptr: Any, indices: Any, values: Any, n_columns: int) -> Findings:
     """Counted in plain sweeps without early exits: they run at the speed of memory."""

@@ -111,7 +111,11 @@ def load(path: str | Path) -> Any:
     True
     """
     saved = load_model(path)
-    asked = {**saved.asked, "decision_threshold": saved.decision_threshold}
+    asked = {
+        "calibrate": False,
+        **saved.asked,
+        "decision_threshold": saved.decision_threshold,
+    }
     if is_unknown(asked.get("rule")):
         asked["rule"] = name_of_unknown(asked["rule"])
     estimator = estimator_for(saved.task, asked)

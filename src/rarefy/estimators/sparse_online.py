@@ -77,6 +77,7 @@ class SparseOnline(Parametrised, FromMatrices, FromStreams, Saving, BaseEstimato
             multiclass=getattr(self, "multiclass", "auto"),
             fit_intercept=bool(self.fit_intercept),
             class_weight=getattr(self, "class_weight", None),
+            calibrate=bool(getattr(self, "calibrate", False)),
             target_features=self.target_features,
             is_refitted=is_refitted,
             passes=self._stream_passes,
@@ -124,6 +125,8 @@ class SparseOnline(Parametrised, FromMatrices, FromStreams, Saving, BaseEstimato
         parameters = {
             name: getattr(self, name) for name in names if name not in DECISION_PARAMETERS
         }
+        if not parameters.get("calibrate"):
+            parameters.pop("calibrate", None)  # as in files from before there was any
         if not isinstance(self.random_state, numbers.Integral):
             parameters["random_state"] = None  # no file can hold a generator
         if self.is_slim_:

@@ -7,6 +7,7 @@ import numpy as np
 from rarefy.engine.snapshots import Arrays
 from rarefy.engine.task import Task
 from rarefy.errors import InputError
+from rarefy.model.calibration import Calibration, Scaling
 from rarefy.model.clock import Clock
 from rarefy.model.importance import PLAIN
 from rarefy.model.schedules import Constant
@@ -38,6 +39,7 @@ class Model(NamedTuple):
     limit: int | None = None  # of features that have a weight, once the run is over
     class_totals: tuple[float, ...] = ()  # what the rows of each class weigh that were learned
     decision_threshold: float = 0.0  # of the scores of two classes
+    calibration: Calibration | None = None  # by scores before learning, of one pass
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -62,6 +64,11 @@ class Model(NamedTuple):
         total, weight, _ = self.progress
         return total / weight if weight else 0.0
 
+    @property
+    def scaling(self) -> Scaling | None:
+        """What scores are scaled by to become probabilities."""
+        return None if self.calibration is None else self.calibration.scaling
+
     def with_feature_names(self) -> "Model":
         """The model with the names that columns of a matrix had, if it has learned from such."""
         columns = (self.matrix or {}).get("columns")
@@ -85,6 +92,7 @@ class Model(NamedTuple):
         learner.state[slots * learner.n_outputs + self.kept.outputs, 0] = self.kept.weights
         learner.intercept_state[:, 0] = self.intercepts
         learner.clock = learner.clock._replace(t=float(self.examples))
+        learner.calibration = self.calibration if self.is_settled else None
         learner.progress[:] = self.progress
         return model
 
@@ -113,6 +121,7 @@ class Model(NamedTuple):
         )
         learner.reference = learner.reference.restored(self.state, learner.n_features)
         learner.clock = Clock(task.schedule, *self.clock)
+        learner.calibration = self.calibration
         learner.progress[:] = self.progress
         if self.search is not None:
             model.adopt(resumed(self.search, self.state, learner))
@@ -152,6 +161,7 @@ def model_of(
         matrix=matrix,
         class_totals=tuple(model.class_totals.tolist()),
         decision_threshold=model.decision_threshold,
+        calibration=learner.calibration,
     )
     if slim:
         return saved
@@ -162,5 +172,9 @@ def model_of(
     if search is not None:
         search = {"parameters": parameters, **search}
     return saved._replace(
-        state=arrays, clock=in_use.clock[1:], search=search, limit=model.target_features
+        state=arrays,
+        clock=in_use.clock[1:],
+        search=search,
+        limit=model.target_features,
+        calibration=in_use.calibration,
     )

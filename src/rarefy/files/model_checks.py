@@ -44,6 +44,7 @@ def check_parts(model: Model) -> None:
         and (model.is_settled or model.state is not None)
         and _are_totals(model.class_totals, n_classes)
         and _is_threshold(model.decision_threshold, n_classes)
+        and (model.calibration is None or model.task.calibrate)
     )
     if not right:
         raise ValueError("the parts of the model contradict each other")
@@ -131,6 +132,7 @@ def checked_task(task: Task) -> Task:
         and isinstance(task.fit_intercept, bool)
         and isinstance(task.weighting, Weighting)
         and _is_class_weight(task.class_weight)
+        and isinstance(task.calibrate, bool)
     )
     if not right:
         raise ValueError("there is no such task")

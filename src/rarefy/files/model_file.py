@@ -1,7 +1,7 @@
 """Models on disk: a line that says what it is, a JSON header, and arrays; no pickle.
 
 rarefy model 1\\n (2 in the middle of a search for parameters, or of a run with a limit to features;
-3 with weights of classes, or a decision threshold)
+3 with weights of classes, or a decision threshold; 4 if probabilities are calibrated)
 length of the header, 8 bytes, little-endian
 header: JSON with what was learned, from what, and how, and which arrays follow
 the arrays, little-endian, one after the other
@@ -34,6 +34,7 @@ from rarefy.files.model_checks import (
     checked_task,
     texts,
 )
+from rarefy.model.calibration import restored
 from rarefy.model.clock import Clock
 from rarefy.parameters.describe import built, described, is_unknown
 from rarefy.readers.features.columns import Columns, checked_columns
@@ -43,10 +44,11 @@ from rarefy.streams.stream_model import Reading
 from rarefy.system.atomic_write import Output
 from rarefy.version import __version__
 
-VERSION = 3  # the newest that is read
+VERSION = 4  # the newest that is read
 MAGIC = b"rarefy model 1\n"  # of all models that older versions read
 UNSETTLED_MAGIC = b"rarefy model 2\n"
 OF_CLASSES_MAGIC = b"rarefy model 3\n"
+CALIBRATED_MAGIC = b"rarefy model 4\n"
 KEPT_ARRAYS = {
     "keys": "<u8",
     "outputs": "<i8",
@@ -111,6 +113,8 @@ def save_model(place: str | Path | Output, model: Model) -> int:
     magic = MAGIC if model.is_settled else UNSETTLED_MAGIC
     if model.task.class_weight is not None or model.decision_threshold:
         magic = OF_CLASSES_MAGIC
+    if model.task.calibrate:
+        magic = CALIBRATED_MAGIC
     parts = [magic, len(text).to_bytes(8, "little"), text]
     parts += [array.tobytes() for array in packed.values()]
     checksum = 0
@@ -128,16 +132,22 @@ def save_model(place: str | Path | Output, model: Model) -> int:
 
 
 def _described_task(task: Task) -> dict[str, Any]:
-    """All parts; weights of classes only where there are any, for the sake of older versions."""
+    """All parts; but for the sake of older versions, not what they do not know and is not used."""
     parts = {name: described(part) for name, part in task._asdict().items()}
     if task.class_weight is None:
         del parts["class_weight"]
+    if not task.calibrate:
+        del parts["calibrate"]
     return parts
 
 
 def _of_classes(model: Model) -> dict[str, Any]:
     """What there is to say of classes beside their names, where it is not what is usual."""
-    said = {"class_totals": model.class_totals, "decision_threshold": model.decision_threshold}
+    said = {
+        "class_totals": model.class_totals,
+        "decision_threshold": model.decision_threshold,
+        "calibration": model.calibration,
+    }
     return {name: value for name, value in said.items() if value}
 
 
@@ -231,6 +241,7 @@ def _parsed(data: bytes) -> Model:
             ),
             "reading": Reading(columns, checked_crosses(reading["cross"])),
             "class_totals": tuple(header.get("class_totals", ())),
+            "calibration": restored(header["calibration"]) if "calibration" in header else None,
             "search": _with_parameters(built(header.get("search")), PARAMETERS_FROM_FILES),
         },
         kept=_kept_of(arrays) if is_slim else NOTHING_KEPT,

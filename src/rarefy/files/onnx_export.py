@@ -10,6 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 from rarefy.errors import InputError
 from rarefy.files.model import Model
 from rarefy.files.text_export import link_of
+from rarefy.model.calibration import Scaling
 from rarefy.stores import Kept
 
 OPSETS = {"": 18, "ai.onnx.ml": 4}
@@ -35,7 +36,7 @@ def onnx_bytes(model: Model) -> bytes:
         )
     link = link_of(model)
     if link is not None:
-        found = probabilities(graph, scores, link, n_outputs)
+        found = probabilities(graph, scaled(graph, scores, model.scaling), link, n_outputs)
         graph.output("probabilities", found, TensorProto.DOUBLE, ["n_rows", n_outputs])
     return graph.serialized()
 
@@ -153,6 +154,14 @@ def class_names(classes: tuple[str, ...]) -> NDArray[Any]:
     if [str(number) for number in numbers] != list(classes) or max(map(abs, numbers)) >= 1 << 63:
         return np.array(classes, dtype=object)
     return np.array(numbers, dtype=np.int64)
+
+
+def scaled(graph: Graph, scores: str, scaling: Scaling | None) -> str:
+    """Scores as probabilities follow from them."""
+    if scaling is None:
+        return scores
+    stretched = graph.node("Mul", scores, graph.constant(scaling.slope))
+    return graph.node("Add", stretched, graph.constant(scaling.offset))
 
 
 def probabilities(graph: Graph, scores: str, link: str, n_outputs: int) -> str:

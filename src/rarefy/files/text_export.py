@@ -11,8 +11,7 @@ import numpy as np
 
 from rarefy.checks import number_or_none
 from rarefy.files.model import Model
-from rarefy.model.answers import LOSSES_WITH_PROBABILITIES
-from rarefy.model.multiclass import Softmax, multiclass_loss
+from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, link
 from rarefy.parameters.describe import described
 from rarefy.version import __version__
 
@@ -25,10 +24,8 @@ def link_of(model: Model) -> str | None:
     """What leads from scores to probabilities: softmax, logistic, modified_huber, or nothing."""
     if model.loss not in LOSSES_WITH_PROBABILITIES:
         return None
-    loss = model.task.loss
-    if len(model.classes) > 2 and isinstance(multiclass_loss(model.multiclass, loss), Softmax):
-        return "softmax"
-    return model.loss
+    loss, n_outputs = model.task.loss_over(len(model.classes))
+    return link(model.loss, loss, model.scaling, n_outputs)
 
 
 def json_lines(model: Model) -> Iterator[str]:
@@ -38,6 +35,7 @@ def json_lines(model: Model) -> Iterator[str]:
         "task": "classification" if model.classes else "regression",
         "loss": model.loss,
         "probabilities": link_of(model),
+        "calibration": None if model.scaling is None else model.scaling._asdict(),
         "classes": model.classes,
         "intercepts": model.intercepts,
         "decision_threshold": model.decision_threshold if len(model.classes) == 2 else None,

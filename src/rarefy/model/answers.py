@@ -16,6 +16,7 @@ import numpy as np
 
 from rarefy.arrays import Flags, Floats, Numbers
 from rarefy.jit import inlined
+from rarefy.model.calibration import Scaling
 from rarefy.model.multiclass import Softmax
 
 LOSSES_WITH_PROBABILITIES = ("logistic", "modified_huber")
@@ -67,17 +68,32 @@ def right_answers(scores: Floats, y: Floats, decision_threshold: float = 0.0) ->
     return right
 
 
-def probabilities(loss_name: str, loss: object, scores: Floats) -> Floats:
+def link(loss_name: str, loss: object, scaling: Scaling | None, n_outputs: int) -> str:
+    """What leads from scores, scaled or not, to probabilities: softmax, or what `each` class has.
+
+    Scores are scaled to log-odds, whatever the loss.
+    """
+    if n_outputs > 1 and (scaling is not None or isinstance(loss, Softmax)):
+        return "softmax"
+    return "logistic" if scaling is not None else loss_name
+
+
+def probabilities(
+    loss_name: str, loss: object, scores: Floats, scaling: Scaling | None = None
+) -> Floats:
     """Of the second class, where there is one score a row; else of each class.
 
     One-vs-rest gives each class a probability of its own; their sum is made 1, and where all of
     them are zero, they are the same.
     """
-    if isinstance(loss, Softmax):
+    by = link(loss_name, loss, scaling, scores.shape[1])
+    if scaling is not None:
+        scores = scaling.slope * scores + scaling.offset
+    if by == "softmax":
         odds = np.exp(scores - scores.max(axis=1, keepdims=True))
         softmax: Floats = odds / odds.sum(axis=1, keepdims=True)
         return softmax
-    if loss_name == "modified_huber":
+    if by == "modified_huber":
         each: Floats = (np.clip(scores, -1.0, 1.0) + 1.0) / 2.0
     else:
         each = 0.5 * (1.0 + np.tanh(0.5 * scores))

@@ -241,6 +241,23 @@ class OfBalance(TypedDict, total=False):
     ]
 
 
+class OfProbabilities(TypedDict, total=False):
+    """How scores become probabilities; weights do not depend on it."""
+
+    calibrate: Annotated[
+        bool,
+        Parameter(
+            Flag(),
+            "Whether probabilities are scaled by what came of the scores that examples had before "
+            "they were learned. After several passes, a refit or a search for parameters there are "
+            "no such scores, and probabilities are those of the loss.",
+            default=True,
+            help="Scale probabilities by what came of earlier scores (one pass).",
+            in_grids=False,
+        ),
+    ]
+
+
 class OfSearch(TypedDict, total=False):
     """How parameters are found that are left to be found."""
 

@@ -21,6 +21,7 @@ from rarefy.parameters.of_models import (
     OfEndowment,
     OfImportance,
     OfLosses,
+    OfProbabilities,
     OfRules,
     OfSearch,
 )
@@ -35,6 +36,7 @@ class ClassifierParameters(
     OfImportance,
     OfClasses[str],
     OfBalance,
+    OfProbabilities,
     OfLearning,
     OfSearch,
     OfDecision,

@@ -13,12 +13,7 @@ from numpy.typing import NDArray
 from rarefy.arrays import Floats, Numbers, read_only
 from rarefy.engine import loop as engine
 from rarefy.errors import InputError
-from rarefy.model.answers import (
-    LOSSES_WITH_PROBABILITIES,
-    predicted_classes,
-    probabilities,
-    true_classes,
-)
+from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, predicted_classes, true_classes
 from rarefy.model.ranking import Ranking
 from rarefy.readers import Reader
 from rarefy.streams.stream_model import StreamModel
@@ -129,9 +124,9 @@ class _OfClasses:
         self._threshold = model.decision_threshold
         self._confusion = np.zeros((len(model.classes), len(model.classes)))
         self._ranking = _Gathered() if len(model.classes) == 2 else None
-        self._loss = model.learner.loss
-        self._loss_name = model.task.loss_name
-        self._log_loss = 0.0 if self._loss_name in LOSSES_WITH_PROBABILITIES else math.nan
+        self._probabilities_of = model.probabilities
+        has_probabilities = model.task.loss_name in LOSSES_WITH_PROBABILITIES
+        self._log_loss = 0.0 if has_probabilities else math.nan
 
     def add(self, scores: Floats, y: Floats, importance: Floats) -> None:
         truth = true_classes(scores, y)
@@ -140,7 +135,7 @@ class _OfClasses:
         if self._ranking:
             self._ranking.add(scores[:, 0], y > 0.0, importance)
         if not math.isnan(self._log_loss):
-            of_class = probabilities(self._loss_name, self._loss, scores)
+            of_class = self._probabilities_of(scores)
             if of_class.shape[1] == 1:
                 of_class = np.hstack([1.0 - of_class, of_class])
             of_truth = of_class[np.arange(len(truth)), truth]

@@ -14,7 +14,7 @@ from rarefy.engine.online_learner import OnlineLearner, RowLearner
 from rarefy.engine.pruning import limited
 from rarefy.engine.task import Task
 from rarefy.errors import InputError, RarefyWarning
-from rarefy.model.answers import predicted_classes
+from rarefy.model.answers import predicted_classes, probabilities
 from rarefy.model.class_weights import ClassWeights
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
@@ -212,6 +212,11 @@ class StreamModel(StreamLearner[OnlineLearner]):
             yield again
         finally:
             reader.faults = again.faults
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """What scores say of the second of two classes, or of each of several."""
+        learner = self.learner.settled()
+        return probabilities(self.task.loss_name, learner.loss, scores, learner.scaling)
 
     def loss_without_weights(self) -> float:
         """The loss of an example of class 1 if all weights are zero; NaN in regression."""

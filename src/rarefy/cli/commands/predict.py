@@ -8,7 +8,6 @@ from rarefy.cli.options import FILE, data_options, new_data_options, report_bad_
 from rarefy.cli.outputs import Destination
 from rarefy.files.model_file import load_model
 from rarefy.model.answers import LOSSES_WITH_PROBABILITIES
-from rarefy.model.answers import probabilities as probabilities_of
 from rarefy.readers import read
 from rarefy.readers.source import expand
 from rarefy.streams.stream_model import predicted_labels
@@ -54,7 +53,7 @@ def predict(
     with place.writing() as file:
         for batch, found in model.batches_with_scores(reader):
             if probabilities:
-                lines = table_lines(probabilities_of(saved.loss, model.learner.loss, found))
+                lines = table_lines(model.probabilities(found))
             elif scores or model.task.is_regression:
                 lines = table_lines(found)
             else:
