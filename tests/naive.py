@@ -524,54 +524,63 @@ class Ftrl(Rule):
 
 
 class ScaleFree(Rule):
-    """docs/rules.md: r = √(Σ g²); M = max |x| of rounds with g ≠ 0; G ← G + g;
+    """docs/rules.md: r = √(Σ g²); s = √(Σ x²/n) over the n rounds with g ≠ 0; G ← G + g;
 
-    w ← −soft(G, λr) / (rM/(cs) + λ₂t), s being the spread of the targets. In later passes what has
-    no weight stays as it is.
+    w ← −soft(G, λ(r + βus/5)) / ((r + βus)s/(cv) + λ₂t), v being the spread of the targets, and u the slope
+    at that distance. In later passes what has no weight stays as it is.
     """
 
-    def __init__(self, shape, penalty, c):
+    def __init__(self, shape, penalty, c, beta):
         super().__init__(shape, penalty)
-        self.c = c
+        self.c, self.beta = c, beta
         self.t = 0
-        self.spread = 1.0
+        self.spread, self.slope = 1.0, 1.0
         self.squares = np.zeros(shape)
-        self.largest = np.zeros(shape)
+        self.occurrences = np.zeros(shape)
+        self.values = np.zeros(shape)
         self.G = np.zeros(shape)
 
-    def set_spread(self, spread: float) -> None:
-        self.spread = spread
+    def set_spread(self, spread: float, slope: float) -> None:
+        self.spread, self.slope = spread, slope
         self.weigh()
 
     def weigh(self) -> None:
         r = np.sqrt(self.squares)
-        quadratic = r * self.largest + self.c * self.spread * self.l2 * self.t
-        excess = -self.c * self.spread * soft(self.G, self.l1 * r)
+        s = self.scale()
+        quadratic = (r + self.beta * self.slope * s) * s + self.c * self.spread * self.l2 * self.t
+        excess = -self.c * self.spread * soft(self.G, self.floor())
         self.w = divide_or_zero(excess, quadratic)
+
+    def scale(self) -> Array:
+        return np.sqrt(divide_or_zero(self.values, self.occurrences))
+
+    def floor(self) -> Array:
+        return self.l1 * (np.sqrt(self.squares) + self.beta * self.slope * self.scale() / 5.0)
 
     def pulled(self, g: Array) -> Array:
         """By how much G changes beside g."""
         return np.zeros_like(g)
 
     def update(self, now: Round) -> None:
-        threshold = self.l1 * np.sqrt(self.squares)
+        threshold = self.floor()
         out = (now.pass_number > 1) & (threshold > 0) & (np.abs(self.G) <= threshold)
         g = np.where(out, 0.0, now.g)
         self.G = self.G + self.pulled(g) + g
         self.squares = self.squares + g**2
-        self.largest = np.maximum(self.largest, np.where(g != 0, np.abs(now.x), 0.0))
+        self.values = self.values + np.where(g != 0, now.x**2, 0.0)
+        self.occurrences = self.occurrences + (g != 0)
         self.t = now.t
         self.weigh()
 
 
 class ScaleFreeFtrl(ScaleFree):
-    """docs/rules.md: σ = (r' − r)M/(cs); z ← z + g − σw/2; w ← −soft(z, λr) / (rM/(cs) + λ₂t)."""
+    """docs/rules.md: σ = (r' − r)s/(cv); z ← z + g − σw/2, and w as before with z for G."""
 
     def pulled(self, g: Array) -> Array:
         r, r_next = np.sqrt(self.squares), np.sqrt(self.squares + g**2)
         if self.spread == 0.0:
             return np.zeros_like(g)
-        return -(r_next - r) * self.largest / (self.c * self.spread) * self.w / 2.0
+        return -(r_next - r) * self.scale() / (self.c * self.spread) * self.w / 2.0
 
 
 SHIFT_FREE = ("scale-free", "scale-free-ftrl")
@@ -648,7 +657,7 @@ def make_rule(
     if cumulative and family != "fobos":
         raise ValueError(f"{name} has no cumulative penalty")
     if beta is None:
-        beta = 1.0 if name == "ftrl" else 0.0
+        beta = 0.0 if name.startswith("adagrad") else 1.0
     makers = {
         "ogd": lambda: Ogd(shape, penalty),
         "fobos": lambda: (CumulativeFobos if cumulative else Fobos)(shape, penalty, intensity),
@@ -659,8 +668,8 @@ def make_rule(
         "adagrad-fobos": lambda: AdagradFobos(shape, penalty, eta0, beta),
         "adagrad-rda": lambda: AdagradRda(shape, penalty, eta0, beta),
         "ftrl": lambda: Ftrl(shape, penalty, eta0, beta),
-        "scale-free": lambda: ScaleFree(shape, penalty, eta0),
-        "scale-free-ftrl": lambda: ScaleFreeFtrl(shape, penalty, eta0),
+        "scale-free": lambda: ScaleFree(shape, penalty, eta0, beta),
+        "scale-free-ftrl": lambda: ScaleFreeFtrl(shape, penalty, eta0, beta),
     }
     return makers[family]()
 
@@ -773,7 +782,8 @@ def fit(  # noqa: PLR0915
 
     def place_now() -> Place:
         known = place_after(X[seen], y[seen], regression, fit_intercept)
-        learner.set_spread(known.spread)
+        slope = abs(score_loss.slope(0.0, known.spread)) if regression else 1.0
+        learner.set_spread(known.spread, slope)
         return known
 
     for number, i in ((number, i) for number in range(1, passes + 1) for i in range(n)):

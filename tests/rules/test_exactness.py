@@ -34,7 +34,7 @@ ANY_Q = ("logistic", "squared")  # losses that meet every q; the others q = 2, u
 VARIANTS = (*naive.RULES, "fobos+cumulative", "fr-comid+cumulative")
 FEATURE_AWARE = tuple(naive.FEATURE_AWARE)
 UNPENALISED = ("ogd", "rounding")
-WITH_BETA = tuple(rule for rule in naive.ADAPTIVE if not rule.startswith("scale-free"))
+WITH_BETA = naive.ADAPTIVE
 PENALISED = tuple(v for v in VARIANTS if v not in UNPENALISED)
 SEVERAL_CLASSES = {"crammer_singer": "hinge", "softmax": "logistic", "ovr": "squared_hinge"}
 SCHEDULED = tuple(v for v in VARIANTS if v not in (*naive.ADAPTIVE, "truncated-gradient"))
@@ -55,10 +55,10 @@ def setup(variant: str, loss: str, **more) -> dict:
         chosen |= {"truncate_every": 5, "threshold": inf, "schedule": "constant", "eta0": 0.1}
     elif rule == "rounding":
         chosen |= {"truncate_every": 5, "threshold": 0.05, "schedule": "inv_sqrt"}
-    elif rule == "ftrl":
-        chosen |= {"beta": 1.0}
     elif rule.startswith("adagrad"):
         chosen |= {"beta": 0.0}
+    elif rule in WITH_BETA:
+        chosen |= {"beta": 1.0}
     elif rule not in naive.ADAPTIVE:
         chosen |= {"schedule": "inv_sqrt"}
     if option == "cumulative":

@@ -141,25 +141,29 @@ def test_adagrad_rda():
 
 
 def test_scale_free():
-    # r = (2, 0), (2, 1), (√5, √2); G = (-2, 0), (-2, 1), (-3, 0); the largest |x| are 2 and 1.
-    assert weights_after(1, "scale-free", l1=0.2) == close([0.1 * 1.6 / 4, 0.0])
-    assert weights_after(2, "scale-free", l1=0.2) == close([0.04, -0.1 * 0.8])
-    expected = 0.1 * (3 - 0.2 * sqrt(5)) / (2 * sqrt(5))
-    assert weights_after(3, "scale-free", l1=0.2) == close([expected, 0.0])
-    assert weights_after(2, "scale-free", l1=0.2, l2=3.0) == close([1.6 / 46, -0.8 / 16])
+    # r = (2, 0), (2, 1), (√5, √2); G = (-2, 0), (-2, 1), (-3, 0); s = (2, 0), (2, 1), (√2.5, 1).
+    free = {"rule": "scale-free", "l1": 0.2, "beta": 0.0}
+    assert weights_after(1, **free) == close([0.1 * 1.6 / 4, 0.0])
+    assert weights_after(2, **free) == close([0.04, -0.1 * 0.8])
+    expected = 0.1 * (3 - 0.2 * sqrt(5)) / sqrt(5 * 2.5)
+    assert weights_after(3, **free) == close([expected, 0.0])
+    assert weights_after(2, **free, l2=3.0) == close([1.6 / 46, -0.8 / 16])
+    assert weights_after(2, "scale-free", l1=0.2) == close([0.1 * 1.52 / 8, -0.1 * 0.76 / 2])
 
 
 def test_scale_free_ftrl():
-    # r and the largest |x| as above. In round 3, σ = ((2√5 - 4) / 0.1, (√2 - 1) / 0.1), and
+    # r and s as above. In round 3, σ = ((2√5 - 4) / 0.1, (√2 - 1) / 0.1), and
     # z = (-3 - 0.02 σ, 0.04 σ): the second is below λ r = 0.2 √2.
-    assert weights_after(1, "scale-free-ftrl", l1=0.2) == close([0.04, 0.0])
-    assert weights_after(2, "scale-free-ftrl", l1=0.2) == close([0.04, -0.08])
+    tied = {"rule": "scale-free-ftrl", "beta": 0.0}
+    assert weights_after(1, **tied, l1=0.2) == close([0.04, 0.0])
+    assert weights_after(2, **tied, l1=0.2) == close([0.04, -0.08])
     z = 3 + 0.2 * (2 * sqrt(5) - 4)
-    expected = 0.1 * (z - 0.2 * sqrt(5)) / (2 * sqrt(5))
-    assert weights_after(3, "scale-free-ftrl", l1=0.2) == close([expected, 0.0])
+    expected = 0.1 * (z - 0.2 * sqrt(5)) / sqrt(5 * 2.5)
+    assert weights_after(3, **tied, l1=0.2) == close([expected, 0.0])
     second = 0.1 * 0.5 * (sqrt(2) - 1) / sqrt(2)
-    assert weights_after(3, "scale-free-ftrl", l1=0.0)[1] == close(-second)
-    assert weights_after(2, "scale-free-ftrl", l1=0.2, l2=3.0) == close([1.6 / 46, -0.8 / 16])
+    assert weights_after(3, **tied, l1=0.0)[1] == close(-second)
+    assert weights_after(2, **tied, l1=0.2, l2=3.0) == close([1.6 / 46, -0.8 / 16])
+    assert weights_after(1, "scale-free-ftrl", l1=0.2) == close([0.019, 0.0])
 
 
 def test_ftrl():

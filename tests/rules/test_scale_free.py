@@ -28,7 +28,8 @@ every_form = pytest.mark.parametrize("form", FORMS)
 
 
 def scale_free(**parameters) -> SparseOnlineClassifier:
-    return classifier_in_order("scale-free", **parameters)
+    """Without β, what counts is chance alone."""
+    return classifier_in_order("scale-free", **({"beta": 0.0} | parameters))
 
 
 def in_pieces(X, y, rule) -> SparseOnlineClassifier:
@@ -58,11 +59,18 @@ def test_by_hand(l2):
     for row, label in zip(X, y, strict=True):
         model.partial_fit([row], [label], classes=[-1, 1])
         weights.append(model.coef_[0].tolist())
-    r = sqrt(17.0), sqrt(21.0)
+    r, s = (sqrt(17.0), sqrt(21.0)), (sqrt(17.0 / 2.0), sqrt(21.0 / 3.0))
     assert weights[0] == pytest.approx([(4 - 0.5 * 4) / (4 * 4 / 0.5 + l2), 0.5 / (1 / 0.5 + l2)])
-    second = (3 - 0.5 * r[0]) / (r[0] * 4 / 0.5 + 2 * l2)
+    second = (3 - 0.5 * r[0]) / (r[0] * s[0] / 0.5 + 2 * l2)
     assert weights[1] == pytest.approx([second, 0.5 / (1 / 0.5 + 2 * l2)])
-    assert weights[2] == pytest.approx([(5 - 0.5 * r[1]) / (r[1] * 4 / 0.5 + 3 * l2), 0.0])
+    assert weights[2] == pytest.approx([(5 - 0.5 * r[1]) / (r[1] * s[1] / 0.5 + 3 * l2), 0.0])
+
+
+def test_beta_by_hand():
+    """The slope of the hinge is 1, so β adds 2 β to r, and a fifth of it in the penalty."""
+    model = scale_free(loss="hinge", eta0=0.5, l1=0.5, beta=3.0, fit_intercept=False)
+    model.partial_fit([[2.0]], [1], classes=[-1, 1])
+    assert model.coef_[0, 0] == pytest.approx((2 - 0.5 * (2 + 6 / 5)) / ((2 + 6) * 2 / 0.5))
 
 
 # --- units ------------------------------------------------------------------------------------
@@ -250,7 +258,7 @@ def test_a_sweep_without_a_rule_is_of_this_one(kind):
     assert {point["rule"] for point in result.points} == {"scale-free"}
     assert set(np.logspace(-0.5, 1.5, 5).round(9)) <= set(np.round(l1s, 9))
     for n, l1 in enumerate(l1s):
-        model = classifier_in_order(l1=l1, fit_intercept=False).fit(problem.csr, problem.y)
+        model = scale_free(l1=l1, beta=1.0, fit_intercept=False).fit(problem.csr, problem.y)
         assert result.table["weights"][n] == model.n_nonzero_
         assert result.table["loss"][n] == pytest.approx(model.progressive_loss_, rel=1e-12)
     assert len(set(result.table["weights"])) > 2
@@ -258,7 +266,7 @@ def test_a_sweep_without_a_rule_is_of_this_one(kind):
 
 def test_estimators():
     X, y = KINDS["binary"].csr, KINDS["binary"].y
-    named = scale_free(l1=1.0, eta0=0.2).fit(X, y)
+    named = scale_free(l1=1.0, eta0=0.2, beta=1.0).fit(X, y)
     np.testing.assert_array_equal(classifier_in_order().fit(X, y).coef_, named.coef_)
     assert SparseOnlineClassifierCV().rule == "scale-free"
     assert regressor_in_order().rule == "scale-free"

@@ -33,7 +33,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def classifier(**parameters) -> SparseOnlineClassifier:
-    return classifier_in_order(RULE, **parameters)
+    return classifier_in_order(RULE, **({"beta": 0.0} | parameters))
 
 
 def some_are_kept(model) -> bool:
@@ -58,24 +58,28 @@ BY_HAND = ([[4.0, 1.0], [1.0, 0.0], [2.0, 3.0]], [1, -1, 1])
 
 
 def test_by_hand():
-    """Of the first feature, r M/c is 32, 8√17, 8√21; of the second, 2, 2, 6√10."""
+    """Of the first feature s is 4, √(17/2), √7, of the second 1, 1, √5, and c is a half."""
     weights = weights_after_each(*BY_HAND)
+    s = sqrt(17 / 2), sqrt(7)
     z = -2 - sqrt(17) / 4  # -4 + 1 - (8√17 - 32)/16/2
-    second = (2 - sqrt(17) / 4) / (8 * sqrt(17))
-    third = (-z + 2 + 4 * (sqrt(21) - sqrt(17)) * second - sqrt(21) / 2) / (8 * sqrt(21))
+    second = (2 - sqrt(17) / 4) / (2 * s[0] * sqrt(17))
+    tied = s[0] * (sqrt(21) - sqrt(17)) * second
+    third = (-z + 2 + tied - sqrt(21) / 2) / (2 * s[1] * sqrt(21))
     assert weights[:, 0] == pytest.approx([1 / 16, second, third], rel=1e-12)
-    third = (15 / 4 - sqrt(10) / 4) / (6 * sqrt(10))  # z is -1 - 3 - (2√10 - 2)/4/2
+    third = (15 / 4 - sqrt(10) / 4) / (2 * sqrt(5) * sqrt(10))  # z is -1 - 3 - (2√10 - 2)/4/2
     assert weights[:, 1] == pytest.approx([1 / 4, 1 / 4, third], rel=1e-12)
 
 
 def test_by_hand_with_l2():
-    """It adds 8 t to r M/c, also for a feature that is away."""
+    """It adds 8 t to r s/c, also for a feature that is away."""
     weights = weights_after_each(*BY_HAND, l2=8.0)
+    s = sqrt(17 / 2), sqrt(7)
     z = -2.2 - sqrt(17) / 5  # -4 + 1 - (8√17 - 32)/20/2
-    second = (-z - sqrt(17) / 2) / (8 * sqrt(17) + 16)
-    third = (-z + 2 + 4 * (sqrt(21) - sqrt(17)) * second - sqrt(21) / 2) / (8 * sqrt(21) + 24)
+    second = (-z - sqrt(17) / 2) / (2 * s[0] * sqrt(17) + 16)
+    tied = s[0] * (sqrt(21) - sqrt(17)) * second
+    third = (-z + 2 + tied - sqrt(21) / 2) / (2 * s[1] * sqrt(21) + 24)
     assert weights[:, 0] == pytest.approx([1 / 20, second, third], rel=1e-12)
-    third = (4 + (sqrt(10) - 1) / 36 - sqrt(10) / 2) / (6 * sqrt(10) + 24)
+    third = (4 + (sqrt(10) - 1) / 36 - sqrt(10) / 2) / (2 * sqrt(5) * sqrt(10) + 24)
     assert weights[:, 1] == pytest.approx([1 / 20, 1 / 36, third], rel=1e-12)
 
 
@@ -84,7 +88,7 @@ def played(rule, schedule, rounds) -> tuple[list[float], float]:
 
     The coordinate is away in rounds without a subgradient.
     """
-    before, state = [], (0.0, 0.0, 0.0)
+    before, state = [], (0.0,) * len(rule.state_fields)
     clock = next_round(rule, clock_after(rule, schedule))
     for g, x in rounds:
         before.append(rule.weight(clock, state))
@@ -107,21 +111,23 @@ ROUNDS = st.lists(
     st.floats(0.05, 2.0),
     st.sampled_from([0.0, 0.3, 1.0, 1.8]),
     st.sampled_from([None, 0.01, 1.0]),
+    st.sampled_from([0.0, 1.0]),
 )
-def test_the_weight_is_the_minimiser(rounds, eta0, l1, l2):
+def test_the_weight_is_the_minimiser(rounds, eta0, l1, l2, beta):
     assume(any(g != 0.0 for g, _ in rounds))
-    before, weight = played(*make_rule(RULE, eta0=eta0, l1=l1, l2=l2), rounds)
+    before, weight = played(*make_rule(RULE, eta0=eta0, l1=l1, l2=l2, beta=beta), rounds)
     g, x = np.array(rounds).T
     r = np.sqrt(np.cumsum(g**2))
-    largest = np.maximum.accumulate(np.where(g != 0.0, np.abs(x), 0.0))
-    largest_before = np.append(0.0, largest[:-1])
-    sigma = np.diff(r, prepend=0.0) * largest_before / eta0
+    n = np.cumsum(g != 0.0)
+    scale = np.sqrt(np.cumsum(np.where(g != 0.0, x**2, 0.0)) / np.maximum(n, 1))
+    sigma = np.diff(r, prepend=0.0) * np.append(0.0, scale[:-1]) / eta0
     centres = np.array(before) / 2.0
-    free = r[-1] * largest[-1] / eta0 - sigma.sum() + (l2 or 0.0) * len(rounds)
+    free = (r[-1] + beta * scale[-1]) * scale[-1] / eta0 - sigma.sum() + (l2 or 0.0) * len(rounds)
+    penalty = l1 * (r[-1] + beta * scale[-1] / 5.0)
 
     def objective(w: float) -> float:
         tied = sigma @ (w - centres) ** 2 / 2.0
-        return float(g.sum() * w + tied + l1 * r[-1] * abs(w) + free / 2.0 * w * w)
+        return float(g.sum() * w + tied + penalty * abs(w) + free / 2.0 * w * w)
 
     farthest = (np.abs(g).sum() + sigma @ np.abs(centres)) / (sigma.sum() + free)
     found = minimize_scalar(
@@ -156,10 +162,10 @@ def test_what_is_at_zero_comes_in_as_with_scale_free(rounds, l1, l2):
     assume((np.abs(excess) > 1e-9).all(where=r > 0.0))
     later = np.flatnonzero(excess > 0.0)
     until = rounds[: later[0] + 1] if len(later) else rounds
-    before, after = played(*make_rule(RULE, l1=l1, l2=l2), until)
+    before, after = played(*make_rule(RULE, l1=l1, l2=l2, beta=0.0), until)
     assert not np.any(before)
     assert (after != 0.0) == bool(len(later))
-    assert after == pytest.approx(played(*make_rule("scale-free", l1=l1, l2=l2), until)[1])
+    assert after == pytest.approx(played(*make_rule("scale-free", l1=l1, l2=l2, beta=0.0), until)[1])
 
 
 @settings(max_examples=30, deadline=None)

@@ -90,9 +90,7 @@ class Learner:
     def set_reference(self, reference: Reference) -> None:
         """Say what rows are learned relative to from now on."""
         self.reference = reference
-        self.clock = self.clock._replace(
-            unit=reference.unit, steepest=reference.steepest(self.loss)
-        )
+        self.clock = self.clock._replace(**reference.scales(self.loss))
 
     def begin_pass(self, number: int) -> None:
         """Say how often the rows that come have been learned, this time included."""

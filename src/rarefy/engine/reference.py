@@ -55,6 +55,14 @@ class Reference(NamedTuple):
         """The size of steps."""
         return self.spread if self.spread_wanted else 1.0
 
+    def scales(self, loss: Any) -> dict[str, float]:
+        """What the clock says about the size of scores and slopes."""
+        return {"unit": self.unit, "slope": self.slope(loss), "steepest": self.steepest(loss)}
+
+    def slope(self, loss: Any) -> float:
+        """The slope of an example whose score is off by a unit."""
+        return abs(loss.slope(0.0, self.spread)) if self.spread_wanted else 1.0
+
     def steepest(self, loss: Any) -> float:
         """The largest slope of an example of weight 1."""
         is_limited = self.spread_wanted and isinstance(loss, Squared)

@@ -71,7 +71,7 @@ PACKED = ("<f8", *(f"{'|' if n == 1 else '<'}{kind}{n}" for kind in "iu" for n i
 CLOCK_FIELDS = Clock._fields[1:]  # without the schedule
 # Of the clock, too, but not where they say nothing: older files do not have them.
 LATER_CLOCK_FIELDS = {
-    name: Clock._field_defaults[name] for name in ("pass_number", "unit", "steepest")
+    name: Clock._field_defaults[name] for name in ("pass_number", "unit", "slope", "steepest")
 }
 # Names in files that differ from those that users know, and back.
 PARAMETERS_IN_FILES = {"target_features": "max_features"}

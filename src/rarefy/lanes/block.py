@@ -143,7 +143,7 @@ class Block:
 
     def set_reference(self, reference: Reference) -> None:
         """Say what the rows that come are relative to."""
-        self._set_clocks(unit=reference.unit, steepest=reference.steepest(self.lanes[0].loss))
+        self._set_clocks(**reference.scales(self.lanes[0].loss))
 
     def _set_clocks(self, **fields: float) -> None:
         for name, value in fields.items():
@@ -247,7 +247,10 @@ class Block:
         before = (schedule.eta(max(t, 1.0)), coming.total_before, coming.decay_before)
         clock = Clock(schedule, t, *before, *before, 0.0, 0.0)
         return clock._replace(
-            pass_number=coming.pass_number, unit=coming.unit, steepest=coming.steepest
+            pass_number=coming.pass_number,
+            unit=coming.unit,
+            slope=coming.slope,
+            steepest=coming.steepest,
         )
 
     def _own_clocks(self) -> Floats:

@@ -33,6 +33,7 @@ class Clock(NamedTuple):
     mistakes: float = 0.0  # wrong predictions so far, counted where steps depend on them
     pass_number: float = 1.0  # how often the examples have been learned, this time included
     unit: float = 1.0  # of scores: in regression, how far targets spread
+    slope: float = 1.0  # of an example whose score is off by a unit
     steepest: float = sys.float_info.max  # the largest slope of an example of weight 1
 
 
@@ -62,6 +63,7 @@ def round_with_step(rule: Any, clock: Clock, eta: float, mistakes: float) -> Clo
         mistakes,
         clock.pass_number,
         clock.unit,
+        clock.slope,
         clock.steepest,
     )
 

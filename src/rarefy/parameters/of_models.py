@@ -96,7 +96,7 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             Number(),
             "Constant added to the root of the sum of squared gradients that divides the step "
             "size.",
-            usual="1 for ftrl, 0 for AdaGrad",
+            usual="1 for ftrl and the scale-free rules, 0 for AdaGrad",
             help="Constant added to the root of the sum of squared gradients that divides the "
             "step size.",
             absent="its steps follow a common schedule",
