@@ -526,29 +526,29 @@ class Ftrl(Rule):
 class ScaleFree(Rule):
     """docs/rules.md: r = √(Σ g²); s = √(Σ x²/n) over the n rounds with g ≠ 0; G ← G + g;
 
-    w ← −soft(G, λ(r + βus/5)) / ((r + βus)s/(cv) + λ₂t), v being the spread of the targets, and u the slope
-    at that distance. In later passes what has no weight stays as it is.
+    w ← −soft(G, λ(r + βus/5)) / ((r + βus)s/(cv) + λ₂t), v being half the spread of the targets,
+    and u the slope at that distance. In later passes what has no weight stays as it is.
     """
 
     def __init__(self, shape, penalty, c, beta):
         super().__init__(shape, penalty)
         self.c, self.beta = c, beta
         self.t = 0
-        self.spread, self.slope = 1.0, 1.0
+        self.unit, self.slope = 1.0, 1.0
         self.squares = np.zeros(shape)
         self.occurrences = np.zeros(shape)
         self.values = np.zeros(shape)
         self.G = np.zeros(shape)
 
-    def set_spread(self, spread: float, slope: float) -> None:
-        self.spread, self.slope = spread, slope
+    def set_unit(self, unit: float, slope: float) -> None:
+        self.unit, self.slope = unit, slope
         self.weigh()
 
     def weigh(self) -> None:
         r = np.sqrt(self.squares)
         s = self.scale()
-        quadratic = (r + self.beta * self.slope * s) * s + self.c * self.spread * self.l2 * self.t
-        excess = -self.c * self.spread * soft(self.G, self.floor())
+        quadratic = (r + self.beta * self.slope * s) * s + self.c * self.unit * self.l2 * self.t
+        excess = -self.c * self.unit * soft(self.G, self.floor())
         self.w = divide_or_zero(excess, quadratic)
 
     def scale(self) -> Array:
@@ -578,9 +578,9 @@ class ScaleFreeFtrl(ScaleFree):
 
     def pulled(self, g: Array) -> Array:
         r, r_next = np.sqrt(self.squares), np.sqrt(self.squares + g**2)
-        if self.spread == 0.0:
+        if self.unit == 0.0:
             return np.zeros_like(g)
-        return -(r_next - r) * self.scale() / (self.c * self.spread) * self.w / 2.0
+        return -(r_next - r) * self.scale() / (self.c * self.unit) * self.w / 2.0
 
 
 SHIFT_FREE = ("scale-free", "scale-free-ftrl")
@@ -782,8 +782,9 @@ def fit(  # noqa: PLR0915
 
     def place_now() -> Place:
         known = place_after(X[seen], y[seen], regression, fit_intercept)
-        slope = abs(score_loss.slope(0.0, known.spread)) if regression else 1.0
-        learner.set_spread(known.spread, slope)
+        unit = known.spread / 2.0 if regression else 1.0
+        slope = abs(score_loss.slope(0.0, unit)) if regression else 1.0
+        learner.set_unit(unit, slope)
         return known
 
     for number, i in ((number, i) for number in range(1, passes + 1) for i in range(n)):

@@ -80,5 +80,5 @@ def test_labels_that_follow_each_other_a_little_are_no_reason():
 
 def test_it_is_said_once():
     runs = runs_of(np.repeat([0, 1], 100))
-    assert "1 in 200 rows; about 100 in random order" in runs.complaint()
+    assert "changes: 1 in 200 rows; about 100 in random order" in runs.complaint()
     assert runs.complaint() == ""

@@ -165,7 +165,9 @@ def test_what_is_at_zero_comes_in_as_with_scale_free(rounds, l1, l2):
     before, after = played(*make_rule(RULE, l1=l1, l2=l2, beta=0.0), until)
     assert not np.any(before)
     assert (after != 0.0) == bool(len(later))
-    assert after == pytest.approx(played(*make_rule("scale-free", l1=l1, l2=l2, beta=0.0), until)[1])
+    assert after == pytest.approx(
+        played(*make_rule("scale-free", l1=l1, l2=l2, beta=0.0), until)[1]
+    )
 
 
 @settings(max_examples=30, deadline=None)

@@ -270,7 +270,7 @@ class TestLimit:
         ({"target_features": 0}, "target_features=0"),
         ({"target_features": 2.5}, "target_features=2.5"),
         ({"l2": "auto"}, "l2='auto'"),
-        ({"rule": "auto", "beta": 1.0}, "beta"),
+        ({"rule": "auto", "basis": "feature"}, "basis"),
     ],
     ids=str,
 )

@@ -5,7 +5,7 @@ the same as the intercept, and rules that step along one coordinate at a time ar
 two apart. So a feature that is not zero in any of the first examples is learned as x - m, where m
 is its mean in them. Only the intercept is different for it: w x + b = w (x - m) + (b + w m).
 
-Regressions learn y - location, in steps of the size of the spread: the median of the first targets,
+Regressions learn y - location, in steps of half the size of the spread: the median of the first targets,
 and the median distance of targets from it, which outliers do not move. The spread is measured again
 and again, and may grow. In the squared loss a target further than STEEPEST spreads from its
 prediction has the subgradient of one at that distance.
@@ -26,6 +26,7 @@ from rarefy.model.losses import REGRESSION_LOSSES, Squared
 
 FIRST_EXAMPLES = 256
 STEEPEST = 20.0  # spreads
+UNITS_A_SPREAD = 2.0
 NORMAL = 1.4826  # standard deviations in the median distance of normal targets
 
 NO_SLOTS, NO_NUMBERS = np.empty(0, np.int64), np.empty(0)
@@ -53,7 +54,7 @@ class Reference(NamedTuple):
     @property
     def unit(self) -> float:
         """The size of steps."""
-        return self.spread if self.spread_wanted else 1.0
+        return self.spread / UNITS_A_SPREAD if self.spread_wanted else 1.0
 
     def scales(self, loss: Any) -> dict[str, float]:
         """What the clock says about the size of scores and slopes."""
@@ -61,7 +62,7 @@ class Reference(NamedTuple):
 
     def slope(self, loss: Any) -> float:
         """The slope of an example whose score is off by a unit."""
-        return abs(loss.slope(0.0, self.spread)) if self.spread_wanted else 1.0
+        return abs(loss.slope(0.0, self.unit)) if self.spread_wanted else 1.0
 
     def steepest(self, loss: Any) -> float:
         """The largest slope of an example of weight 1."""

@@ -32,7 +32,7 @@ class Clock(NamedTuple):
     decay_lost: float
     mistakes: float = 0.0  # wrong predictions so far, counted where steps depend on them
     pass_number: float = 1.0  # how often the examples have been learned, this time included
-    unit: float = 1.0  # of scores: in regression, how far targets spread
+    unit: float = 1.0  # of scores: in regression, half of how far targets spread
     slope: float = 1.0  # of an example whose score is off by a unit
     steepest: float = sys.float_info.max  # the largest slope of an example of weight 1
 
