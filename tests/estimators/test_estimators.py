@@ -769,7 +769,7 @@ def test_grid_search_over_a_regressor_with_sample_weights():
 def test_grouped_labels_are_warned_of():
     rng = np.random.default_rng(0)
     rows, labels = rng.normal(size=(1200, 3)), np.repeat(["a", "b"], 600)
-    with pytest.warns(RarefyWarning, match=r"1 changes in 1,200 rows; .* Use shuffle=True"):
+    with pytest.warns(RarefyWarning, match=r"changes: 1 in 1,200 rows; .* Use shuffle=True"):
         classifier_in_order(shuffle=False).fit(rows, labels)
     model = classifier_in_order()
     with warnings.catch_warnings(record=True) as found:

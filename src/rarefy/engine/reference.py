@@ -5,10 +5,10 @@ the same as the intercept, and rules that step along one coordinate at a time ar
 two apart. So a feature that is not zero in any of the first examples is learned as x - m, where m
 is its mean in them. Only the intercept is different for it: w x + b = w (x - m) + (b + w m).
 
-Regressions learn y - location, in steps of half the size of the spread: the median of the first targets,
-and the median distance of targets from it, which outliers do not move. The spread is measured again
-and again, and may grow. In the squared loss a target further than STEEPEST spreads from its
-prediction has the subgradient of one at that distance.
+Regressions learn y - location, in steps of half the size of the spread: the median of the first
+targets, and the median distance of targets from it, which outliers do not move. The spread is
+measured again and again, and may grow. In the squared loss a target further than STEEPEST spreads
+from its prediction has the subgradient of one at that distance.
 
 Rows are learned relative to what was known when 1, 2, 4, ... examples had come, wherever one call
 of `learn` ends and the next one begins; FIRST_EXAMPLES of them tell means and location.

@@ -51,7 +51,7 @@ class LabelRuns:
             return ""
         self._was_said = True
         return (
-            f"the labels come in long runs (number of changes: {self.n_changes:,} in {self.n_rows:,} rows; "
+            f"the labels come in long runs (changes: {self.n_changes:,} in {self.n_rows:,} rows; "
             f"about {self.n_expected:,.0f} in random order). The model follows the last rows, and "
             f"progressive figures are too optimistic."
         )
