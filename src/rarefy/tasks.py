@@ -49,4 +49,4 @@ def make_task(
         passes=passes,
         scoring=scoring,
     )
-    return task._replace(class_weight=by_class)
+    return task._replace(class_weight=by_class, calibrate=calibrate)

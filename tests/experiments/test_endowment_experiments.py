@@ -50,7 +50,7 @@ def test_an_outcome_is_what_an_estimator_tells(dataset, setting):
 
     model = classifier_in_order(
         setting.rule, loss="logistic", eta0=setting.eta, endowment=setting.gamma,
-        fit_intercept=False, l1=setting.l1 or None,
+        fit_intercept=False, l1=setting.l1 or None, calibrate=False,
     )  # fmt: skip
 
     def is_right(rows):

@@ -147,12 +147,13 @@ class Learner:
             for begin, end in portions(rows.indptr, self.n_outputs):
                 between()
                 part = part_of(rows, begin, end)
-                scores = np.zeros((end - begin, self.n_outputs))
+                if predictions is None:
+                    scores = np.zeros((end - begin, self.n_outputs))
+                else:
+                    scores = predictions[begin:end]
                 n_learned = self._learn_portion(part, scores)
                 if n_learned < end - begin:
                     raise self._divergence(begin + n_learned)
-                if predictions is not None:
-                    predictions[begin:end] = scores
                 if self.calibration is not None:
                     self.calibration = self.calibration.after(scores, part.y, part.importance)
         except BaseException:
