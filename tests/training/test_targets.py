@@ -13,7 +13,7 @@ from scipy import sparse
 import rarefy
 from rarefy import ConfigError, SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.cli.group import main
-from rarefy.engine.pruning import CANDIDATES, has_more_than_candidates, only_candidates
+from rarefy.engine.pruning import CANDIDATES, only_candidates
 from rarefy.files.model_file import load_model
 from tests import data
 from tests.in_order import classifier_in_order
@@ -57,9 +57,8 @@ def test_only_the_strongest_are_candidates():
     before = fitted(l1=0.1)
     squares = np.asarray(X[:N_LEARNED].power(2).sum(axis=0)).ravel()
     learner = before.learner_.settled()
-    assert has_more_than_candidates(learner, 3)
-    assert not has_more_than_candidates(learner, 30)
-    left = np.unique(only_candidates(learner, squares, 3).nonzero()[0])
+    assert only_candidates(learner, 30, lambda: squares) is learner
+    left = np.unique(only_candidates(learner, 3, lambda: squares).nonzero()[0])
     strengths = before.coef_[0] ** 2 * squares
     assert left.tolist() == np.sort(np.argsort(-strengths)[: 3 * CANDIDATES]).tolist()
     assert before.n_nonzero_ > 3 * CANDIDATES

@@ -181,35 +181,37 @@ def scores(
 
 
 @compiled
-def total_loss(loss: Any, scores: Floats, y: Floats, importance: Floats) -> float:
-    """The weighted sum of the losses of rows whose scores are known."""
+def total_loss(
+    loss: Any, scores: Floats, y: Floats, importance: Floats, of_rows: Floats | None
+) -> float:
+    """The weighted sum of the losses of rows whose scores are known.
+
+    `of_rows`, if they are wanted, gets the weighted loss of each row.
+    """
     total = 0.0
     for row in range(len(y)):
-        total += importance[row] * loss.value(scores[row, 0], y[row])
+        weighted = importance[row] * loss.value(scores[row, 0], y[row])
+        if of_rows is not None:
+            of_rows[row] = weighted
+        total += weighted
     return total
 
 
 @compiled
-def total_loss_classes(loss: Any, scores: Floats, y: Floats, importance: Floats) -> float:
-    """The weighted sum of the losses of rows whose scores, one for every class, are known."""
+def total_loss_classes(
+    loss: Any, scores: Floats, y: Floats, importance: Floats, of_rows: Floats | None
+) -> float:
+    """The weighted sum of the losses of rows whose scores, one for every class, are known.
+
+    `of_rows`, if they are wanted, gets the weighted loss of each row.
+    """
     total = 0.0
     for row in range(len(y)):
-        total += importance[row] * loss.value(scores[row], int(y[row]))
+        weighted = importance[row] * loss.value(scores[row], int(y[row]))
+        if of_rows is not None:
+            of_rows[row] = weighted
+        total += weighted
     return total
-
-
-@compiled
-def losses(loss: Any, scores: Floats, y: Floats, importance: Floats, out: Floats) -> None:
-    """Write the weighted loss of each row whose score is known."""
-    for row in range(len(y)):
-        out[row] = importance[row] * loss.value(scores[row, 0], y[row])
-
-
-@compiled
-def losses_classes(loss: Any, scores: Floats, y: Floats, importance: Floats, out: Floats) -> None:
-    """Write the weighted loss of each row whose scores, one for every class, are known."""
-    for row in range(len(y)):
-        out[row] = importance[row] * loss.value(scores[row], int(y[row]))
 
 
 @compiled

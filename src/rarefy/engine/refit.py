@@ -9,9 +9,7 @@ where r_i is the root mean square of feature i in the rows that have it, so that
 nor its frequency matters (r = 1 if it is 0 or 1). The intercept is not penalised.
 
 Where fewer features are asked for than were kept, the weakest go, about half of them at a time, and
-the others are refitted. The strength of a feature is the sum of its squared weights times the mean
-square of its values over all rows: in units of the loss's curvature, about twice what the loss
-would rise without it.
+the others are refitted.
 """
 
 import math
@@ -25,6 +23,7 @@ from numpy.typing import NDArray
 from rarefy.arrays import Floats, Rows, as_rows, dot
 from rarefy.engine.learner import Learner
 from rarefy.engine.newton import minimum
+from rarefy.engine.pruning import strengths
 from rarefy.engine.refit_objective import Objective, Wanted, smooth
 from rarefy.splits import held_out
 
@@ -155,7 +154,7 @@ class Link:
         """How strong each feature is."""
         weights, _ = self._minimum(TO_RANK)
         squares = self._examples.X.power(2).T @ self._examples.importance
-        return np.asarray(np.bincount(self._wanted.columns, weights**2) * squares)
+        return strengths(self._wanted.columns, weights, squares)
 
     def _minimum(self, precision: float) -> tuple[Floats, Floats]:
         rows = self._examples.rows(self._examples.importance)

@@ -10,7 +10,7 @@ from scipy import sparse
 from rarefy.arrays import as_rows
 from rarefy.engine.learner import Learner
 from rarefy.engine.online_learner import OnlineLearner
-from rarefy.engine.pruning import has_more_than_candidates, only_candidates
+from rarefy.engine.pruning import only_candidates
 from rarefy.engine.refit import refitted
 from rarefy.engine.task import Task
 from rarefy.errors import ConfigError, InputError
@@ -70,8 +70,7 @@ class FromMatrices:
 
     def _refitted(self: Any, learner: Learner, X: Any, y: Any, importance: Any) -> Learner:
         refit = Refit(self.refit_l2, self.refit_features, self.target_features)
-        if refit.target is not None and has_more_than_candidates(learner, refit.target):
-            learner = only_candidates(learner, X.power(2).T @ importance, refit.target)
+        learner = only_candidates(learner, refit.target, lambda: X.power(2).T @ importance)
         return refitted(learner, X, y, importance, refit.l2, refit.limit)
 
     def _learner_to_go_on(self: Any, task: Task) -> OnlineLearner:

@@ -93,8 +93,8 @@ class Fitting(NamedTuple):
     def _losses(self, learner: OnlineLearner, numbers: NDArray[np.int64]) -> Floats:
         """What each of some rows adds to the loss."""
         rows, losses = self._rows(numbers), np.empty(len(numbers))
-        write = engine.losses if learner.n_outputs == 1 else engine.losses_classes
-        write(learner.loss, learner.scores(rows), rows.y, rows.importance, losses)
+        total_loss = engine.total_loss if learner.n_outputs == 1 else engine.total_loss_classes
+        total_loss(learner.loss, learner.scores(rows), rows.y, rows.importance, losses)
         return losses
 
 

@@ -47,7 +47,7 @@ class Metrics:
         self._examples += len(y)
         self._weight += float(importance.sum())
         rows = (read_only(part) for part in (scores, y, importance))
-        self._total_loss += self._total_loss_of(self._loss, *rows)
+        self._total_loss += self._total_loss_of(self._loss, *rows, None)
         with np.errstate(over="ignore", invalid="ignore"):
             self._others.add(scores, y, importance)
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.arrays import Floats, Rows, as_rows, without
-from rarefy.engine.pruning import has_more_than_candidates, only_candidates
+from rarefy.engine.pruning import only_candidates
 from rarefy.engine.refit import refitted
 from rarefy.errors import InputError
 from rarefy.streams.metrics import Metrics
@@ -59,10 +59,8 @@ def refit_stream(run: Run, refit: Refit) -> dict[str, Any]:
     The metrics are those of the rows that the weights were fitted to.
     """
     model = run.model
-    learner = model.learner.settled()
-    if refit.target is not None and has_more_than_candidates(learner, refit.target):
-        learner = only_candidates(learner, _squares(run), refit.target)
-        model.adopt(learner)
+    learner = only_candidates(model.learner.settled(), refit.target, lambda: _squares(run))
+    model.adopt(learner)
     X, y, importance, held = kept_rows(run)
     weighed = model.importance_now(y[~held], importance[~held])
     model.adopt(refitted(learner, X[~held], y[~held], weighed, refit.l2, refit.limit))

@@ -90,7 +90,7 @@ def _tallies(
     total_loss = engine.total_loss if learned.n_outputs == 1 else engine.total_loss_classes
     slots, _ = learned.nonzero()
     return (
-        total_loss(lane.loss, scores, y, importance),
+        total_loss(lane.loss, scores, y, importance, None),
         importance.sum(),
         importance[right].sum(),
         dot(importance, (scores[:, 0] - y) ** 2),

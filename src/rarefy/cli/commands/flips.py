@@ -2,8 +2,8 @@
 
 import json
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import click
 
@@ -22,6 +22,69 @@ from rarefy.system.output_checks import STREAM, check_outputs
 EXIT_CODE = 3  # more answers were lost than allowed
 
 
+class Gate(NamedTuple):
+    """A limit to how much worse the new model may be."""
+
+    option: str
+    metavar: str
+    largest: float | None
+    help: str
+    measure: Callable[[Flips], float]  # what is not to be above the limit
+    text: str  # of the message, with `found` and `limit`
+
+    @property
+    def parameter(self) -> str:
+        return self.option.removeprefix("--").replace("-", "_")
+
+    def message(self, found: Flips, limit: float) -> str:
+        return self.text.format(found=self.measure(found), limit=limit)
+
+
+def _change(name: str, old: float | None, new: float | None) -> float:
+    """From the old model to the new one; a limit of what is undefined is an error."""
+    if old is None or new is None:
+        raise InputError(f"the {name} of these models on these data is undefined.")
+    return new - old
+
+
+GATES = (
+    Gate(
+        "--max-negative",
+        "RATE",
+        1.0,
+        "End with exit code 3 if more than this share of all examples are negative flips.",
+        lambda found: found.negative_rate,
+        "More answers were lost than allowed: {found:.4%} of all examples, and the limit is "
+        "{limit:.4%}.",
+    ),
+    Gate(
+        "--max-log-loss-rise",
+        "NUMBER",
+        None,
+        "... or if the log-loss is higher by more than this.",
+        lambda found: _change("log-loss", found.old_log_loss, found.new_log_loss),
+        "The log-loss rose by {found:.5g}, and the limit is {limit:g}.",
+    ),
+    Gate(
+        "--max-auc-drop",
+        "NUMBER",
+        1.0,
+        "... or if the AUC is lower by more than this.",
+        lambda found: -_change("AUC", found.old_auc, found.new_auc),
+        "The AUC dropped by {found:.5g}, and the limit is {limit:g}.",
+    ),
+)
+
+
+def _gate_options(command: Any) -> Any:
+    for gate in reversed(GATES):
+        kind = click.FloatRange(0.0, gate.largest)
+        command = click.option(gate.option, type=kind, metavar=gate.metavar, help=gate.help)(
+            command
+        )
+    return command
+
+
 @click.command()
 @click.argument("old_path", metavar="OLD", type=FILE)
 @click.argument("new_path", metavar="NEW", type=FILE)
@@ -34,35 +97,15 @@ EXIT_CODE = 3  # more answers were lost than allowed
     show_default=True,
     help="Number of flips of each kind, and of features, to show.",
 )
-@click.option(
-    "--max-negative",
-    type=click.FloatRange(0.0, 1.0),
-    metavar="RATE",
-    help="End with exit code 3 if more than this share of all examples are negative flips.",
-)
-@click.option(
-    "--max-log-loss-rise",
-    type=click.FloatRange(0.0),
-    metavar="NUMBER",
-    help="... or if the log-loss is higher by more than this.",
-)
-@click.option(
-    "--max-auc-drop",
-    type=click.FloatRange(0.0, 1.0),
-    metavar="NUMBER",
-    help="... or if the AUC is lower by more than this.",
-)
+@_gate_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
 def flips(
     old_path: str,
     new_path: str,
     data: tuple[str, ...],
     top: int,
-    max_negative: float | None,
-    max_log_loss_rise: float | None,
-    max_auc_drop: float | None,
     as_json: bool,
-    **reading: Any,
+    **options: Any,
 ) -> None:
     """Show which answers change from the model OLD to the model NEW on labelled DATA.
 
@@ -74,56 +117,28 @@ def flips(
       rarefy flips old.model new.model new.svm
       rarefy flips old.model new.model new.svm --max-negative 0.01 --max-auc-drop 0.005
     """
-    limits = {
-        "max-negative": max_negative,
-        "max-log-loss-rise": max_log_loss_rise,
-        "max-auc-drop": max_auc_drop,
-    }
-    for name, limit in limits.items():
+    limits = {gate: options.pop(gate.parameter) for gate in GATES}
+    for gate, limit in limits.items():
         if limit is not None and math.isnan(limit):
-            raise click.UsageError(f"--{name} nan: a number is expected.")
+            raise click.UsageError(f"{gate.option} nan: a number is expected.")
     check_outputs([STREAM], [old_path, new_path, *expand(data)])
     old, new = load_model(old_path), load_model(new_path)
-    reader = read(*data, classes=old.classes, **reading)
+    reader = read(*data, classes=old.classes, **options)
     found = stream_flips(_side(old), _side(new), reader, top)
     report_bad_lines(reader)
     if as_json:
         click.echo(json.dumps(flips_as_json(found), indent=2))
     else:
         show_flips((old_path, new_path), found)
-    broken = [*_broken(found, **{name.replace("-", "_"): value for name, value in limits.items()})]
+    broken = [
+        gate.message(found, limit)
+        for gate, limit in limits.items()
+        if limit is not None and gate.measure(found) > limit
+    ]
     for message in broken:
         click.echo(message, err=True)
     if broken:
         raise click.exceptions.Exit(EXIT_CODE)
-
-
-def _broken(
-    found: Flips,
-    max_negative: float | None,
-    max_log_loss_rise: float | None,
-    max_auc_drop: float | None,
-) -> Iterator[str]:
-    """What to say of each limit that was passed; one of what is undefined is an error."""
-    if max_negative is not None and found.negative_rate > max_negative:
-        yield (
-            f"More answers were lost than allowed: {found.negative_rate:.4%} of all examples, and "
-            f"the limit is {max_negative:.4%}."
-        )
-    if max_log_loss_rise is not None:
-        rise = _change("log-loss", found.old_log_loss, found.new_log_loss)
-        if rise > max_log_loss_rise:
-            yield f"The log-loss rose by {rise:.5g}, and the limit is {max_log_loss_rise:g}."
-    if max_auc_drop is not None:
-        drop = -_change("AUC", found.old_auc, found.new_auc)
-        if drop > max_auc_drop:
-            yield f"The AUC dropped by {drop:.5g}, and the limit is {max_auc_drop:g}."
-
-
-def _change(name: str, old: float | None, new: float | None) -> float:
-    if old is None or new is None:
-        raise InputError(f"the {name} of these models on these data is undefined.")
-    return new - old
 
 
 def _side(model: Model) -> Side:
