@@ -5,7 +5,7 @@ from typing import Any
 from rarefy.engine.task import Task
 from rarefy.parameters.auto import is_open
 from rarefy.parameters.build import make_class_weight, make_rule, make_weighting
-from rarefy.parameters.combinations import check_nothing_sought, check_scoring, check_target
+from rarefy.parameters.combinations import check_has_classes, check_nothing_sought, check_target
 
 
 def make_task(
@@ -38,7 +38,8 @@ def make_task(
         return Task(rule, schedule, loss, multiclass, fit_intercept, weights, by_class, calibrate)
     from rarefy.tuning.open_task import open_task
 
-    check_scoring(scoring, parameters["loss"])
+    if scoring == "accuracy":
+        check_has_classes("scoring", scoring, parameters["loss"], ", which predicts numbers")
     task = open_task(
         parameters,
         weighting,

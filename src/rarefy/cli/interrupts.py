@@ -7,13 +7,13 @@ from typing import Self
 
 from rarefy.cli import signals
 from rarefy.streams.run import Run
-from rarefy.training.procedure import Stopped
+from rarefy.training.procedure import Interruption, Stopped
 
 SAME_WISH = 1.0  # seconds in which further signals say the same: they come in twos and threes
 NOTHING_LEARNED = "Interrupted before anything was learned."
 
 
-class Interrupts:
+class Interrupts(Interruption):
     """Notes signals to end while it is open, for whoever looks at `number` between two steps.
 
     While the run waits for data, or inside `at_once`, `Stopped` is raised, but only once. A signal
@@ -21,7 +21,6 @@ class Interrupts:
     """
 
     def __init__(self, run: Run) -> None:
-        self.number: int | None = None
         self._since = 0.0
         self._run = run
         self._may_stop = False

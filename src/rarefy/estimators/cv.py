@@ -5,7 +5,7 @@ from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -39,7 +39,7 @@ def of_best(name: str) -> Any:
     return property(get, doc=f"`{name}` of `best_estimator_`.")
 
 
-class CrossValidated(Parametrised, BaseEstimator):
+class CrossValidated(Parametrised):
     """The base of both; it has no `__init__` and is not used by itself."""
 
     best_estimator_: Any
@@ -54,11 +54,6 @@ class CrossValidated(Parametrised, BaseEstimator):
     intercept_ = of_best("intercept_")
     n_nonzero_ = of_best("n_nonzero_")
     sparsity_ = of_best("sparsity_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")

@@ -9,6 +9,8 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from sklearn.base import BaseEstimator
+
 from rarefy.parameters.entry import AUTO, Parameter, Table
 from rarefy.parameters.meaning import rules_with
 from rarefy.parameters.table import RULE, SWEPT
@@ -21,10 +23,15 @@ WIDTH = 96
 INDENT = "    "
 
 
-class Parametrised:
-    """Part of the base of all estimators: `__init__` by a table of parameters."""
+class Parametrised(BaseEstimator):
+    """The base of all estimators: they take sparse matrices, and parameters of a table."""
 
     _table: Table
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _store(self, **given: Any) -> None:
         """Store the parameters, with defaults for those that are not given."""

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
@@ -45,17 +44,12 @@ class LearnedBy(NamedTuple):
     slim: Model | None = None  # the file itself, which says more than is needed to predict
 
 
-class SparseOnline(Parametrised, FromMatrices, FromStreams, Saving, BaseEstimator):
+class SparseOnline(FromMatrices, FromStreams, Saving, Parametrised):
     """The base of both estimators; it has no `__init__` and is not used by itself."""
 
     learner_: OnlineLearner
     n_features_in_: int
     _learned_by: LearnedBy
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "learner_")

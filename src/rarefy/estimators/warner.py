@@ -4,7 +4,7 @@ import warnings
 
 from rarefy.errors import RarefyWarning
 from rarefy.model.label_runs import LabelRuns
-from rarefy.training.procedure import Silent
+from rarefy.training.procedure import Reporter
 
 WARNING = "Warning: "
 
@@ -15,7 +15,7 @@ def warn_of(runs: LabelRuns, remedy: str) -> None:
         warnings.warn(f"{complaint} {remedy}", RarefyWarning, stacklevel=4)
 
 
-class Warner(Silent):
+class Warner(Reporter):
     """Warns of what has to be known, and shows nothing."""
 
     def say(self, message: str) -> None:

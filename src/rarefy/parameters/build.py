@@ -18,9 +18,8 @@ from rarefy.model.losses import LOSSES
 from rarefy.model.schedules import SCHEDULES, Constant
 from rarefy.parameters.combinations import (
     check_aware,
-    check_class_weight,
     check_cumulative,
-    check_endowment,
+    check_has_classes,
     check_schedule,
     check_steps_may_shrink,
 )
@@ -101,7 +100,7 @@ def make_weighting(
     kind = choose("endowment_by", endowment_by, ENDOWMENTS)
     if gamma == 0.0:
         return Weighting(update, NoEndowment())
-    check_endowment(endowment, loss)
+    check_has_classes("endowment", endowment, loss, ": an endowment is for classification")
     if kind is EndowmentByMistakes:
         check_steps_may_shrink(rule)
     return Weighting(update, kind(gamma))
@@ -111,7 +110,8 @@ def make_class_weight(class_weight: Any, loss: str) -> ClassWeight:
     """How much rows count by their class, as tasks and files have it; the loss is given by name."""
     checked: ClassWeight = TABLE["class_weight"].check("class_weight", class_weight)
     if checked is not None:
-        check_class_weight(class_weight, loss)
+        why = ", which predicts numbers, not classes"
+        check_has_classes("class_weight", class_weight, loss, why)
     return checked
 
 

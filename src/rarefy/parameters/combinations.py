@@ -55,13 +55,10 @@ def check_aware(rule: Any, loss: str) -> None:
         )
 
 
-def check_endowment(endowment: Any, loss: str) -> None:
-    """Refuse an endowment for a loss, given by name, without right answers."""
+def check_has_classes(name: str, value: Any, loss: str, why: str) -> None:
+    """Refuse a parameter that is about classes for a loss, given by name, that has none."""
     if loss in REGRESSION_LOSSES:
-        raise ConfigError(
-            f"endowment={endowment!r} does not apply to loss={loss!r}: an endowment is for "
-            f"classification."
-        )
+        raise ConfigError(f"{name}={value!r} does not apply to loss={loss!r}{why}.")
 
 
 def check_nothing_sought(scoring: Any) -> None:
@@ -69,23 +66,6 @@ def check_nothing_sought(scoring: Any) -> None:
     if scoring is not None:
         raise ConfigError(
             f'scoring={scoring!r} is for tuning, and no parameter is "auto": leave it out.'
-        )
-
-
-def check_scoring(scoring: Any, loss: str) -> None:
-    """Refuse to find parameters by right answers for a loss, given by name, that has none."""
-    if scoring == "accuracy" and loss in REGRESSION_LOSSES:
-        raise ConfigError(
-            f"scoring={scoring!r} does not apply to loss={loss!r}, which predicts numbers."
-        )
-
-
-def check_class_weight(class_weight: Any, loss: str) -> None:
-    """Refuse weights of classes for a loss, given by name, that has none."""
-    if loss in REGRESSION_LOSSES:
-        raise ConfigError(
-            f"class_weight={class_weight!r} does not apply to loss={loss!r}, which predicts "
-            f"numbers, not classes."
         )
 
 

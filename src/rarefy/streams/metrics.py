@@ -46,8 +46,9 @@ class Metrics:
             return
         self._examples += len(y)
         self._weight += float(importance.sum())
-        rows = (read_only(part) for part in (scores, y, importance))
-        self._total_loss += self._total_loss_of(self._loss, *rows, None)
+        self._total_loss += self._total_loss_of(
+            self._loss, read_only(scores), read_only(y), read_only(importance), None
+        )
         with np.errstate(over="ignore", invalid="ignore"):
             self._others.add(scores, y, importance)
 

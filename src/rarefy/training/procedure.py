@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Protocol
+from typing import Any
 
 from rarefy.errors import InputError
 from rarefy.streams.holdout import HeldOutFiles, HeldOutShare
@@ -25,32 +25,22 @@ class Stopped(BaseException):
     """A run was to stop at once, and is as it was after the last examples that it learned."""
 
 
-class Interruption(Protocol):
-    """Asks for an end of the training, at the next good moment."""
+class Interruption:
+    """Asks for an end of the training, at the next good moment; this one never does."""
 
-    number: int | None  # of the signal, once there is one
+    number: int | None = None  # of the signal, once there is one
 
     def at_once(self) -> AbstractContextManager[None]:
         """Inside, `Stopped` may be raised at any moment: nothing is done that cannot be left."""
-
-
-class Uninterrupted:
-    """Nobody asks for an end."""
-
-    number = None
-
-    def at_once(self) -> AbstractContextManager[None]:
         return nullcontext()
 
 
-class Reporter(Protocol):
-    """Shows, or hands on, how learning goes."""
+class Reporter:
+    """Shows, or hands on, how learning goes; this one shows nothing."""
 
-    @property
-    def wants_lines(self) -> bool:
-        """Whether there is use for lines, each of which costs a look at every weight."""
+    wants_lines = False  # each of which costs a look at every weight
 
-    def advance(self, share: float, examples: int) -> None:
+    def advance(self, share: float, examples: int = 0) -> None:
         """How far learning is, after every batch; `share` is NaN where the size is not known."""
 
     def columns(self, roles: Mapping[str, str]) -> None:
@@ -61,24 +51,6 @@ class Reporter(Protocol):
 
     def say(self, message: str) -> None:
         """A remark or a warning."""
-
-
-class Silent:
-    """Shows nothing."""
-
-    wants_lines = False
-
-    def advance(self, share: float, examples: int) -> None:
-        pass
-
-    def columns(self, roles: Mapping[str, str]) -> None:
-        pass
-
-    def line(self, line: ProgressLine) -> None:
-        pass
-
-    def say(self, message: str) -> None:
-        pass
 
 
 class Training:
@@ -102,8 +74,8 @@ class Training:
         self.refit = refit
         self.tracker = ProgressTracker(run, holdout)
         self.checkpoints = checkpoints
-        self.reporter = reporter or Silent()
-        self.interruption = interruption or Uninterrupted()
+        self.reporter = reporter or Reporter()
+        self.interruption = interruption or Interruption()
         self._refitted: dict[str, Any] = {}  # metrics of the rows that a refit has fitted
         self._cut_to = run.model.cut_to if refit is None else None
         self._next_line = self._line_after(run.model.t)

@@ -10,18 +10,17 @@ import click
 
 from rarefy.cli.views.formatting import finite
 from rarefy.cli.views.running_table import RunningTable
+from rarefy.training.procedure import Reporter
 from rarefy.training.progress_tracker import ProgressLine
 
 NO_CONTROL_CODES = ("dumb", "unknown")  # values of TERM
 
 
-class Display:
+class Display(Reporter):
     """Shows how a command goes; this one shows nothing.
 
     While a display is open, nothing else writes to where it shows that.
     """
-
-    wants_lines = False  # they cost a look at every weight
 
     def __enter__(self) -> Self:
         return self
@@ -31,18 +30,6 @@ class Display:
 
     def stage(self, title: str) -> None:
         """What is done from now on, in a command that does several things."""
-
-    def advance(self, share: float, examples: int = 0) -> None:
-        """How far the stage is, and the examples learned; `share` is NaN where it is not known."""
-
-    def columns(self, roles: Mapping[str, str]) -> None:
-        """How each column of the data is taken."""
-
-    def line(self, line: ProgressLine) -> None:
-        """A new line of the running table."""
-
-    def say(self, message: str) -> None:
-        """A remark or a warning."""
 
     def end(self, summary: dict[str, Any]) -> None:
         """The last word: what was learned, and where it is."""
