@@ -2,7 +2,7 @@
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,3 +50,9 @@ def choose(name: str, value: Any, table: Mapping[str, Any]) -> Any:
     if not isinstance(value, str) or value not in table:
         raise ConfigError(f"{name}={value!r}: one of {', '.join(table)} is expected.")
     return table[value]
+
+
+def numbers_if_all_are(names: Sequence[str]) -> list[Any]:
+    """Names as numbers, if all of them look like it, by which 1 and 1.0 are the same."""
+    numbers = [number_or_none(name) for name in names]
+    return list(names) if None in numbers else numbers

@@ -3,9 +3,9 @@
 from typing import Any
 
 from rarefy.engine.task import Task
-from rarefy.parameters.auto import is_open
 from rarefy.parameters.build import make_class_weight, make_rule, make_weighting
 from rarefy.parameters.combinations import check_has_classes, check_nothing_sought, check_target
+from rarefy.parameters.table import is_open
 
 
 def make_task(

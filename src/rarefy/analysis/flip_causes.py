@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rarefy.analysis.comparison import names_by_key
 from rarefy.analysis.flip_tally import Feature
 from rarefy.arrays import Floats, Numbers
-from rarefy.checks import number_or_none
+from rarefy.checks import numbers_if_all_are
 from rarefy.readers.feature_names import Names, texts_by_key
 from rarefy.stores import Kept
 from rarefy.streams.stream_model import StreamModel
@@ -42,7 +42,7 @@ class Side:
     """
 
     def __init__(self, model: StreamModel, kept: Kept) -> None:
-        own = comparable(model.classes)
+        own = numbers_if_all_are(model.classes)
         order = sorted(range(len(own)), key=own.__getitem__)
         self.model, self.kept = model, kept
         self.labels = [model.classes[number] for number in order]
@@ -80,12 +80,6 @@ def _hits(ordered: NDArray[Any], at: Numbers, wanted: NDArray[Any]) -> NDArray[n
     inside = at < len(ordered)
     inside[inside] = ordered[at[inside]] == wanted[inside]
     return inside
-
-
-def comparable(classes: tuple[str, ...]) -> list[Any]:
-    """Classes as numbers, if all of them are: 1 and 1.0 are the same."""
-    numbers = [number_or_none(name) for name in classes]
-    return list(classes) if None in numbers else numbers
 
 
 class FlipCauses:

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rarefy.analysis.comparison import predicted
-from rarefy.analysis.flip_causes import Entries, FlipCauses, Side, comparable
+from rarefy.analysis.flip_causes import Entries, FlipCauses, Side
 from rarefy.analysis.flip_tally import BothAnswers, Flips, Tally
 from rarefy.arrays import Floats, Numbers
+from rarefy.checks import numbers_if_all_are
 from rarefy.errors import InputError
 from rarefy.model.answers import predicted_classes, true_classes
 from rarefy.readers import Reader
@@ -84,7 +85,7 @@ def check_classes(old: tuple[str, ...], new: tuple[str, ...]) -> None:
     for which, classes in (("old", old), ("new", new)):
         if not classes:
             raise numbers_error(which)
-    if set(comparable(old)) != set(comparable(new)):
+    if set(numbers_if_all_are(old)) != set(numbers_if_all_are(new)):
         raise other_classes_error(old, new)
 
 

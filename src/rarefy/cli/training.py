@@ -1,21 +1,73 @@
 """A training as a command carries it out: shown, saved, and ended by signals."""
 
 import signal
-from typing import Any
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
 
 import click
 
-from rarefy.cli.interrupts import NOTHING_LEARNED, Interrupts
-from rarefy.cli.signals import exit_code
+from rarefy.cli import signals
 from rarefy.cli.views.display import Display
 from rarefy.errors import EXPECTED
+from rarefy.streams.run import Run
 from rarefy.streams.stream_model import StreamModel
 from rarefy.training.checkpoints import Checkpoints
 from rarefy.training.plan import Plan
-from rarefy.training.procedure import Training
+from rarefy.training.procedure import Interruption, Stopped, Training
 
+SAME_WISH = 1.0  # seconds in which further signals say the same: they come in twos and threes
+NOTHING_LEARNED = "Interrupted before anything was learned."
 ENOUGH_TO_DOUBT = 100  # examples
 BY_CLASS = "--class-weight also applies to the loss and accuracy shown while learning."
+
+
+class Interrupts(Interruption):
+    """Notes signals to end while it is open, for whoever looks at `number` between two steps.
+
+    While the run waits for data, or inside `at_once`, `Stopped` is raised, but only once. A signal
+    before anything was learned, and one that comes later than the first, end the command.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._since = 0.0
+        self._run = run
+        self._may_stop = False
+        self._has_raised = False
+
+    def __enter__(self) -> Self:
+        signals.listen(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        signals.listen(None)
+
+    def note(self, number: int) -> bool:
+        if self.number is None:
+            self._since, self.number = time.monotonic(), number
+        elif time.monotonic() - self._since > SAME_WISH:
+            return False
+        if self._run.model.t == 0:
+            signals.end(self.number, NOTHING_LEARNED)
+        return True
+
+    def wake(self, number: int) -> None:
+        self.note(number)
+        if (self._may_stop or self._run.is_waiting) and not self._has_raised:
+            self._has_raised = True
+            raise Stopped
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Inside, nothing is done that cannot be left off."""
+        self._may_stop = True
+        try:
+            if self.number is not None:
+                self.wake(self.number)
+            yield
+        finally:
+            self._may_stop = False
 
 
 def carry_out(plan: Plan, checkpoints: Checkpoints, display: Display) -> None:
@@ -51,7 +103,7 @@ def carry_out(plan: Plan, checkpoints: Checkpoints, display: Display) -> None:
 
 
 def _interrupted(interrupts: Interrupts) -> click.exceptions.Exit:
-    return click.exceptions.Exit(exit_code(interrupts.number or signal.SIGINT))
+    return click.exceptions.Exit(signals.exit_code(interrupts.number or signal.SIGINT))
 
 
 def _found(model: StreamModel) -> str:

@@ -8,7 +8,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from rarefy.checks import choose, number_or_none
+from rarefy.checks import choose, numbers_if_all_are
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.matrices import check_importance, check_targets, sorted_labels
 from rarefy.estimators.signatures import takes
@@ -148,13 +148,11 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
 
     def _adopt(self, model: StreamModel) -> None:
         """Classes are numbers if all of them look like it; whole ones as far as floats count."""
-        values = [number_or_none(name) for name in model.classes]
-        if None in values:
-            self.classes_ = np.array(model.classes)
-        else:
-            numbers = np.array(values, dtype=np.float64)
-            whole = ((numbers % 1.0 == 0.0) & (np.abs(numbers) < 2.0**53)).all()
-            self.classes_ = numbers.astype(np.int64) if whole else numbers
+        classes = np.array(numbers_if_all_are(model.classes))
+        if classes.dtype == np.float64:
+            whole = ((classes % 1.0 == 0.0) & (np.abs(classes) < 2.0**53)).all()
+            classes = classes.astype(np.int64) if whole else classes
+        self.classes_ = classes
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """Rows, targets and importance as the engine takes them; the classes are those of y."""

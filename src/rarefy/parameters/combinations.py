@@ -5,9 +5,8 @@ from typing import Any
 from rarefy.checks import choose
 from rarefy.errors import ConfigError
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
-from rarefy.parameters.auto import is_auto
 from rarefy.parameters.meaning import has_own_steps, rules_with_common_steps
-from rarefy.parameters.table import check_values
+from rarefy.parameters.table import check_values, is_auto
 from rarefy.rules import CUMULATIVE, RULES
 from rarefy.rules.leader import Ftpfrl, Ftprl
 from rarefy.rules.truncation import TruncatedGradient

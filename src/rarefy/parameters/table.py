@@ -11,7 +11,7 @@ the estimators.
 from collections.abc import Mapping
 from typing import Any
 
-from rarefy.parameters.entry import entries
+from rarefy.parameters.entry import AUTO, entries
 from rarefy.parameters.kinds import Flag
 from rarefy.parameters.of_fitting import OfLearning
 from rarefy.parameters.of_models import (
@@ -103,3 +103,17 @@ def check_number(name: str, value: Any) -> float:
     """The value as a float, if it is a number in the range of that parameter."""
     number: float = TABLE[name].check(name, value)
     return number
+
+
+def is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == AUTO
+
+
+def left_open(parameters: Mapping[str, Any]) -> set[str]:
+    """The names of those that are to be found."""
+    return {name for name in MAY_BE_AUTO if is_auto(parameters[name])}
+
+
+def is_open(parameters: Mapping[str, Any], target_features: int | None) -> bool:
+    """Whether some are to be found: those that say so, or what leads to a target size."""
+    return target_features is not None or bool(left_open(parameters))

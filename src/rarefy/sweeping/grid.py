@@ -10,11 +10,10 @@ import numpy as np
 from rarefy.checks import check_whole, choose
 from rarefy.errors import ConfigError
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
-from rarefy.parameters.auto import is_auto
 from rarefy.parameters.entry import AUTO
 from rarefy.parameters.meaning import UPDATE_BASED, has_meaning, has_own_steps, resolve
 from rarefy.parameters.of_sweeps import MOST_L1
-from rarefy.parameters.table import LOSS, MAY_BE_AUTO, RULE, grid_parameters
+from rarefy.parameters.table import LOSS, MAY_BE_AUTO, RULE, grid_parameters, is_auto
 from rarefy.rules import SCALE_FREE
 
 Point = dict[str, Any]

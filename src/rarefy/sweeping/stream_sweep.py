@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.arrays import Floats, Numbers, Rows, part_of, portions, read_only
-from rarefy.checks import number_or_none
+from rarefy.checks import numbers_if_all_are
 from rarefy.engine.reference import NO_REFERENCE, Reference, new_reference, reference_of
 from rarefy.engine.task import Task
 from rarefy.errors import InputError
@@ -304,17 +304,11 @@ def sweep_stream(
             raise InputError(f"{' '.join(reader.files)}: there are no examples to learn from.")
         model.learner.end_pass()
     measures = model.learner.measures(store.n_features, is_regression=task.is_regression)
-    judge = scoring.judge(_labels(model.classes))
+    judge = scoring.judge(np.array(numbers_if_all_are(model.classes)))
     if judge is not None:
         by_fold = np.where(np.isnan(measures["loss"]), np.nan, model.learner.judged(judge))
         measures = {scoring.name: by_fold, **measures}
     return measures, Extent(model.t // passes, store.n_features)
-
-
-def _labels(classes: tuple[str, ...]) -> NDArray[Any]:
-    """Classes as estimators have them: numbers, if all of them are."""
-    numbers = [number_or_none(name) for name in classes]
-    return np.array(classes if None in numbers else numbers)
 
 
 def _batches(

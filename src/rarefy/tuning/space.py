@@ -10,12 +10,11 @@ import numpy as np
 from rarefy.errors import ConfigError
 from rarefy.jit.lane_intrinsics import WIDTH
 from rarefy.model.losses import REGRESSION_LOSSES
-from rarefy.parameters.auto import is_open, left_open
 from rarefy.parameters.build import make_rule
 from rarefy.parameters.combinations import check_target
 from rarefy.parameters.entry import AUTO
 from rarefy.parameters.meaning import has_meaning, resolve
-from rarefy.parameters.table import RULE_PARAMETERS, check_number
+from rarefy.parameters.table import RULE_PARAMETERS, check_number, is_open, left_open
 from rarefy.rules import SCALE_FREE
 from rarefy.rules.penalty_norm import MeanIntensity, growth_of
 from rarefy.tuning.stationary_rules import SLOWER, SlowlyFalling, stationary

@@ -6,18 +6,22 @@ Rich writes them off a terminal too, so that there is one way to write: it adds 
 import math
 import sys
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from rarefy.cli.views.column_view import column_lines
 from rarefy.cli.views.display import Display
+from rarefy.cli.views.formatting import visible
 from rarefy.cli.views.running_table import RunningTable, summary_lines
 from rarefy.training.progress_tracker import ProgressLine
 
 SECONDS_BETWEEN_SHARES = 10.0
+MOST_COLUMNS = 30
+WIDEST_NAME = 30
+IN_WORDS = {"weight": "sample weight", "ignore": "ignored"}
 
 
 class TextDisplay(Display):
@@ -67,3 +71,16 @@ class TextDisplay(Display):
 
     def _write(self, text: str, style: str = "") -> None:
         self._console.print(Text(text, style), soft_wrap=True)
+
+
+def column_lines(roles: Mapping[str, str]) -> Iterator[str]:
+    """A line for each column; of many columns the first, and how many more of each kind."""
+    shown = {visible(name): IN_WORDS.get(role, role) for name, role in roles.items()}
+    first = [*shown.items()][:MOST_COLUMNS]
+    width = min(max(len(name) for name, _ in first), WIDEST_NAME)
+    for name, role in first:
+        yield f"column {name:<{width}}  {role}"
+    more = Counter([*shown.values()][MOST_COLUMNS:])
+    if more:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in more.items())
+        yield f"... and {sum(more.values()):,} more columns: {kinds}"
