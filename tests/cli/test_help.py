@@ -42,3 +42,13 @@ def test_python_m():
 def test_dir_is_what_is_public():
     assert dir(rarefy) == sorted(rarefy.__all__)
     assert all(hasattr(rarefy, name) for name in dir(rarefy))
+
+
+def test_help_takes_no_machine_code():
+    program = """
+import sys
+from rarefy.cli.group import main
+main(["--help"], standalone_mode=False)
+sys.exit("llvmlite.binding" in sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)

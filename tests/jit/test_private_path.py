@@ -110,7 +110,7 @@ def with_other_exceptions(patch):
 
 
 def without_the_engine(patch):
-    patch.delattr(object_code.llvm, "create_mcjit_compiler")
+    patch.delattr(object_code.llvm(), "create_mcjit_compiler")
 
 
 def without_a_module(patch):

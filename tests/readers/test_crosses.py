@@ -9,6 +9,7 @@ import pytest
 
 import rarefy
 from rarefy.errors import InputError
+from rarefy.hashing import hash_text
 from rarefy.readers import read
 from rarefy.readers.feature_names import texts_by_key
 from rarefy.readers.features import crosses
@@ -133,3 +134,7 @@ def test_large_items_are_not_made_ahead():
     assert found == sizes
     assert max(number for number in made if number < 100) <= READY_ITEMS
     assert max(made) == 100
+
+
+def test_the_hash_of_any_name_is_written_out():
+    assert int(crosses.ANY) == hash_text(crosses.ANY_NAME)

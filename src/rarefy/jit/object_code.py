@@ -18,8 +18,6 @@ from enum import IntEnum
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from llvmlite import binding as llvm
-
 C_TYPES: dict[str, Any] = {
     **{f"int{bits}": getattr(ctypes, f"c_int{bits}") for bits in (8, 16, 32, 64)},
     **{f"uint{bits}": getattr(ctypes, f"c_uint{bits}") for bits in (8, 16, 32, 64)},
@@ -48,6 +46,14 @@ class ObjectCode(NamedTuple):
     calls: list[str]
     entry: str
     code: bytes
+
+
+@functools.cache
+def llvm() -> Any:
+    """LLVM, which takes a while to import, and of which commands that only show have no need."""
+    from llvmlite import binding
+
+    return binding
 
 
 def file_content(made: ObjectCode) -> bytes:
@@ -109,7 +115,7 @@ def load(made: ObjectCode) -> Callable[[Sequence[Any]], Any] | None:
     pack = struct.Struct(made.arguments).pack
     result_type, read = _result([None, made.result])
     engine = _new_engine()
-    if not all(map(llvm.address_of_symbol, made.calls)):
+    if not all(map(llvm().address_of_symbol, made.calls)):
         return None
     for code in filter(None, (bytes.fromhex(made.entry), made.code)):
         engine.add_object_file(_object_file(code))
@@ -130,7 +136,7 @@ def load(made: ObjectCode) -> Callable[[Sequence[Any]], Any] | None:
 
 def _object_file(code: bytes) -> Any:
     """LLVM says nothing of what is no object file, and crashes when it is used."""
-    file = llvm.ObjectFileRef.from_data(code)
+    file = llvm().ObjectFileRef.from_data(code)
     if not file:
         raise ValueError("there is no code")
     return file
@@ -146,25 +152,27 @@ def _raised(by_code: _Raised, *, is_from_disk: bool) -> Exception:
 
 def assembled(text: str) -> bytes:
     """Machine code of LLVM's assembly language."""
-    return _target().create_target_machine().emit_object(llvm.parse_assembly(text))  # type: ignore[no-any-return]
+    return _target().create_target_machine().emit_object(llvm().parse_assembly(text))  # type: ignore[no-any-return]
 
 
 def _new_engine() -> Any:
     """One for each loop, so that their symbols do not get in each other's way."""
-    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target().create_target_machine())
+    return llvm().create_mcjit_compiler(
+        llvm().parse_assembly(""), _target().create_target_machine()
+    )
 
 
 @functools.cache
 def _target() -> Any:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    return llvm.Target.from_default_triple()
+    llvm().initialize_native_target()
+    llvm().initialize_native_asmprinter()
+    return llvm().Target.from_default_triple()
 
 
 def host() -> str:
     """The processor that the code is for."""
     _target()
-    return f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
+    return f"{llvm().get_host_cpu_name()} {llvm().get_host_cpu_features().flatten()}"
 
 
 def _result(kind: Any) -> tuple[Any, Any]:
