@@ -202,7 +202,7 @@ def test_train_finds_the_l1_for_a_target(tmp_path):
 def test_every_parameter_of_a_rule_is_an_option(command):
     options = {option.name: option for option in command.params if isinstance(option, click.Option)}
     for name, entry in {**RULE, **LOSS}.items():
-        assert options[name].help == entry.help
+        assert options[name].help == (entry.help or entry.doc)
     with command.make_context("some", [], resilient_parsing=True) as context:
         assert {context.params[name] for name in (*RULE, *LOSS)} == {None, False}
 

@@ -237,7 +237,7 @@ def parameter_option(
     else:
         default, kind = entry.default, NumberOrAuto() if entry.may_be_auto else kind
     shown = {"type": kind, "default": default, "show_default": default is not None}
-    return click.option(flag, **{**shown, "help": entry.help, **attributes})
+    return click.option(flag, **{**shown, "help": entry.help or entry.doc, **attributes})
 
 
 no_intercept_option = click.option("--no-intercept", is_flag=True, help="Do not fit an intercept.")

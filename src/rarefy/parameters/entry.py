@@ -13,8 +13,8 @@ MOST_FEATURES = 1 << 62  # of a model
 class Parameter(NamedTuple):
     """An entry of the table.
 
-    A default of None stands for what `usual` describes. `help` is for commands, `doc` for
-    docstrings. `absent` says why some rules do not have it.
+    A default of None stands for what `usual` describes. `doc` is for docstrings, and
+    for commands where they have no shorter `help`. `absent` says why some rules do not have it.
     """
 
     kind: Kind

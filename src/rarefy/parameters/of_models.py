@@ -40,7 +40,6 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             Number(),
             "Strength of the L2 penalty.",
             usual="0",
-            help="Strength of the L2 penalty.",
             absent="it has no L2 penalty",
         ),
     ]
@@ -72,7 +71,6 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             Number(may_be_least=False, may_be_infinite=True),
             "Upper bound of this norm.",
             usual="1e6; 500 for sgft and hf-fobos with q up to 2",
-            help="Upper bound of this norm.",
             absent="its penalty is the same for every feature",
         ),
     ]
@@ -86,7 +84,6 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
                 "squared_hinge and modified_huber, 0.05 for squared, and a twentieth of that for a "
                 "constant schedule)"
             ),
-            help="Initial step size.",
             may_be_auto=True,
         ),
     ]
@@ -108,7 +105,6 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             OneOf(tuple(SCHEDULES)),
             "How the step size falls with the number of examples.",
             usual='"inv_sqrt"',
-            help="How the step size falls with the number of examples.",
             absent="its step sizes depend on each feature's own gradients",
         ),
     ]
@@ -118,7 +114,6 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             Number(1.0, whole_of="rounds"),
             "Number of examples between truncations of small weights.",
             usual="10",
-            help="Number of examples between truncations of small weights.",
             absent="it does not truncate at intervals",
         ),
     ]
@@ -128,7 +123,6 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             Number(may_be_least=False, may_be_infinite=True),
             "Largest weight that is truncated.",
             usual="inf; 1e-3 for rounding",
-            help="Largest weight that is truncated.",
             absent="it does not treat weights by their size",
         ),
     ]
