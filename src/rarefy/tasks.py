@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rarefy.engine.task import Task
+from rarefy.engine.task import Task, with_calibration
 from rarefy.parameters.build import make_class_weight, make_rule, make_weighting
 from rarefy.parameters.combinations import check_has_classes, check_nothing_sought, check_target
 from rarefy.parameters.table import is_open
@@ -35,7 +35,8 @@ def make_task(
         check_nothing_sought(scoring)
         rule, schedule = make_rule(**parameters)
         weights = make_weighting(rule, parameters["loss"], **weighting)
-        return Task(rule, schedule, loss, multiclass, fit_intercept, weights, by_class, calibrate)
+        task = Task(rule, schedule, loss, multiclass, fit_intercept, weights, by_class)
+        return with_calibration(task, calibrate)
     from rarefy.tuning.open_task import open_task
 
     if scoring == "accuracy":
@@ -50,4 +51,4 @@ def make_task(
         passes=passes,
         scoring=scoring,
     )
-    return task._replace(class_weight=by_class, calibrate=calibrate)
+    return with_calibration(task._replace(class_weight=by_class), calibrate)

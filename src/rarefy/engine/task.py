@@ -53,7 +53,6 @@ class Task(NamedTuple):
     def new_learner(self, n_classes: int, n_features: int) -> OnlineLearner:
         """A learner that has not learned."""
         loss, n_outputs = self.loss_over(n_classes)
-        is_calibrated = self.calibrate and self.loss_name in LOSSES_WITH_PROBABILITIES
         return Learner(
             self.rule,
             self.schedule,
@@ -63,7 +62,7 @@ class Task(NamedTuple):
             fit_intercept=self.fit_intercept,
             weighting=self.weighting,
             reference=new_reference(self.rule, loss, fit_intercept=self.fit_intercept),
-            calibration=Calibration() if is_calibrated else None,
+            calibration=Calibration() if self.calibrate else None,
         )
 
     def class_weights(self, classes: Sequence[str]) -> ClassWeights | None:
@@ -73,3 +72,8 @@ class Task(NamedTuple):
     def settled(self, learner: Learner) -> "Task":
         """The task with the parameters that a learner has found."""
         return Task(learner.rule, learner.clock.schedule, *self[2:])
+
+
+def with_calibration(task: Task, wanted: bool) -> Task:
+    """The task with probabilities that are calibrated, if that is wanted and its loss has any."""
+    return task._replace(calibrate=wanted and task.loss_name in LOSSES_WITH_PROBABILITIES)

@@ -119,8 +119,6 @@ class SparseOnline(FromMatrices, FromStreams, Saving, Parametrised):
         parameters = {
             name: getattr(self, name) for name in names if name not in DECISION_PARAMETERS
         }
-        if not parameters.get("calibrate"):
-            parameters.pop("calibrate", None)  # as in files from before there was any
         if not isinstance(self.random_state, numbers.Integral):
             parameters["random_state"] = None  # no file can hold a generator
         if self.is_slim_:

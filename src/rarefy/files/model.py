@@ -145,6 +145,8 @@ def model_of(
     slim: bool = False,
 ) -> Model:
     """What is to be kept of a model that has learned."""
+    if not parameters.get("calibrate"):  # as in files from before there was any calibration
+        parameters = {name: parameters[name] for name in parameters if name != "calibrate"}
     settled = model.settled()
     learner = settled.learner.settled()
     saved = Model(

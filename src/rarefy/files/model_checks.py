@@ -44,7 +44,6 @@ def check_parts(model: Model) -> None:
         and (model.is_settled or model.state is not None)
         and _are_totals(model.class_totals, n_classes)
         and _is_threshold(model.decision_threshold, n_classes)
-        and (model.calibration is None or model.task.calibrate)
     )
     if not right:
         raise ValueError("the parts of the model contradict each other")

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.engine.snapshots import Arrays
-from rarefy.engine.task import Task
+from rarefy.engine.task import Task, with_calibration
 from rarefy.errors import ConfigError, InputError
 from rarefy.files.model import NOTHING_KEPT, Model, Search
 from rarefy.files.model_checks import (
@@ -113,7 +113,7 @@ def save_model(place: str | Path | Output, model: Model) -> int:
     magic = MAGIC if model.is_settled else UNSETTLED_MAGIC
     if model.task.class_weight is not None or model.decision_threshold:
         magic = OF_CLASSES_MAGIC
-    if model.task.calibrate:
+    if model.calibration is not None:
         magic = CALIBRATED_MAGIC
     parts = [magic, len(text).to_bytes(8, "little"), text]
     parts += [array.tobytes() for array in packed.values()]
@@ -136,8 +136,7 @@ def _described_task(task: Task) -> dict[str, Any]:
     parts = {name: described(part) for name, part in task._asdict().items()}
     if task.class_weight is None:
         del parts["class_weight"]
-    if not task.calibrate:
-        del parts["calibrate"]
+    del parts["calibrate"]  # which is among the parameters
     return parts
 
 
@@ -227,11 +226,12 @@ def _parsed(data: bytes) -> Model:
     reading, clock = header.pop("reading"), header.pop("clock")
     columns = checked_columns(Columns(**reading["columns"]))
     is_slim = "weights" in arrays
-    task = header.pop("task")
+    task = _task(header.pop("task"), is_slim)
+    calibrate = header["parameters"].get("calibrate", False)
     model = Model(
         **{
             **header,
-            "task": checked_task(_task(task, is_slim)),
+            "task": checked_task(with_calibration(task, calibrate)),
             "classes": checked_class_names(texts(header["classes"]), header["matrix"]),
             "intercepts": tuple(header["intercepts"]),
             "progress": tuple(header["progress"]),

@@ -7,7 +7,7 @@ from typing import Any
 from rarefy.checks import check_flag, check_whole
 from rarefy.engine.task import Task
 from rarefy.errors import ConfigError
-from rarefy.model.losses import LOSSES
+from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model.multiclass import check_multiclass
 from rarefy.parameters.build import make_loss
 from rarefy.parameters.combinations import check_refit
@@ -131,7 +131,7 @@ def model_parameters(asked: Mapping[str, Any]) -> dict[str, Any]:
         **{name: asked[name] for name in WEIGHTING_PARAMETERS},
         "multiclass": asked["multiclass"],
         **{name: asked[name] for name in ("class_weight", "scoring") if asked[name] is not None},
-        **({"calibrate": True} if asked["calibrate"] else {}),
+        "calibrate": asked["calibrate"] and asked["loss"] not in REGRESSION_LOSSES,
         "fit_intercept": asked["fit_intercept"],
         "passes": asked["passes"],
         "target_features": asked["target_features"],
