@@ -245,7 +245,7 @@ class TestRefused:
         reader, streamed = rarefy.read(path), rarefy.train(path)
         with pytest.raises(InputError, match="a Says, cannot predict a reader"):
             rarefy.flips(streamed, Says([1, 1]), reader)
-        with pytest.raises(InputError, match="the old model has learned on a matrix"):
+        with pytest.raises(InputError, match="the old model was trained on a matrix"):
             rarefy.flips(fitted([-1, 1]), streamed, reader)
         with pytest.raises(InputError, match="a reader has its own"):
             rarefy.flips(streamed, streamed, reader, [1, -1])

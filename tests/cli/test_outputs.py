@@ -509,4 +509,4 @@ def test_a_cache_is_a_file(folder):
     pytest.importorskip("pyarrow")
     os.mkfifo("pipe")
     message = run("train", "rows.svm", "-o", "new.model", "--cache", "pipe", code=1).stderr
-    assert "pipe is no file" in message
+    assert "pipe is not a file" in message

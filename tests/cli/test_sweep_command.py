@@ -281,7 +281,7 @@ def test_picture_by_l1():
         (["binary.svm", "-o", "found", "--memory", "10kB", "--refit"], 1, "the rows need about"),
         (["binary.svm", "-o", "found", "--folds", "500"], 1, "folds=500"),
         (
-            ["binary.svm", "-o", "found", *QUICK, "--within-features", "1"],
+            ["binary.svm", "-o", "found", *QUICK, "--l1", "0.3,1", "--within-features", "1"],
             1,
             "Try a larger l1",
         ),

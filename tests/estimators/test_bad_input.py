@@ -161,7 +161,7 @@ def test_sample_weights_that_are_all_zero(known, weights):
     [
         (np.ones(N_ROWS - 1), [f"({N_ROWS - 1},)", f"{N_ROWS} rows"]),
         (np.ones((N_ROWS, 1)), [f"({N_ROWS}, 1)", f"{N_ROWS} rows"]),
-        (["much"] * N_ROWS, ["numbers", "much"]),
+        (["much"] * N_ROWS, ["numeric", "much"]),
     ],
     ids=["too few", "a column", "words"],
 )
@@ -573,8 +573,7 @@ def test_parameters_of_one_estimator_out_of_range(known, name, value, accepted):
 # --- combinations without meaning -----------------------------------------------------------
 
 
-HAVING_BETA = ("adagrad-fobos", "adagrad-rda", "ftrl")
-OWN_STEPS = (*HAVING_BETA, "scale-free", "scale-free-ftrl")
+OWN_STEPS = ("adagrad-fobos", "adagrad-rda", "ftrl", "scale-free", "scale-free-ftrl")
 FEATURE_AWARE = ("fr-comid", "sgft", "hf-fobos", "frda", "stda", "ftpfrl")
 RULE_NAMES = (*RULES, "sgft", "hf-fobos", "stda")
 TRUNCATING = ("truncated-gradient", "rounding")
@@ -585,7 +584,7 @@ HAVING = {
     "q": (2, FEATURE_AWARE),
     "basis": ("update", FEATURE_AWARE),
     "cap": (10.0, FEATURE_AWARE),
-    "beta": (1.0, HAVING_BETA),
+    "beta": (1.0, OWN_STEPS),
     "schedule": ("constant", tuple(name for name in RULE_NAMES if name not in OWN_STEPS)),
     "truncate_every": (5, TRUNCATING),
     "threshold": (0.1, TRUNCATING),

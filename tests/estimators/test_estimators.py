@@ -310,7 +310,7 @@ def test_score(make):
 
 @every_kind
 def test_many_passes_come_close_to_the_best_weights(make):
-    model, X, y = make(passes=50, l1=0.0)
+    model, X, y = make(passes=100, l1=0.0)
     best = LogisticRegression(C=1e3) if is_classifier(model) else LinearRegression()
     assert model.fit(X, y).score(X, y) > best.fit(X, y).score(X, y) - 0.05
 

@@ -309,5 +309,5 @@ def test_regression_has_no_right_answers():
 def test_the_endowment_cannot_change_on_the_way():
     problem = data.problem("binary", n=20)
     model = classifier_in_order("ogd").partial_fit(problem.csr, problem.y, classes=[-1.0, 1.0])
-    with pytest.raises(ConfigError, match="learning began with"):
+    with pytest.raises(ConfigError, match="training began with"):
         model.set_params(endowment=1.0).partial_fit(problem.csr, problem.y)

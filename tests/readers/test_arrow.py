@@ -405,8 +405,8 @@ class TestTables:
         third = tmp_path / "3.vw"
         third.write_text("1 |a w\n")
         batches = list(read(first, second, third))
-        keys = [key for batch in batches for key in batch.keys.tolist()]
-        assert keys == [key("a", value) for value in "xyzw"]
+        found = [number for batch in batches for number in batch.keys.tolist()]
+        assert found == [key("a", value) for value in "xyzw"]
         assert [batch.place(0) for batch in batches] == [f"{first}:1", f"{second}:1", f"{third}:1"]
 
     def test_reused_rooms_hold_the_same(self, tmp_path):

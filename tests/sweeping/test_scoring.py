@@ -180,7 +180,7 @@ class TestReaders:
 
     def test_memory_for_scores(self):
         with pytest.raises(ConfigError, match="all models and scores"):
-            self.found(scoring="auc", memory=1_572_864)
+            self.found(scoring="auc", memory=2_097_152)
 
 
 class TestEnds:
@@ -253,7 +253,7 @@ def test_the_command(tmp_path, monkeypatch):
     assert f"<td>rarefy</td><td class=text>{rarefy.__version__}" in report
     assert "rarefy sweep rows.svm -o out --l1 0.3,1,3" in report
     assert f"l1 {expected.parameters['l1']:.4g}; average_precision" in report
-    assert "speaks for 1, a negative one for -1" in report
+    assert "is evidence for 1, a negative one for -1" in report
 
 
 def test_the_command_without_folds(tmp_path, monkeypatch):

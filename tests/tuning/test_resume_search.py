@@ -162,7 +162,7 @@ class TestRuns:
             assert last == finished
 
     def test_a_finished_file_is_one_that_older_versions_read(self):
-        carried_out(plan_of(*RUNS["limited"], "-o", "some.model"), until=RACE)
+        carried_out(plan_of(*RUNS["limited"], "--no-calibrate", "-o", "some.model"), until=RACE)
         assert Path("some.model").read_bytes().startswith(b"rarefy model 2\n")
         finished = carried_out(plan_of("--resume", "some.model"))
         assert finished.startswith(MAGIC)
@@ -296,11 +296,11 @@ class TestEstimators:
             assert more.t_ == N_ROWS
             np.testing.assert_allclose(more.coef_[0, :40], whole.coef_[0], rtol=1e-9)
             output = said("train", "rest.svm", "--resume", "begun.model", "--passes", "2", code=2)
-            assert "in one pass" in output[-1]
+            assert "one pass" in output[-1]
 
     def test_what_was_fitted_has_found_its_parameters(self):
         problem = data.problem("binary", n=N_ROWS, d=12)
-        model = classifier_in_order(rule="auto").fit(problem.csr, problem.y)
+        model = classifier_in_order(rule="auto", calibrate=False).fit(problem.csr, problem.y)
         model.save("some.model")
         assert Path("some.model").read_bytes().startswith(MAGIC)
         assert rarefy.load("some.model").l1 == model.found_["l1"]

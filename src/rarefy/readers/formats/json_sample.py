@@ -87,15 +87,17 @@ def _row(line: bytes) -> Any:
 
 
 def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """The paths and values that are neither objects nor arrays, nor missing."""
-    if isinstance(value, dict):
-        for name, member in value.items():
-            yield from _leaves(member, f"{path}.{name}" if path else name)
-    elif isinstance(value, list):
-        for element in value:
-            yield from _leaves(element, path)
-    elif value is not None and value != "" and path:
-        yield path, value
+    """The paths and values that are neither objects nor arrays, nor missing, in their order."""
+    left = [(path, value)]
+    while left:
+        path, value = left.pop()
+        if isinstance(value, dict):
+            members = [(f"{path}.{name}" if path else name, value[name]) for name in value]
+            left += reversed(members)
+        elif isinstance(value, list):
+            left += [(path, element) for element in reversed(value)]
+        elif value is not None and value != "" and path:
+            yield path, value
 
 
 def _kind(values: Sequence[Any]) -> str:
