@@ -117,7 +117,7 @@ def folder(tmp_path_factory):
 
 def plan_of(*arguments: str) -> Plan:
     """What the command would carry out."""
-    return planned(train.make_context("train", [*arguments]))
+    return planned(train.make_context("train", [*arguments], **main.context_settings))
 
 
 def carried_out(plan: Plan, *, until: int | None = None) -> bytes:
@@ -438,11 +438,11 @@ class TestWhatMayBeSaid:
         stopped_at(50, "binary.svm", "--passes", "2")
         saved = load_model("some.model")
         save_model("wrong.model", saved._replace(run={**saved.run, **change}))
-        assert "its content is invalid" in said("--resume", "wrong.model", code=1)
+        assert "its record of the run is invalid" in said("--resume", "wrong.model", code=1)
         for name in set(saved.run) - set(LATER_SETTINGS):
             run = {other: value for other, value in saved.run.items() if other != name}
             save_model("wrong.model", saved._replace(run=run))
-            assert "its content is invalid" in said("--resume", "wrong.model", code=1)
+            assert "its record of the run is invalid" in said("--resume", "wrong.model", code=1)
 
 
 def test_standard_input_given_again():
