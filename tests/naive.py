@@ -247,32 +247,25 @@ def aware_slopes(loss: Loss, scores: Array, y: float, several: bool, h: float, r
     return (scores - np.array(moved)) / reach
 
 
-def calibration(scores: Array, y: Array, importance: Array) -> Array:
-    """Slope and offset of log-odds by Online Newton Steps on scores before learning.
+def calibration(scores: Array, y: Array, importance: Array) -> float:
+    """The slope of log-odds by Online Newton Steps on scores before learning.
 
-    H is the identity and the sum of h g g', in which row s counts (T_s / T_t)^3, nearly, with T_t
-    the importance of the rows up to t. One score: the label is -1 or +1; several: there is only a
-    slope. After 8,192 rows, every sixteenth is looked at.
+    H is 1 and the sum of h g², in which row s counts (T_s / T_t)^3, nearly, with T_t the importance
+    of the rows up to t. One score: the label is -1 or +1, and the scores of both are 0 and p. After
+    8,192 rows, every sixteenth is looked at.
     """
-    several = scores.shape[1] > 1
-    theta, total = np.array([1.0, 0.0]), 0.0
-    H = np.zeros((2, 2))
+    slope, total, squares = 1.0, 0.0, 0.0
     for number, (p, label, h) in enumerate(zip(scores, y, importance, strict=True), 1):
         if number > 8192 and number % 16:
             continue
-        if several:
-            shares = np.exp(theta[0] * (p - p.max()))
-            g = np.array([shares @ p / shares.sum() - p[int(label)], 0.0])
-        else:
-            error = -label / (1.0 + math.exp(label * (theta[0] * p[0] + theta[1])))
-            g = error * np.array([p[0], 1.0])
+        by_class = p if len(p) > 1 else np.array([0.0, p[0]])
+        right = int(label) if len(p) > 1 else int(label > 0)
+        shares = np.exp(slope * (by_class - by_class.max()))
+        g = shares @ by_class / shares.sum() - by_class[right]
         total += h
-        H = H * total / (total + 3.0 * h) + h * np.outer(g, g)
-        theta = theta - np.linalg.solve(np.eye(2) + H, h * g)
-        if theta[0] < 1e-6:  # the nearest slope that is allowed, in the norm of H
-            theta[1] -= H[0, 1] / (1.0 + H[1, 1]) * (1e-6 - theta[0])
-            theta[0] = 1e-6
-    return theta
+        squares = squares * total / (total + 3.0 * h) + h * g * g
+        slope = max(slope - h * g / (1.0 + squares), 1e-6)
+    return slope
 
 
 def is_right(scores: Array, y: float, several: bool) -> bool:

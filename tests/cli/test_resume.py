@@ -438,11 +438,11 @@ class TestWhatMayBeSaid:
         stopped_at(50, "binary.svm", "--passes", "2")
         saved = load_model("some.model")
         save_model("wrong.model", saved._replace(run={**saved.run, **change}))
-        assert "its record of the run is invalid" in said("--resume", "wrong.model", code=1)
+        assert "is invalid" in said("--resume", "wrong.model", code=1)
         for name in set(saved.run) - set(LATER_SETTINGS):
             run = {other: value for other, value in saved.run.items() if other != name}
             save_model("wrong.model", saved._replace(run=run))
-            assert "its record of the run is invalid" in said("--resume", "wrong.model", code=1)
+            assert "is invalid" in said("--resume", "wrong.model", code=1)
 
 
 def test_standard_input_given_again():

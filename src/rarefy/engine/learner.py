@@ -13,7 +13,7 @@ from rarefy.engine.snapshots import Arrays
 from rarefy.engine.state import grown_state, new_state
 from rarefy.errors import ConfigError, DivergenceError
 from rarefy.jit import CompileError
-from rarefy.model.calibration import Calibration, Scaling
+from rarefy.model.calibration import Calibration
 from rarefy.model.clock import clock_after, next_round
 from rarefy.model.importance import PLAIN, Weighting
 from rarefy.model.multiclass import check_update
@@ -99,7 +99,7 @@ class Learner:
             self.calibration = None  # scores of rows that were learned before are not honest
 
     @property
-    def scaling(self) -> Scaling | None:
+    def scaling(self) -> float | None:
         """What scores are scaled by to become probabilities; None: by nothing."""
         return None if self.calibration is None else self.calibration.scaling
 

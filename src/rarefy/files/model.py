@@ -7,7 +7,7 @@ import numpy as np
 from rarefy.engine.snapshots import Arrays
 from rarefy.engine.task import Task
 from rarefy.errors import InputError
-from rarefy.model.calibration import Calibration, Scaling
+from rarefy.model.calibration import Calibration
 from rarefy.model.clock import Clock
 from rarefy.model.importance import PLAIN
 from rarefy.model.schedules import Constant
@@ -65,7 +65,7 @@ class Model(NamedTuple):
         return total / weight if weight else 0.0
 
     @property
-    def scaling(self) -> Scaling | None:
+    def scaling(self) -> float | None:
         """What scores are scaled by to become probabilities."""
         return None if self.calibration is None else self.calibration.scaling
 

@@ -10,7 +10,6 @@ from onnx import TensorProto, helper, numpy_helper
 from rarefy.errors import InputError
 from rarefy.files.model import Model
 from rarefy.files.text_export import link_of
-from rarefy.model.calibration import Scaling
 from rarefy.stores import Kept
 
 OPSETS = {"": 18, "ai.onnx.ml": 4}
@@ -156,12 +155,11 @@ def class_names(classes: tuple[str, ...]) -> NDArray[Any]:
     return np.array(numbers, dtype=np.int64)
 
 
-def scaled(graph: Graph, scores: str, scaling: Scaling | None) -> str:
+def scaled(graph: Graph, scores: str, scaling: float | None) -> str:
     """Scores as probabilities follow from them."""
     if scaling is None:
         return scores
-    stretched = graph.node("Mul", scores, graph.constant(scaling.slope))
-    return graph.node("Add", stretched, graph.constant(scaling.offset))
+    return graph.node("Mul", scores, graph.constant(scaling))
 
 
 def probabilities(graph: Graph, scores: str, link: str, n_outputs: int) -> str:

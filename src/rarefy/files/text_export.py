@@ -35,7 +35,7 @@ def json_lines(model: Model) -> Iterator[str]:
         "task": "classification" if model.classes else "regression",
         "loss": model.loss,
         "probabilities": link_of(model),
-        "calibration": None if model.scaling is None else model.scaling._asdict(),
+        "calibration": model.scaling,
         "classes": model.classes,
         "intercepts": model.intercepts,
         "decision_threshold": model.decision_threshold if len(model.classes) == 2 else None,

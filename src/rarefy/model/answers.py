@@ -16,7 +16,6 @@ import numpy as np
 
 from rarefy.arrays import Flags, Floats, Numbers
 from rarefy.jit import inlined
-from rarefy.model.calibration import Scaling
 from rarefy.model.multiclass import Softmax
 
 LOSSES_WITH_PROBABILITIES = ("logistic", "modified_huber")
@@ -68,7 +67,7 @@ def right_answers(scores: Floats, y: Floats, decision_threshold: float = 0.0) ->
     return right
 
 
-def link(loss_name: str, loss: object, scaling: Scaling | None, n_outputs: int) -> str:
+def link(loss_name: str, loss: object, scaling: float | None, n_outputs: int) -> str:
     """What leads from scores, scaled or not, to probabilities: softmax, or what `each` class has.
 
     Scores are scaled to log-odds, whatever the loss.
@@ -79,7 +78,7 @@ def link(loss_name: str, loss: object, scaling: Scaling | None, n_outputs: int) 
 
 
 def probabilities(
-    loss_name: str, loss: object, scores: Floats, scaling: Scaling | None = None
+    loss_name: str, loss: object, scores: Floats, scaling: float | None = None
 ) -> Floats:
     """Of the second class, where there is one score a row; else of each class.
 
@@ -88,7 +87,7 @@ def probabilities(
     """
     by = link(loss_name, loss, scaling, scores.shape[1])
     if scaling is not None:
-        scores = scaling.slope * scores + scaling.offset
+        scores = scaling * scores
     if by == "softmax":
         odds = np.exp(scores - scores.max(axis=1, keepdims=True))
         softmax: Floats = odds / odds.sum(axis=1, keepdims=True)

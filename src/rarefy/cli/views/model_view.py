@@ -122,7 +122,7 @@ def _what_came_of_it(model: Model) -> dict[str, Any]:
         "weights": len(model.kept.weights),
         "intercepts": model.intercepts,
         "decision_threshold": model.decision_threshold or None,
-        "calibration": None if model.scaling is None else model.scaling._asdict(),
+        "calibration": model.scaling,
     }
 
 
