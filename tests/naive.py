@@ -465,34 +465,49 @@ def divide_or_zero(a: Array, b: Array) -> Array:
 
 
 class AdagradFobos(Rule):
-    """T2.41: H = β + √(Σ g²); w ← soft(w − c g/H, cλ/H) / (1 + cλ₂/H)."""
+    """T2.41: H = β + √(Σ g²); w ← soft(w − c g/H, cλr/H) / (1 + cλ₂/H), r = 1 without q."""
 
-    def __init__(self, shape, penalty, c, beta):
+    def __init__(self, shape, penalty, intensity, c, beta):
         super().__init__(shape, penalty)
-        self.c, self.beta = c, beta
+        self.intensity, self.c, self.beta = intensity, c, beta
         self.squares = np.zeros(shape)
 
     def update(self, now: Round) -> None:
         self.squares = self.squares + now.g**2
         H = self.beta + np.sqrt(self.squares)
         step = divide_or_zero(np.array(self.c), H)  # c/H; where H = 0, w and g are 0 as well
-        self.w = soft(self.w - step * now.g, step * self.l1) / (1 + step * self.l2)
+        r = self.intensity(now._replace(eta=step))
+        self.w = soft(self.w - step * now.g, step * self.l1 * r) / (1 + step * self.l2)
 
 
 class AdagradRda(Rule):
-    """T2.41: H = β + √(Σ g²); G ← G + g; w ← −soft(G, λt) / (H/c + λ₂t)."""
+    """T2.41: H = β + √(Σ g²); G ← G + g; R ← R + r; w ← −soft(G, λR) / (H/c + λ₂t).
 
-    def __init__(self, shape, penalty, c, beta):
+    With B, that of FTPRL: B ← B + (H_t − H_{t−1})/c w; w ← soft(B − G, λR) / (H/c + λ₂t).
+    """
+
+    proximal = False
+
+    def __init__(self, shape, penalty, intensity, c, beta):
         super().__init__(shape, penalty)
-        self.c, self.beta = c, beta
+        self.intensity, self.c, self.beta = intensity, c, beta
         self.squares = np.zeros(shape)
-        self.G = np.zeros(shape)
+        self.B, self.G, self.R = np.zeros(shape), np.zeros(shape), np.zeros(shape)
 
     def update(self, now: Round) -> None:
+        H_before = self.beta + np.sqrt(self.squares)
         self.squares = self.squares + now.g**2
-        self.G = self.G + now.g
         H = self.beta + np.sqrt(self.squares)
-        self.w = divide_or_zero(-soft(self.G, self.l1 * now.t), H / self.c + self.l2 * now.t)
+        if self.proximal:
+            self.B = self.B + (H - H_before) / self.c * self.w
+        self.G = self.G + now.g
+        self.R = self.R + self.intensity(now._replace(eta=divide_or_zero(np.array(self.c), H)))
+        quadratic = H / self.c + self.l2 * now.t
+        self.w = divide_or_zero(soft(self.B - self.G, self.l1 * self.R), quadratic)
+
+
+class AdagradFtprl(AdagradRda):
+    proximal = True
 
 
 class Ftrl(Rule):
@@ -610,7 +625,8 @@ def place_after(X: Array, y: Array, regression: bool, fit_intercept: bool) -> Pl
 
 
 FEATURE_AWARE = {"fr-comid": "fobos", "frda": "rda", "ftpfrl": "ftprl"}
-ADAPTIVE = ("adagrad-fobos", "adagrad-rda", "ftrl", "scale-free", "scale-free-ftrl")
+ADAGRAD = ("adagrad-fobos", "adagrad-rda", "adagrad-ftprl")  # feature-aware if q is given
+ADAPTIVE = (*ADAGRAD, "ftrl", "scale-free", "scale-free-ftrl")
 RULES = (
     "ogd",
     "fobos",
@@ -623,6 +639,7 @@ RULES = (
     "rounding",
     "adagrad-fobos",
     "adagrad-rda",
+    "adagrad-ftprl",
     "ftrl",
     "scale-free",
     "scale-free-ftrl",
@@ -634,7 +651,7 @@ def make_rule(
     shape: tuple[int, int],
     penalty: Penalty,
     *,
-    q: float,
+    q: float | None,
     basis: str,
     cap: float,
     eta0: float,
@@ -642,8 +659,8 @@ def make_rule(
     truncate_every: int,
     cumulative: bool,
 ) -> Rule:
-    if name in FEATURE_AWARE:
-        intensity = FeatureAwareIntensity(shape, q, basis, cap)
+    if name in FEATURE_AWARE or (name in ADAGRAD and q is not None):
+        intensity = FeatureAwareIntensity(shape, math.inf if q is None else q, basis, cap)
     else:
         intensity = PlainIntensity()
     family = FEATURE_AWARE.get(name, name)
@@ -658,8 +675,9 @@ def make_rule(
         "ftprl": lambda: Ftprl(shape, penalty, intensity),
         "truncated-gradient": lambda: TruncatedGradient(shape, penalty, truncate_every),
         "rounding": lambda: Rounding(shape, penalty, truncate_every),
-        "adagrad-fobos": lambda: AdagradFobos(shape, penalty, eta0, beta),
-        "adagrad-rda": lambda: AdagradRda(shape, penalty, eta0, beta),
+        "adagrad-fobos": lambda: AdagradFobos(shape, penalty, intensity, eta0, beta),
+        "adagrad-rda": lambda: AdagradRda(shape, penalty, intensity, eta0, beta),
+        "adagrad-ftprl": lambda: AdagradFtprl(shape, penalty, intensity, eta0, beta),
         "ftrl": lambda: Ftrl(shape, penalty, eta0, beta),
         "scale-free": lambda: ScaleFree(shape, penalty, eta0, beta),
         "scale-free-ftrl": lambda: ScaleFreeFtrl(shape, penalty, eta0, beta),
@@ -717,7 +735,7 @@ def fit(  # noqa: PLR0915
     loss: str,
     l1: float = 0.0,
     l2: float = 0.0,
-    q: float = math.inf,
+    q: float | None = None,
     basis: str = "gradient",
     cap: float = 1e6,
     eta0: float = 1.0,

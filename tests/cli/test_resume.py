@@ -54,6 +54,7 @@ RULES = {
     "rounding": ("--truncate-every", "7", "--threshold", "0.05", "--schedule", "inv_t"),
     "adagrad-fobos": PENALISED,
     "adagrad-rda": PENALISED,
+    "adagrad-ftprl": (*PENALISED, "--q", "2", "--basis", "feature"),
     "ftrl": ("--l1", "0.3", "--l2", "0.1", "--beta", "0.5"),
     "scale-free": ("--l1", "1.5", "--l2", "0.1"),
     "scale-free-ftrl": ("--l1", "1.5", "--l2", "0.1"),

@@ -573,8 +573,9 @@ def test_parameters_of_one_estimator_out_of_range(known, name, value, accepted):
 # --- combinations without meaning -----------------------------------------------------------
 
 
-OWN_STEPS = ("adagrad-fobos", "adagrad-rda", "ftrl", "scale-free", "scale-free-ftrl")
-FEATURE_AWARE = ("fr-comid", "sgft", "hf-fobos", "frda", "stda", "ftpfrl")
+ADAGRAD = ("adagrad-fobos", "adagrad-rda", "adagrad-ftprl")
+OWN_STEPS = (*ADAGRAD, "ftrl", "scale-free", "scale-free-ftrl")
+FEATURE_AWARE = ("fr-comid", "sgft", "hf-fobos", "frda", "stda", "ftpfrl", *ADAGRAD)
 RULE_NAMES = (*RULES, "sgft", "hf-fobos", "stda")
 TRUNCATING = ("truncated-gradient", "rounding")
 # parameter -> (a value that would be right, the rules that have the parameter)

@@ -24,6 +24,7 @@ from rarefy.model.losses import LOSSES, REGRESSION_LOSSES, Logistic
 from rarefy.model.multiclass import multiclass_loss
 from rarefy.model.schedules import Constant, InvSqrt
 from rarefy.parameters.build import make_loss, make_rule
+from rarefy.parameters.meaning import rules_with
 from rarefy.rules import RULES
 from rarefy.rules.proximal import soft
 from tests import data
@@ -150,7 +151,7 @@ def test_every_rule_with_several_classes(rule, scheme):
 @pytest.mark.slow
 @pytest.mark.parametrize("q", [1, 1.5, 2, inf], ids=lambda q: f"q={q}")
 @pytest.mark.parametrize("basis", ["gradient", "update", "feature"])
-@pytest.mark.parametrize("rule", ["fr-comid", "frda", "ftpfrl"])
+@pytest.mark.parametrize("rule", rules_with("q"))
 def test_intensity(rule, basis, q):
     scale = 30.0 if basis == "update" else 1.0
     check(lanes_of(rule, Logistic(), scale, q=q, basis=basis, cap=0.4), BINARY)

@@ -18,7 +18,7 @@ from rarefy.model.importance import (
 )
 from rarefy.model.losses import LOSSES
 from rarefy.model.schedules import SCHEDULES
-from rarefy.rules import RULES
+from rarefy.rules import AWARE, RULES
 from rarefy.rules.dual_averaging import Rda
 from rarefy.rules.fobos import Fobos
 from rarefy.rules.penalty_norm import EuclideanNorm, MaximumNorm, SumNorm
@@ -27,7 +27,7 @@ from tests.in_order import classifier_in_order
 
 PROBLEM = data.problem("binary", n=60, d=10)
 KINDS = (
-    [*RULES.values()],
+    [*RULES.values(), *AWARE.values()],
     [*LOSSES.values()],
     [*SCHEDULES.values()],
     [*UPDATES.values()],
@@ -83,7 +83,7 @@ CHANGES = [
         for group in (
             ("fobos", "rda", "ftprl"),
             ("fr-comid", "frda", "ftpfrl"),
-            ("adagrad-fobos", "adagrad-rda"),
+            ("adagrad-fobos", "adagrad-rda", "adagrad-ftprl"),
             ("scale-free", "scale-free-ftrl"),
         )
         for one, other in itertools.permutations(group, 2)
@@ -93,6 +93,7 @@ CHANGES = [
         for one, other in itertools.permutations(SCHEDULES, 2)
     ),
     ({"rule": "frda", "q": 1}, {"q": 2}),
+    ({"rule": "adagrad-rda"}, {"q": np.inf}),
     ({"rule": "frda", "q": 2}, {"q": np.inf}),
     ({"rule": "frda", "basis": "gradient"}, {"basis": "feature"}),
     ({"rule": "fobos"}, {"importance": "aware"}),

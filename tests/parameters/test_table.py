@@ -23,6 +23,7 @@ from rarefy import (
 from rarefy.cli.commands.sweep import sweep as sweep_command
 from rarefy.cli.commands.train import train as train_command
 from rarefy.model.losses import LOSSES
+from rarefy.parameters.build import make_rule
 from rarefy.parameters.kinds import Flag, Number, OneOf, Share, Whole
 from rarefy.parameters.meaning import parameters_of, rules_with
 from rarefy.parameters.table import (
@@ -36,7 +37,7 @@ from rarefy.parameters.table import (
     RegressorCVParameters,
     RegressorParameters,
 )
-from rarefy.rules import RULES
+from rarefy.rules import AWARE, RULES
 
 SOURCE = Path(rarefy.__file__).parent
 ESTIMATORS = {
@@ -99,10 +100,22 @@ def test_every_field_of_a_rule_is_in_the_table():
     assert {name for kind in LOSSES.values() for name in kind._fields} == LOSS.keys()
 
 
+ADAGRAD = ["adagrad-fobos", "adagrad-rda", "adagrad-ftprl"]
+
+
 def test_rules_with_a_parameter():
     assert rules_with("truncate_every") == ["truncated-gradient", "rounding"]
+    assert rules_with("q") == ["fr-comid", "frda", "ftpfrl", *ADAGRAD]
     assert rules_with("cumulative") == ["fobos", "fr-comid"]
     assert rules_with("eta0") == list(RULES)
+
+
+@pytest.mark.parametrize("name", ADAGRAD)
+def test_adagrad_is_feature_aware_if_a_norm_is_described(name):
+    plain, aware = RULES[name], AWARE[RULES[name]]
+    assert make_rule(name)[0] == plain()
+    for given in ({"q": np.inf}, {"basis": "gradient"}, {"cap": 1e6}):
+        assert make_rule(name, **given)[0] == aware()
 
 
 @pytest.mark.parametrize("name", TABLE)

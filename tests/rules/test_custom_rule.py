@@ -24,7 +24,7 @@ from rarefy.model.importance import PlainUpdate
 from rarefy.model.losses import MARGIN_LOSSES, REGRESSION_LOSSES, Squared
 from rarefy.model.multiclass import CrammerSinger, OneVsRest, Softmax
 from rarefy.model.schedules import SCHEDULES, Constant, InvSqrt
-from rarefy.rules import CUMULATIVE, RULES
+from rarefy.rules import AWARE, CUMULATIVE, RULES
 from rarefy.rules.ftrl import Ftrl
 from rarefy.rules.penalty_norm import EuclideanNorm, Intensity, MaximumNorm, PowerNorm, SumNorm
 from rarefy.rules.proximal import (
@@ -404,6 +404,7 @@ def stepwise(rule, schedule, loss, x, y) -> list[tuple[float, ...]]:
 
 PLAIN = {
     **{name: cls(l1=0.02) if "l1" in cls._fields else cls() for name, cls in RULES.items()},
+    **{f"aware {plain.__name__}": cls(l1=0.02) for plain, cls in AWARE.items()},
     **{f"cumulative {name}": CUMULATIVE[RULES[name]][0](l1=0.02) for name in ("fobos", "fr-comid")},
     **{
         f"cumulative {name}, l2": CUMULATIVE[RULES[name]][1](l1=0.02, l2=0.1)
@@ -418,7 +419,7 @@ PLAIN = {
 
 
 def test_all_rules_are_compared():
-    every_rule = {*RULES.values(), *chain.from_iterable(CUMULATIVE.values())}
+    every_rule = {*RULES.values(), *AWARE.values(), *chain.from_iterable(CUMULATIVE.values())}
     assert {type(rule) for rule in PLAIN.values()} >= every_rule
 
 

@@ -30,14 +30,19 @@ QS = (1, 1.5, 2, 3, inf)
 BASES = ("gradient", "update", "feature")
 ANY_Q = ("logistic", "squared")  # losses that meet every q; the others q = 2, unless slow
 
-# Every rule, and the two that can have a cumulative penalty once more with it.
-VARIANTS = (*naive.RULES, "fobos+cumulative", "fr-comid+cumulative")
-FEATURE_AWARE = tuple(naive.FEATURE_AWARE)
+# Every rule, those that can have a cumulative or a feature-aware penalty once more with it.
+ADAGRAD_AWARE = tuple(f"{rule}+q" for rule in naive.ADAGRAD)
+VARIANTS = (*naive.RULES, *ADAGRAD_AWARE, "fobos+cumulative", "fr-comid+cumulative")
+FEATURE_AWARE = (*naive.FEATURE_AWARE, *ADAGRAD_AWARE)
+ADAPTIVE = (*naive.ADAPTIVE, *ADAGRAD_AWARE)
 UNPENALISED = ("ogd", "rounding")
-WITH_BETA = naive.ADAPTIVE
+WITH_BETA = (*naive.ADAPTIVE, *ADAGRAD_AWARE)
 PENALISED = tuple(v for v in VARIANTS if v not in UNPENALISED)
 SEVERAL_CLASSES = {"crammer_singer": "hinge", "softmax": "logistic", "ovr": "squared_hinge"}
-SCHEDULED = tuple(v for v in VARIANTS if v not in (*naive.ADAPTIVE, "truncated-gradient"))
+SCHEDULED = tuple(v for v in VARIANTS if v not in (*ADAPTIVE, "truncated-gradient"))
+# These meet the first losses only, and q = 2, unless slow.
+LATER = ("adagrad-ftprl", *ADAGRAD_AWARE)
+FIRST_LOSSES = ("logistic", "hinge")
 
 
 # --- settings, and both sides of a comparison -----------------------------------------------
@@ -49,7 +54,7 @@ def setup(variant: str, loss: str, **more) -> dict:
     chosen = {"rule": rule, "loss": loss, "eta0": 0.3, "fit_intercept": False}
     if rule not in UNPENALISED:
         chosen["l1"] = 0.01
-    if rule in FEATURE_AWARE:
+    if variant in FEATURE_AWARE or rule in FEATURE_AWARE:
         chosen |= {"q": 2, "basis": "gradient", "cap": 1e6}
     if rule == "truncated-gradient":
         chosen |= {"truncate_every": 5, "threshold": inf, "schedule": "constant", "eta0": 0.1}
@@ -116,14 +121,22 @@ def slow_where(condition: bool):
     return pytest.mark.slow if condition else ()
 
 
+def with_losses(variants, losses) -> list:
+    """All pairs; those of later variants with other losses than the first are slow."""
+    return [
+        pytest.param(v, loss, marks=slow_where(v in LATER and loss not in FIRST_LOSSES))
+        for v in variants
+        for loss in losses
+    ]
+
+
 # --- rule × loss ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("rule", naive.RULES)
-def test_every_rule_and_loss(rule, loss):
+@pytest.mark.parametrize(("variant", "loss"), with_losses((*naive.RULES, *ADAGRAD_AWARE), LOSSES))
+def test_every_rule_and_loss(variant, loss):
     problem = problem_for(loss)
-    chosen, expected = mixed(problem, setup(rule, loss, passes=2, fit_intercept=True))
+    chosen, expected = mixed(problem, setup(variant, loss, passes=2, fit_intercept=True))
     assert_same(estimator(chosen).fit(problem.csr, problem.y), expected)
 
 
@@ -150,17 +163,25 @@ def test_the_search_for_a_mixture_finds_one(variant):
 # --- the feature-aware intensity ------------------------------------------------------------
 
 
+def is_broad(variant: str, loss: str, q: float) -> bool:
+    if variant in LATER:
+        return loss != "logistic" or q != 2
+    return loss not in ANY_Q and q != 2
+
+
 @pytest.mark.parametrize("passes", [1, 2], ids=["1 pass", "2 passes"])
 @pytest.mark.parametrize("basis", BASES)
 @pytest.mark.parametrize(
-    ("loss", "q"),
+    ("rule", "loss", "q"),
     [
-        pytest.param(loss, q, id=f"{loss}-q={q}", marks=slow_where(loss not in ANY_Q and q != 2))
+        pytest.param(
+            rule, loss, q, id=f"{rule}-{loss}-q={q}", marks=slow_where(is_broad(rule, loss, q))
+        )
+        for rule in FEATURE_AWARE
         for loss in LOSSES
         for q in QS
     ],
 )
-@pytest.mark.parametrize("rule", FEATURE_AWARE)
 def test_intensity(rule, loss, basis, q, passes):
     problem = problem_for(loss, n=200)
     chosen, expected = mixed(problem, setup(rule, loss, q=q, basis=basis, passes=passes))
@@ -177,8 +198,14 @@ def test_intensity_with_cumulative_penalty(basis, q):
     assert_same(estimator(chosen).fit(problem.csr, problem.y), expected)
 
 
-@pytest.mark.parametrize("q", [1, 2, inf], ids=lambda q: f"q={q}")
-@pytest.mark.parametrize("rule", [*FEATURE_AWARE, "fr-comid+cumulative"])
+@pytest.mark.parametrize(
+    ("rule", "q"),
+    [
+        pytest.param(rule, q, id=f"{rule}-q={q}", marks=slow_where(rule in LATER and q != 2))
+        for rule in (*FEATURE_AWARE, "fr-comid+cumulative")
+        for q in (1, 2, inf)
+    ],
+)
 def test_cap(rule, q):
     problem = problem_for("logistic")
     chosen, expected = mixed(problem, setup(rule, "logistic", q=q, cap=0.4))
@@ -305,8 +332,7 @@ def test_rounding(schedule, truncate_every):
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.5, 3.0], ids=lambda beta: f"beta={beta}")
-@pytest.mark.parametrize("loss", ["hinge", "squared"])
-@pytest.mark.parametrize("rule", WITH_BETA)
+@pytest.mark.parametrize(("rule", "loss"), with_losses(WITH_BETA, ("hinge", "squared")))
 def test_beta(rule, loss, beta):
     problem = problem_for(loss)
     chosen, expected = mixed(problem, setup(rule, loss, beta=beta, passes=2, fit_intercept=True))
@@ -334,8 +360,7 @@ def test_levels_of_regression_losses(rule, loss, level):
 # --- sample weights ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", ["logistic", "squared"])
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(("variant", "loss"), with_losses(VARIANTS, ("logistic", "squared")))
 def test_sample_weights_of_which_some_are_zero(variant, loss):
     problem = problem_for(loss)
     weights = data.importances(len(problem.y))
@@ -363,7 +388,7 @@ BY_PREDICTION = {"endowment": 0.8}
 BY_MISTAKES = {"endowment": 0.03, "endowment_by": "mistakes"}
 AWARE = {"importance": "aware", "eta0": 1.1}
 AWARE_LOSSES = tuple(loss for loss in LOSSES if loss != "perceptron")
-COMMON_STEPS = tuple(v for v in VARIANTS if v not in naive.ADAPTIVE)
+COMMON_STEPS = tuple(v for v in VARIANTS if v not in ADAPTIVE)
 STEPS_MAY_SHRINK = tuple(
     v for v in COMMON_STEPS if v not in ("truncated-gradient", "ftprl", "ftpfrl")
 )
@@ -504,7 +529,9 @@ FEW_VARIANTS = ("fobos", "frda", "ftpfrl", "adagrad-fobos", "fr-comid+cumulative
         pytest.param(
             variant,
             multiclass,
-            marks=slow_where(multiclass != "crammer_singer" and variant not in FEW_VARIANTS),
+            marks=slow_where(
+                (multiclass != "crammer_singer" and variant not in FEW_VARIANTS) or variant in LATER
+            ),
         )
         for variant in VARIANTS
         for multiclass in SEVERAL_CLASSES
@@ -534,7 +561,13 @@ def test_multiclass_losses(multiclass, loss):
     [pytest.param(q, id=f"q={q}", marks=slow_where(q != 2)) for q in (1, 2, inf)],
 )
 @pytest.mark.parametrize("basis", BASES)
-@pytest.mark.parametrize("variant", [*FEATURE_AWARE, "fr-comid+cumulative"])
+@pytest.mark.parametrize(
+    "variant",
+    [
+        pytest.param(v, marks=slow_where(v in LATER))
+        for v in (*FEATURE_AWARE, "fr-comid+cumulative")
+    ],
+)
 def test_multiclass_bases(variant, basis, q):
     """With the basis `feature`, every class of an occurring feature is touched."""
     problem = data.problem("multiclass", n=400)
@@ -630,7 +663,13 @@ def assert_same_bits(left, right) -> None:
 
 @pytest.mark.parametrize(
     ("variant", "loss", "more"),
-    [pytest.param(v, loss, {}, id=f"{v}-{loss}") for v in VARIANTS for loss in ("hinge", "squared")]
+    [
+        pytest.param(
+            v, loss, {}, id=f"{v}-{loss}", marks=slow_where(v in LATER and loss == "squared")
+        )
+        for v in VARIANTS
+        for loss in ("hinge", "squared")
+    ]
     + [pytest.param(v, "logistic", {"l2": 0.05}, id=f"{v}-logistic-l2") for v in PENALISED],
 )
 def test_partial_fit_splits(variant, loss, more):
@@ -707,6 +746,10 @@ GAP_STRENGTH = {
     "truncated-gradient": 0.005,
     "adagrad-fobos": 0.005,
     "adagrad-rda": 0.003,
+    "adagrad-ftprl": 0.005,
+    "adagrad-fobos+q": 0.003,
+    "adagrad-rda+q": 0.003,
+    "adagrad-ftprl+q": 0.003,
     "fobos+cumulative": 0.003,
     "fr-comid+cumulative": 0.0003,
     "ftrl": 1.0,
@@ -723,6 +766,8 @@ TRUNCATES_SILENT_FEATURES = (
     "truncated-gradient",
     "adagrad-fobos",
     "adagrad-rda",
+    "adagrad-ftprl",
+    *ADAGRAD_AWARE,
 )
 
 
@@ -774,7 +819,8 @@ def small_problems(draw, everything: bool = False):
     other than 1/√t, and q other than 2 come with few losses, unless `everything` is asked for.
     """
     kind = draw(st.sampled_from(["binary", "regression", "multiclass"]))
-    variant = draw(st.sampled_from(FEW_VARIANTS if kind == "multiclass" else VARIANTS))
+    variants = VARIANTS if everything else tuple(v for v in VARIANTS if v not in LATER)
+    variant = draw(st.sampled_from(FEW_VARIANTS if kind == "multiclass" else variants))
     more = {
         "passes": draw(st.integers(1, 3)),
         "fit_intercept": draw(st.booleans()),
@@ -815,7 +861,7 @@ def rule_parameters(draw, variant: str, any_q: bool) -> dict:
     chosen = {}
     if rule not in UNPENALISED:
         chosen["l1"] = 1.0137 * 10 ** draw(st.floats(-4, -0.5))
-    if rule in FEATURE_AWARE:
+    if variant in FEATURE_AWARE or rule in FEATURE_AWARE:
         some_q = st.one_of(st.just(inf), st.floats(1, 6), st.sampled_from([1, 2, 3]))
         chosen["q"] = draw(some_q) if any_q else 2
         chosen["basis"] = draw(st.sampled_from(BASES))

@@ -133,11 +133,28 @@ def test_adagrad_fobos():
     assert weights_after(1, "adagrad-fobos", l1=0.2, beta=2.0) == close([0.045, 0.0])
     assert weights_after(1, "adagrad-fobos", l1=0.2, l2=1.0) == close([0.09 / 1.05, 0.0])
 
+    # r_1 = (2, 0), r_2 = (2, 1), r_3 = (2, 1) by default; H_1 = (2, 0), H_2 = (2, 1).
+    assert weights_after(1, "adagrad-fobos", l1=0.2, q=inf) == close([0.08, 0.0])
+    assert weights_after(2, "adagrad-fobos", l1=0.2, q=inf) == close([0.06, -0.08])
+    assert weights_after(1, "adagrad-fobos", l1=2.0, q=inf, basis="update") == close([0.09, 0.0])
+
 
 def test_adagrad_rda():
     assert weights_after(2, "adagrad-rda", l1=0.2) == close([0.08, -0.06])
     assert weights_after(3, "adagrad-rda", l1=0.2) == close([0.1 * 2.4 / sqrt(5), 0.0])
     assert weights_after(2, "adagrad-rda", l1=0.2, l2=3.0) == close([1.6 / 26, -0.6 / 16])
+    # G_2 = (-2, 1), R_2 = (4, 1).
+    assert weights_after(2, "adagrad-rda", l1=0.2, q=inf) == close([0.1 * 1.2 / 2, -0.08])
+
+
+def test_adagrad_ftprl():
+    # z_1 = (2, 0), H_1 = (2, 0), w_1 = 0.1 (1.8, 0) / 2; z_2 = (2, -1), H_2 = (2, 1).
+    assert weights_after(1, "adagrad-ftprl", l1=0.2) == close([0.09, 0.0])
+    assert weights_after(2, "adagrad-ftprl", l1=0.2) == close([0.08, -0.06])
+    # z_3 = (2 + 10 (√5 - 2) 0.08 + 1, -1 - 10 (√2 - 1) 0.06 + 1).
+    z = 3 + 0.8 * (sqrt(5) - 2)
+    assert weights_after(3, "adagrad-ftprl", l1=0.2) == close([0.1 * (z - 0.6) / sqrt(5), 0.0])
+    assert weights_after(2, "adagrad-ftprl", l1=0.2, q=inf) == close([0.06, -0.08])
 
 
 def test_scale_free():

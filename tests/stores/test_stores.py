@@ -23,7 +23,7 @@ from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import names_of, new_names
 from rarefy.readers.features.columns import Columns
 from rarefy.readers.prefetch import Job
-from rarefy.rules import CUMULATIVE, RULES
+from rarefy.rules import AWARE, CUMULATIVE, RULES
 from rarefy.stores import STORES, Store, make_store
 from rarefy.streams.stream_model import StreamModel
 from tests import data, naive
@@ -508,7 +508,8 @@ SETTINGS = [
     *({"rule": rule, "cumulative": True, "l2": l2} for rule in ("fobos", "fr-comid")
       for l2 in (None, 0.3)),
     *({"rule": "fobos", "schedule": schedule} for schedule in ("constant", "inv_t")),
-    *({"rule": rule, "basis": "feature", "q": 2} for rule in naive.FEATURE_AWARE),
+    *({"rule": rule, "basis": "feature", "q": 2}
+      for rule in (*naive.FEATURE_AWARE, *naive.ADAGRAD)),
     {"rule": "truncated-gradient", "threshold": 0.3},
 ]  # fmt: skip
 
@@ -551,7 +552,7 @@ def first_difference(chosen: dict, seed: int) -> tuple | None:
 
 def test_every_rule_is_asked_what_it_forgets():
     asked = {type(rule_in(chosen)[0]) for chosen in SETTINGS}
-    assert asked == {*RULES.values(), *itertools.chain(*CUMULATIVE.values())}
+    assert asked == {*RULES.values(), *AWARE.values(), *itertools.chain(*CUMULATIVE.values())}
 
 
 @pytest.mark.parametrize("chosen", SETTINGS, ids=str)

@@ -67,6 +67,9 @@ class TestUsual:
         ({"rule": "fr-comid", "q": 3.0, "basis": "update", "l1": "auto"}, True),
         ({"rule": "frda", "q": 1.0, "target_features": 5}, True),
         ({"rule": "frda", "q": "auto"}, True),
+        ({"rule": "adagrad-rda", "q": "auto"}, True),
+        ({"rule": "adagrad-fobos", "q": 2.0, "l1": "auto"}, True),
+        ({"rule": "adagrad-fobos", "l1": "auto"}, False),
         ({"rule": "frda", "q": "auto", "l1": 1e-3}, False),
         ({"rule": "frda", "q": 1.0, "l1": 1e-3, "eta0": "auto"}, False),
         ({"rule": "ftrl", "l1": "auto"}, False),
@@ -81,6 +84,15 @@ def test_penalties_follow_means_while_l1_is_to_be_found(left, is_mean):
         if is_mean:
             rule = rule._replace(intensity=MeanIntensity(rule.intensity))
         assert_same_kind(space.rule_of({**kind, "l1": 7.0, "eta0": 7.0})[0], rule)
+
+
+def test_a_norm_is_not_for_rules_that_are_only_tried_without_one():
+    kinds = space_of(rule="auto", loss="squared", q=2.0).kinds
+    assert {kind["rule"]: kind["q"] for (kind,) in kinds} == {
+        "adagrad-fobos": None,
+        "ftrl": None,
+        "frda": 2.0,
+    }
 
 
 @pytest.mark.parametrize(

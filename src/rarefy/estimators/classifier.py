@@ -41,9 +41,9 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
     ----------
     rule : str or rule, default="scale-free"
         Update rule: ogd, fobos, fr-comid (sgft, hf-fobos), rda, frda (stda), ftprl, ftpfrl,
-        truncated-gradient, rounding, adagrad-fobos, adagrad-rda, ftrl, scale-free, scale-free-ftrl,
-        "auto", or your own rule (see `rarefy.rule`). Parameters that are "auto" are tuned in a
-        single pass over the data.
+        truncated-gradient, rounding, adagrad-fobos, adagrad-rda, adagrad-ftprl, ftrl, scale-free,
+        scale-free-ftrl, "auto", or your own rule (see `rarefy.rule`). Parameters that are "auto"
+        are tuned in a single pass over the data.
     loss : {"logistic", "hinge", "squared_hinge", "modified_huber", "perceptron"}
         Loss function.
     {parameters}

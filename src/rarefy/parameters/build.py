@@ -24,7 +24,14 @@ from rarefy.parameters.combinations import (
     check_steps_may_shrink,
 )
 from rarefy.parameters.kinds import Number
-from rarefy.parameters.meaning import UPDATE_BASED, absent, has_own_steps, parameters_of, resolve
+from rarefy.parameters.meaning import (
+    UPDATE_BASED,
+    absent,
+    form_for,
+    has_own_steps,
+    parameters_of,
+    resolve,
+)
 from rarefy.parameters.table import RULE, TABLE, check_number
 from rarefy.rules import CUMULATIVE
 from rarefy.rules.penalty_norm import Basis, Intensity, norm_for
@@ -79,7 +86,7 @@ def make_rule(
             )
         instance = check_object(rule)
     else:
-        instance = _build(name, cls, given)
+        instance = _build(name, form_for(cls, given), given)
     default_eta0 = STEEP_LOSS_STEPS.get(loss, DEFAULT_STEP)
     return instance, _schedule(cls, schedule, eta0, default_eta0)
 

@@ -1,10 +1,11 @@
 """Which rules have which parameters."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rarefy.errors import ConfigError
 from rarefy.parameters.table import RULE
-from rarefy.rules import ALIASES, CUMULATIVE, RULES
+from rarefy.rules import ALIASES, AWARE, CUMULATIVE, RULES
 from rarefy.rules.penalty_norm import Intensity
 from rarefy.rules.truncation import TruncatedGradient
 
@@ -44,7 +45,13 @@ def has_meaning(parameter: str, cls: Any) -> bool:
         return cls in CUMULATIVE
     if parameter == "schedule":
         return not has_own_steps(cls) and cls is not TruncatedGradient
-    return parameter == "eta0" or parameter in parameters_of(cls)
+    return parameter == "eta0" or parameter in parameters_of(AWARE.get(cls, cls))
+
+
+def form_for(cls: Any, given: Mapping[str, Any]) -> Any:
+    """The class itself, or its feature-aware form if it takes that to have what is given."""
+    is_aware = any(name in given for name in INTENSITY_PARAMETERS)
+    return AWARE.get(cls, cls) if is_aware else cls
 
 
 def has_own_steps(rule: Any) -> bool:

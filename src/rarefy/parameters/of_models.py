@@ -48,7 +48,7 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
         Parameter(
             Number(1.0, may_be_infinite=True),
             "Norm of a feature's past subgradients that scales its l1.",
-            usual="inf",
+            usual="inf; for the AdaGrad rules, the same penalty for every feature",
             help="Norm of the feature-aware penalty: 1, 2, inf or another number.",
             absent="its penalty is the same for every feature",
             may_be_auto=True,

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from rarefy.rules.adagrad import AdagradFobos, AdagradRda
+from rarefy.rules.adagrad import AdagradFobos, AdagradFtprl, AdagradRda
+from rarefy.rules.aware_adagrad import AwareAdagradFobos, AwareAdagradFtprl, AwareAdagradRda
 from rarefy.rules.cumulative import (
     CumulativeFobos,
     CumulativeFrComid,
@@ -31,16 +32,33 @@ RULES: dict[str, Any] = {
     "rounding": Rounding,
     "adagrad-fobos": AdagradFobos,
     "adagrad-rda": AdagradRda,
+    "adagrad-ftprl": AdagradFtprl,
     "ftrl": Ftrl,
     "scale-free": ScaleFree,
     "scale-free-ftrl": ScaleFreeFtrl,
 }
 ALIASES = {"sgft": "fr-comid", "hf-fobos": "fr-comid", "stda": "frda"}
 SCALE_FREE = (ScaleFree, ScaleFreeFtrl)  # whose l1 and eta0 have no units
+# with a feature-aware penalty, where that is not a rule of its own
+AWARE: dict[type, Any] = {
+    AdagradFobos: AwareAdagradFobos,
+    AdagradRda: AwareAdagradRda,
+    AdagradFtprl: AwareAdagradFtprl,
+}
 # with the cumulative penalty, and with l2 beside it
 CUMULATIVE: dict[type, tuple[Any, Any]] = {
     Fobos: (CumulativeFobos, ElasticCumulativeFobos),
     FrComid: (CumulativeFrComid, ElasticCumulativeFrComid),
 }
 
-__all__ = ["ALIASES", "CUMULATIVE", "RULES", "SCALE_FREE", "Rule", "State", "rule", "unpenalised"]
+__all__ = [
+    "ALIASES",
+    "AWARE",
+    "CUMULATIVE",
+    "RULES",
+    "SCALE_FREE",
+    "Rule",
+    "State",
+    "rule",
+    "unpenalised",
+]

@@ -1,4 +1,4 @@
-"""AdaGrad with the steps of FOBOS and of RDA (T2.41 and its source).
+"""AdaGrad with the steps of FOBOS, of RDA (T2.41 and its source) and of FTPRL.
 
 H = β + √(Σ g²), a step size per coordinate: c/H. It has no common schedule.
 """
@@ -56,3 +56,31 @@ class AdagradRda(NamedTuple):
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         return state[0] + g, state[1] + g * g
+
+
+@rule("z", "root")
+class AdagradFtprl(NamedTuple):
+    """z ← z + (H_t - H_{t-1})/c w - g; w = soft(z, λ t) / (H/c + λ₂ t).
+
+    Lazy form: z, which rests with H, needs none of what FTPRL takes with common steps. Unlike
+    `ftrl`, it has λ once per round. The state has √(Σ g²), as there.
+    """
+
+    eta0: float = 0.1
+    l1: float = 1e-4
+    l2: float | None = None
+    beta: float = 0.0
+
+    def weight(self, clock: Clock, state: State) -> float:
+        z, root = state
+        t = clock.t - 1.0
+        inverse_step = (self.beta + root) / self.eta0
+        return ratio(soft(z, self.l1 * t), curvature(self.l2, inverse_step, t))
+
+    def step(self, clock: Clock, state: State, g: float, x: float) -> State:
+        z, root = state
+        new_root = math.sqrt(root * root + g * g)
+        return z + (new_root - root) / self.eta0 * self.weight(clock, state) - g, new_root
+
+    def steps_together(self) -> bool:
+        return True

@@ -211,7 +211,8 @@ def _kinds(parameters: dict[str, Any], left: set[str]) -> list[tuple[Point, ...]
                 f"{', '.join(TUNABLE)}."
             )
         rules = [parameters["rule"]]
-    aware = [rule for rule in rules if has_meaning("q", resolve(rule)[1])]
+    named = "rule" not in left  # rules that are only tried keep their usual penalty
+    aware = [rule for rule in rules if _has_norm(resolve(rule)[1], named)]
     if "q" in left and not aware:
         raise ConfigError(f"q={AUTO!r} does not apply to the rule {rules[0]}, which has no norm.")
     kinds = []
@@ -220,6 +221,10 @@ def _kinds(parameters: dict[str, Any], left: set[str]) -> list[tuple[Point, ...]
         norms = norms if rule in aware else (None,)
         kinds.append(tuple({"rule": rule, "q": q} for q in norms))
     return kinds
+
+
+def _has_norm(cls: Any, named: bool) -> bool:
+    return has_meaning("q", cls) if named else "intensity" in cls._fields
 
 
 def _is_tunable(cls: Any) -> bool:

@@ -1,0 +1,24 @@
+"""Rules that are the same algorithm once a parameter is taken away."""
+
+import numpy as np
+import pytest
+
+from tests import data
+from tests.in_order import classifier_in_order
+
+PROBLEM = data.problem("binary")
+
+
+def weights(**chosen) -> np.ndarray:
+    model = classifier_in_order(loss="logistic", passes=2, shuffle=False, **chosen)
+    model.fit(PROBLEM.csr, PROBLEM.y)
+    return np.append(model.coef_, model.intercept_)
+
+
+@pytest.mark.parametrize("other", ["adagrad-ftprl", "ftrl"])
+def test_without_a_penalty_adaptive_leaders_descend(other):
+    """z = H w/c, so that z + (H' - H) w/c - g is H' (w - c g/H')/c."""
+    chosen = {"l1": 0.0, "eta0": 0.3, "beta": 0.7}
+    expected = weights(rule="adagrad-fobos", **chosen)
+    assert np.abs(expected).max() > 0.1
+    np.testing.assert_allclose(weights(rule=other, **chosen), expected, rtol=1e-9)
