@@ -287,7 +287,7 @@ def triple_the_steps(package: Path) -> None:
     source.write_text(edited)
 
 
-@pytest.mark.parametrize("plain", ["0", "1"])
+@pytest.mark.parametrize("plain", ["0", pytest.param("1", marks=pytest.mark.slow)])
 def test_an_edited_source_is_compiled_again(plain, tmp_path):
     """Numba itself would not notice."""
     package, cache = copy_package(tmp_path / "sources"), tmp_path / "cache"
@@ -396,7 +396,9 @@ model = SparseOnlineClassifier(rule=ClippedFobos(l1=0.01)).fit([[1.0], [-1.0]], 
     assert not any("engine.learn" in name for name in names)
 
 
-@pytest.mark.parametrize("damage", [0, 10, -1, "all"], ids=str)
+@pytest.mark.parametrize(
+    "damage", [10, *(pytest.param(one, marks=pytest.mark.slow) for one in (0, -1, "all"))], ids=str
+)
 def test_damaged_machine_code_is_compiled_again(damage, tmp_path):
     environment = {"NUMBA_CACHE_DIR": str(tmp_path)}
     first = run_python(FIT, **environment)

@@ -886,7 +886,7 @@ def elastic_nets(variant: str):
     return st.fixed_dictionaries({"l2": st.sampled_from([0.0, 0.013, 0.7])})
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@settings(max_examples=200, deadline=None, derandomize=True, database=None)
 @given(case=small_problems())
 def test_any_small_problem(case):
     chosen, problem, weights = case
