@@ -34,6 +34,8 @@ CASES: list[tuple[str, dict[str, Any], float | None]] = [
     ("scale-free-ftrl", {"rule": "scale-free-ftrl"}, None),
     ("truncated-gradient", {"rule": "truncated-gradient", "l1": L1}, None),
     ("ogd", {"rule": "ogd"}, None),
+    ("da", {"rule": "da"}, None),
+    ("coin", {"rule": "coin"}, None),
 ]
 
 

@@ -531,6 +531,29 @@ class Ftrl(Rule):
         self.w = divide_or_zero(-soft(self.z, self.l1), quadratic)
 
 
+class Coin(Rule):
+    """L ← max(L, |g|, |x|) where g ≠ 0; V ← V − g w for w = −(c + V) G / (L (L + A));
+
+    G ← G + g; A ← A + |g|; w ← −(c + V) G / (L (L + A)).
+    """
+
+    def __init__(self, shape, penalty, c):
+        super().__init__(shape, penalty)
+        self.c = c
+        self.G, self.A, self.V, self.L = (np.zeros(shape) for _ in range(4))
+
+    def bet(self) -> Array:
+        return divide_or_zero(-(self.c + self.V) * self.G, self.L * (self.L + self.A))
+
+    def update(self, now: Round) -> None:
+        bound = np.maximum(np.abs(now.g), np.abs(now.x))
+        self.L = np.where(now.g != 0, np.maximum(self.L, bound), self.L)
+        self.V = self.V - now.g * self.bet()
+        self.G = self.G + now.g
+        self.A = self.A + np.abs(now.g)
+        self.w = self.bet()
+
+
 class ScaleFree(Rule):
     """docs/rules.md: r = √(Σ g²); s = √(Σ x²/n) over the n rounds with g ≠ 0; G ← G + g;
 
@@ -626,11 +649,12 @@ def place_after(X: Array, y: Array, regression: bool, fit_intercept: bool) -> Pl
 
 FEATURE_AWARE = {"fr-comid": "fobos", "frda": "rda", "ftpfrl": "ftprl"}
 ADAGRAD = ("adagrad-fobos", "adagrad-rda", "adagrad-ftprl")  # feature-aware if q is given
-ADAPTIVE = (*ADAGRAD, "ftrl", "scale-free", "scale-free-ftrl")
+ADAPTIVE = (*ADAGRAD, "ftrl", "coin", "scale-free", "scale-free-ftrl")
 RULES = (
     "ogd",
     "fobos",
     "fr-comid",
+    "da",
     "rda",
     "frda",
     "ftprl",
@@ -641,9 +665,11 @@ RULES = (
     "adagrad-rda",
     "adagrad-ftprl",
     "ftrl",
+    "coin",
     "scale-free",
     "scale-free-ftrl",
 )
+UNPENALISED = ("ogd", "da", "coin")  # no parameter makes any of their weights zero
 
 
 def make_rule(
@@ -671,6 +697,7 @@ def make_rule(
     makers = {
         "ogd": lambda: Ogd(shape, penalty),
         "fobos": lambda: (CumulativeFobos if cumulative else Fobos)(shape, penalty, intensity),
+        "da": lambda: DualAveraging(shape, penalty, intensity),
         "rda": lambda: DualAveraging(shape, penalty, intensity),
         "ftprl": lambda: Ftprl(shape, penalty, intensity),
         "truncated-gradient": lambda: TruncatedGradient(shape, penalty, truncate_every),
@@ -679,6 +706,7 @@ def make_rule(
         "adagrad-rda": lambda: AdagradRda(shape, penalty, intensity, eta0, beta),
         "adagrad-ftprl": lambda: AdagradFtprl(shape, penalty, intensity, eta0, beta),
         "ftrl": lambda: Ftrl(shape, penalty, eta0, beta),
+        "coin": lambda: Coin(shape, penalty, eta0),
         "scale-free": lambda: ScaleFree(shape, penalty, eta0, beta),
         "scale-free-ftrl": lambda: ScaleFreeFtrl(shape, penalty, eta0, beta),
     }

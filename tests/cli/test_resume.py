@@ -43,6 +43,8 @@ STORES = {
 PENALISED = ("--l1", "0.01", "--l2", "0.003")
 RULES = {
     "ogd": (),
+    "da": (),
+    "coin": ("--eta0", "0.01"),
     "fobos": PENALISED,
     "fr-comid": (*PENALISED, "--q", "2"),
     "sgft": ("--l1", "0.01", "--q", "3"),

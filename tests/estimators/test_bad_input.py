@@ -574,18 +574,20 @@ def test_parameters_of_one_estimator_out_of_range(known, name, value, accepted):
 
 
 ADAGRAD = ("adagrad-fobos", "adagrad-rda", "adagrad-ftprl")
-OWN_STEPS = (*ADAGRAD, "ftrl", "scale-free", "scale-free-ftrl")
+WITH_BETA = (*ADAGRAD, "ftrl", "scale-free", "scale-free-ftrl")
+OWN_STEPS = (*WITH_BETA, "coin")
+UNPENALISED = ("ogd", "da", "coin", "rounding")
 FEATURE_AWARE = ("fr-comid", "sgft", "hf-fobos", "frda", "stda", "ftpfrl", *ADAGRAD)
 RULE_NAMES = (*RULES, "sgft", "hf-fobos", "stda")
 TRUNCATING = ("truncated-gradient", "rounding")
 # parameter -> (a value that would be right, the rules that have the parameter)
 HAVING = {
-    "l1": (0.1, tuple(name for name in RULE_NAMES if name not in ("ogd", "rounding"))),
-    "l2": (0.1, tuple(name for name in RULE_NAMES if name not in ("ogd", "rounding"))),
+    "l1": (0.1, tuple(name for name in RULE_NAMES if name not in UNPENALISED)),
+    "l2": (0.1, tuple(name for name in RULE_NAMES if name not in UNPENALISED)),
     "q": (2, FEATURE_AWARE),
     "basis": ("update", FEATURE_AWARE),
     "cap": (10.0, FEATURE_AWARE),
-    "beta": (1.0, OWN_STEPS),
+    "beta": (1.0, WITH_BETA),
     "schedule": ("constant", tuple(name for name in RULE_NAMES if name not in OWN_STEPS)),
     "truncate_every": (5, TRUNCATING),
     "threshold": (0.1, TRUNCATING),

@@ -282,6 +282,7 @@ def test_what_a_row_means(tmp_path, line, expected):
 
 # --- files that Python's csv module writes ---------------------------------------------------
 
+
 def is_old(character: str) -> bool:
     """Whether every Python knows it as a letter, or knows that it is none."""
     return unicodedata.ucd_3_2_0.category(character) != "Cn"

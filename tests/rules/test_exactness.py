@@ -35,13 +35,13 @@ ADAGRAD_AWARE = tuple(f"{rule}+q" for rule in naive.ADAGRAD)
 VARIANTS = (*naive.RULES, *ADAGRAD_AWARE, "fobos+cumulative", "fr-comid+cumulative")
 FEATURE_AWARE = (*naive.FEATURE_AWARE, *ADAGRAD_AWARE)
 ADAPTIVE = (*naive.ADAPTIVE, *ADAGRAD_AWARE)
-UNPENALISED = ("ogd", "rounding")
-WITH_BETA = (*naive.ADAPTIVE, *ADAGRAD_AWARE)
+UNPENALISED = (*naive.UNPENALISED, "rounding")
+WITH_BETA = tuple(v for v in ADAPTIVE if v != "coin")
 PENALISED = tuple(v for v in VARIANTS if v not in UNPENALISED)
 SEVERAL_CLASSES = {"crammer_singer": "hinge", "softmax": "logistic", "ovr": "squared_hinge"}
 SCHEDULED = tuple(v for v in VARIANTS if v not in (*ADAPTIVE, "truncated-gradient"))
 # These meet the first losses only, and q = 2, unless slow.
-LATER = ("adagrad-ftprl", *ADAGRAD_AWARE)
+LATER = ("da", "coin", "adagrad-ftprl", *ADAGRAD_AWARE)
 FIRST_LOSSES = ("logistic", "hinge")
 
 
@@ -88,7 +88,7 @@ def reference(problem: data.Problem, chosen: dict, **fit_params) -> naive.Result
 
 def mixed(problem: data.Problem, chosen: dict, **fit_params) -> tuple[dict, naive.Result]:
     """The settings at a strength that leaves part of the weights zero, and the reference there."""
-    if chosen["rule"] == "ogd":
+    if chosen["rule"] in naive.UNPENALISED:
         return chosen, reference(problem, chosen, **fit_params)
     knob = "threshold" if chosen["rule"] == "rounding" else "l1"
     low, high = 1e-6, 10.0
@@ -150,7 +150,7 @@ def test_cumulative_penalty(rule, loss):
     assert_same(estimator(chosen).fit(problem.csr, problem.y), expected)
 
 
-@pytest.mark.parametrize("variant", [v for v in VARIANTS if v != "ogd"])
+@pytest.mark.parametrize("variant", [v for v in VARIANTS if v not in naive.UNPENALISED])
 def test_the_search_for_a_mixture_finds_one(variant):
     """Guards the tests above: some weights are zero, and of the same features, in both."""
     problem = problem_for("logistic")

@@ -22,3 +22,16 @@ def test_without_a_penalty_adaptive_leaders_descend(other):
     expected = weights(rule="adagrad-fobos", **chosen)
     assert np.abs(expected).max() > 0.1
     np.testing.assert_allclose(weights(rule=other, **chosen), expected, rtol=1e-9)
+
+
+def test_dual_averaging_is_rda_without_a_penalty():
+    expected = weights(rule="rda", l1=0.0, eta0=0.3)
+    assert np.abs(expected).max() > 0.1
+    np.testing.assert_array_equal(weights(rule="da", eta0=0.3), expected)
+
+
+def test_dual_averaging_with_a_constant_step_is_gradient_descent():
+    chosen = {"schedule": "constant", "eta0": 0.05}
+    expected = weights(rule="ogd", **chosen)
+    assert np.abs(expected).max() > 0.1
+    np.testing.assert_allclose(weights(rule="da", **chosen), expected, rtol=1e-9, atol=1e-12)

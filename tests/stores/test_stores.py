@@ -32,7 +32,8 @@ from tests.rules.test_exactness import VARIANTS, assert_same_weights, mixed, set
 from tests.runs import learn_all
 
 Features = list[tuple[int, float]]
-FORGETFUL = ("ogd", "fobos", "truncated-gradient", "rounding")
+PENALISED = tuple(rule for rule in RULES if "l1" in RULES[rule]._fields)
+FORGETFUL = ("ogd", "da", "fobos", "truncated-gradient", "rounding")
 GOLDEN = 0x9E3779B97F4A7C15
 
 
@@ -480,7 +481,7 @@ class TestErasing:
         assert store.n_erased > 10_000
         assert all_of(table) == all_of(learned_numbers("array", chosen, examples))
 
-    @pytest.mark.parametrize("rule", [rule for rule in RULES if rule not in FORGETFUL])
+    @pytest.mark.parametrize("rule", [rule for rule in PENALISED if rule not in FORGETFUL])
     def test_never_where_the_rule_knows_more(self, rule):
         examples = ever_new_features(n_rows=3_000)
         store = make_store("table")
@@ -504,7 +505,7 @@ class TestErasing:
 # Rules as users set them up, with what else matters for what they remember.
 SETTINGS = [
     *({"rule": rule} for rule in RULES),
-    *({"rule": rule, "l2": 0.3} for rule in RULES if rule not in ("ogd", "rounding")),
+    *({"rule": rule, "l2": 0.3} for rule in PENALISED),
     *({"rule": rule, "cumulative": True, "l2": l2} for rule in ("fobos", "fr-comid")
       for l2 in (None, 0.3)),
     *({"rule": "fobos", "schedule": schedule} for schedule in ("constant", "inv_t")),
@@ -516,7 +517,7 @@ SETTINGS = [
 
 def rule_in(chosen: dict):
     strengths = {
-        "ogd": {},
+        **{rule: {} for rule in naive.UNPENALISED},
         "ftrl": {"l1": 0.5},
         "rounding": {"threshold": 0.3, "truncate_every": 5},
         "truncated-gradient": {"l1": 0.2, "truncate_every": 4},

@@ -40,10 +40,10 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
     Parameters
     ----------
     rule : str or rule, default="scale-free"
-        Update rule: ogd, fobos, fr-comid (sgft, hf-fobos), rda, frda (stda), ftprl, ftpfrl,
-        truncated-gradient, rounding, adagrad-fobos, adagrad-rda, adagrad-ftprl, ftrl, scale-free,
-        scale-free-ftrl, "auto", or your own rule (see `rarefy.rule`). Parameters that are "auto"
-        are tuned in a single pass over the data.
+        Update rule: ogd, fobos, fr-comid (sgft, hf-fobos), da, rda, frda (stda), ftprl, ftpfrl,
+        truncated-gradient, rounding, adagrad-fobos, adagrad-rda, adagrad-ftprl, ftrl, coin,
+        scale-free, scale-free-ftrl, "auto", or your own rule (see `rarefy.rule`). Parameters that
+        are "auto" are tuned in a single pass over the data.
     loss : {"logistic", "hinge", "squared_hinge", "modified_huber", "perceptron"}
         Loss function.
     {parameters}

@@ -82,7 +82,7 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             usual=(
                 "0.2 for the scale-free rules; 0.1 for ftrl and AdaGrad; 1 for the others (0.1 for "
                 "squared_hinge and modified_huber, 0.05 for squared, and a twentieth of that for a "
-                "constant schedule)"
+                "constant schedule). For coin, the wealth that every weight starts with: 0.1"
             ),
             may_be_auto=True,
         ),
@@ -96,7 +96,7 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             usual="1 for ftrl and the scale-free rules, 0 for AdaGrad",
             help="Constant added to the root of the sum of squared gradients that divides the "
             "step size.",
-            absent="its steps follow a common schedule",
+            absent="its step sizes are not divided by a sum of squared gradients",
         ),
     ]
     schedule: Annotated[

@@ -4,13 +4,14 @@ from typing import Any
 
 from rarefy.rules.adagrad import AdagradFobos, AdagradFtprl, AdagradRda
 from rarefy.rules.aware_adagrad import AwareAdagradFobos, AwareAdagradFtprl, AwareAdagradRda
+from rarefy.rules.coin import Coin
 from rarefy.rules.cumulative import (
     CumulativeFobos,
     CumulativeFrComid,
     ElasticCumulativeFobos,
     ElasticCumulativeFrComid,
 )
-from rarefy.rules.dual_averaging import Frda, Rda
+from rarefy.rules.dual_averaging import Da, Frda, Rda
 from rarefy.rules.fobos import Fobos, FrComid
 from rarefy.rules.ftrl import Ftrl
 from rarefy.rules.leader import Ftpfrl, Ftprl
@@ -24,6 +25,7 @@ RULES: dict[str, Any] = {
     "ogd": Ogd,
     "fobos": Fobos,
     "fr-comid": FrComid,
+    "da": Da,
     "rda": Rda,
     "frda": Frda,
     "ftprl": Ftprl,
@@ -34,6 +36,7 @@ RULES: dict[str, Any] = {
     "adagrad-rda": AdagradRda,
     "adagrad-ftprl": AdagradFtprl,
     "ftrl": Ftrl,
+    "coin": Coin,
     "scale-free": ScaleFree,
     "scale-free-ftrl": ScaleFreeFtrl,
 }

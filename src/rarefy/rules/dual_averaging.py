@@ -1,4 +1,4 @@
-"""Regularised dual averaging: RDA (T4.9, T4.35), feature-aware FRDA, also STDA (T4.35-4.39).
+"""Dual averaging, and regularised: RDA (T4.9, T4.35), feature-aware FRDA, also STDA (T4.35-4.39).
 
 G is the sum of all subgradients, R the sum of all intensities: w = -η_t soft(G, λ R), with R = t
 for the plain rule. T4.13 prints t √t for the factor; √t is meant.
@@ -13,6 +13,20 @@ from rarefy.model.clock import Clock
 from rarefy.rules.penalty_norm import Intensity, MeanIntensity
 from rarefy.rules.proximal import averaged, soft
 from rarefy.rules.rule_protocol import State, rule
+
+
+@rule("G")
+class Da(NamedTuple):
+    """w = -η_t G; no penalty, and so no zeros."""
+
+    def weight(self, clock: Clock, state: State) -> float:
+        return -clock.eta_before * state[0]
+
+    def step(self, clock: Clock, state: State, g: float, x: float) -> State:
+        return (state[0] + g,)
+
+    def forgets_at_zero(self) -> bool:
+        return True
 
 
 @rule("G")
