@@ -43,8 +43,6 @@ STORES = {
 PENALISED = ("--l1", "0.01", "--l2", "0.003")
 RULES = {
     "ogd": (),
-    "da": (),
-    "coin": ("--eta0", "0.01"),
     "fobos": PENALISED,
     "fr-comid": (*PENALISED, "--q", "2"),
     "sgft": ("--l1", "0.01", "--q", "3"),
@@ -56,7 +54,6 @@ RULES = {
     "rounding": ("--truncate-every", "7", "--threshold", "0.05", "--schedule", "inv_t"),
     "adagrad-fobos": PENALISED,
     "adagrad-rda": PENALISED,
-    "adagrad-ftprl": (*PENALISED, "--q", "2", "--basis", "feature"),
     "ftrl": ("--l1", "0.3", "--l2", "0.1", "--beta", "0.5"),
     "scale-free": ("--l1", "1.5", "--l2", "0.1"),
     "scale-free-ftrl": ("--l1", "1.5", "--l2", "0.1"),
@@ -64,6 +61,9 @@ RULES = {
     "fobos cumulative l2": PENALISED,
     "fr-comid cumulative": PENALISED[:2],
     "fr-comid cumulative l2": (*PENALISED, "--schedule", "constant"),
+    "da": (),
+    "coin": ("--eta0", "0.01"),
+    "adagrad-ftprl": (*PENALISED, "--q", "2", "--basis", "feature"),
 }
 
 

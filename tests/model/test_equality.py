@@ -83,7 +83,7 @@ CHANGES = [
         for group in (
             ("fobos", "rda", "ftprl"),
             ("fr-comid", "frda", "ftpfrl"),
-            ("adagrad-fobos", "adagrad-rda", "adagrad-ftprl"),
+            ("adagrad-fobos", "adagrad-rda"),
             ("scale-free", "scale-free-ftrl"),
         )
         for one, other in itertools.permutations(group, 2)

@@ -40,9 +40,8 @@ WITH_BETA = tuple(v for v in ADAPTIVE if v != "coin")
 PENALISED = tuple(v for v in VARIANTS if v not in UNPENALISED)
 SEVERAL_CLASSES = {"crammer_singer": "hinge", "softmax": "logistic", "ovr": "squared_hinge"}
 SCHEDULED = tuple(v for v in VARIANTS if v not in (*ADAPTIVE, "truncated-gradient"))
-# These meet the first losses only, and q = 2, unless slow.
+# These meet the logistic loss only, and q = 2, unless slow.
 LATER = ("da", "coin", "adagrad-ftprl", *ADAGRAD_AWARE)
-FIRST_LOSSES = ("logistic", "hinge")
 
 
 # --- settings, and both sides of a comparison -----------------------------------------------
@@ -122,9 +121,9 @@ def slow_where(condition: bool):
 
 
 def with_losses(variants, losses) -> list:
-    """All pairs; those of later variants with other losses than the first are slow."""
+    """All pairs; those of later variants with other losses than the logistic are slow."""
     return [
-        pytest.param(v, loss, marks=slow_where(v in LATER and loss not in FIRST_LOSSES))
+        pytest.param(v, loss, marks=slow_where(v in LATER and loss != "logistic"))
         for v in variants
         for loss in losses
     ]
@@ -373,7 +372,9 @@ def test_sample_weights_of_which_some_are_zero(variant, loss):
 
 
 @pytest.mark.parametrize("basis", BASES)
-@pytest.mark.parametrize("rule", FEATURE_AWARE)
+@pytest.mark.parametrize(
+    "rule", [pytest.param(v, marks=slow_where(v in LATER)) for v in FEATURE_AWARE]
+)
 def test_sample_weights_and_bases(rule, basis):
     problem = problem_for("hinge")
     weights = data.importances(len(problem.y))
@@ -615,8 +616,14 @@ def test_the_messy_rows_are_messy():
     assert np.any(np.diff(csr.indptr) == 0)  # empty rows
 
 
-@pytest.mark.parametrize("form", list(FORMS))
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(
+    ("variant", "form"),
+    [
+        pytest.param(v, form, marks=slow_where(v in LATER and "64" in form))
+        for v in VARIANTS
+        for form in FORMS
+    ],
+)
 def test_forms_of_input(variant, form):
     problem = problem_for("logistic")
     chosen, expected = mixed(problem, setup(variant, "logistic"))
@@ -665,10 +672,10 @@ def assert_same_bits(left, right) -> None:
     ("variant", "loss", "more"),
     [
         pytest.param(
-            v, loss, {}, id=f"{v}-{loss}", marks=slow_where(v in LATER and loss == "squared")
+            v, loss, {}, id=f"{v}-{loss}", marks=slow_where((v in LATER) != (loss == "logistic"))
         )
         for v in VARIANTS
-        for loss in ("hinge", "squared")
+        for loss in ("logistic", "hinge", "squared")
     ]
     + [pytest.param(v, "logistic", {"l2": 0.05}, id=f"{v}-logistic-l2") for v in PENALISED],
 )
@@ -683,7 +690,9 @@ def test_partial_fit_splits(variant, loss, more):
         assert_same_bits(fit_in_parts(chosen, problem, cuts, look=True), whole)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(
+    "variant", [pytest.param(v, marks=slow_where(v in LATER)) for v in VARIANTS]
+)
 def test_partial_fit_row_by_row(variant):
     problem = problem_for("hinge", n=80)
     weights = data.importances(len(problem.y))
@@ -771,8 +780,14 @@ TRUNCATES_SILENT_FEATURES = (
 )
 
 
-@pytest.mark.parametrize("l2", [0.0, 0.002], ids=lambda l2: f"l2={l2}")
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(
+    ("variant", "l2"),
+    [
+        pytest.param(v, l2, id=f"{v}-l2={l2}", marks=slow_where(v in LATER and l2 > 0.0))
+        for v in VARIANTS
+        for l2 in (0.0, 0.002)
+    ],
+)
 def test_a_silence_of_five_thousand_rounds(variant, l2):
     """Three features vanish for 5,000 rounds, are looked at in between, and come back."""
     before, gap = 600, 5000
@@ -797,7 +812,9 @@ def test_a_silence_of_five_thousand_rounds(variant, l2):
 
 
 @pytest.mark.parametrize("schedule", ["constant", "inv_t"])
-@pytest.mark.parametrize("variant", SCHEDULED)
+@pytest.mark.parametrize(
+    "variant", [pytest.param(v, marks=slow_where(v in LATER)) for v in SCHEDULED]
+)
 def test_a_long_silence_under_other_schedules(variant, schedule):
     problem = data.long_gap_problem("binary", before=300, gap=2000, after=200)
     eta0 = 0.02 if schedule == "constant" else 1.0

@@ -28,7 +28,14 @@ from rarefy.stores import STORES, Store, make_store
 from rarefy.streams.stream_model import StreamModel
 from tests import data, naive
 from tests.in_order import classifier_in_order
-from tests.rules.test_exactness import VARIANTS, assert_same_weights, mixed, setup
+from tests.rules.test_exactness import (
+    LATER,
+    VARIANTS,
+    assert_same_weights,
+    mixed,
+    setup,
+    slow_where,
+)
 from tests.runs import learn_all
 
 Features = list[tuple[int, float]]
@@ -346,8 +353,14 @@ def problem_and_settings(kind: str, variant: str) -> tuple[data.Problem, dict, d
     return problem, chosen, more
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+@pytest.mark.parametrize(
+    ("kind", "variant"),
+    [
+        pytest.param(kind, v, marks=slow_where(kind == "multiclass" and v in LATER))
+        for kind in ("binary", "multiclass")
+        for v in VARIANTS
+    ],
+)
 class TestSameWeights:
     def test_in_all_stores_and_as_in_a_matrix(self, kind, variant):
         problem, chosen, more = problem_and_settings(kind, variant)

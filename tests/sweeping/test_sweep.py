@@ -48,8 +48,10 @@ def small_sweep(problem=BINARY, **more) -> Sweep:
     [
         ("binary", Classifier, {"rule": "frda", "loss": "logistic"}),
         ("multiclass", Classifier, {"rule": "frda", "loss": "logistic"}),
-        ("binary", Classifier, {"rule": "adagrad-ftprl", "q": 2.0}),
         ("regression", Regressor, {"rule": "ftprl", "loss": "squared", "eta0": 0.05}),
+        pytest.param(
+            *("binary", Classifier, {"rule": "adagrad-ftprl", "q": 2.0}), marks=pytest.mark.slow
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
