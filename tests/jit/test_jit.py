@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -307,6 +308,16 @@ def test_an_edited_source_is_compiled_again(plain, tmp_path):
     triple_the_steps(package)
     assert float(run_python(FIT, **environment)) == pytest.approx(3.0 * first)
     assert len({path.relative_to(cache).parts[:2] for path in machine_code(cache)}) == 2
+
+
+def test_no_loop_depends_on_folders_without_loops():
+    for source in PACKAGE.rglob("*.py"):
+        text = source.read_text()
+        uses_loops = re.search(r"^@(compiled|helper|compile_methods|rule\()", text, re.MULTILINE)
+        if source.relative_to(PACKAGE).parts[0] in dispatch.WITHOUT_LOOPS:
+            assert not uses_loops, source
+        elif uses_loops:
+            assert not re.search(rf"rarefy\.({'|'.join(dispatch.WITHOUT_LOOPS)})\b", text), source
 
 
 def nowhere(tmp_path: Path, package: Path) -> dict[str, str]:

@@ -28,6 +28,8 @@ from rarefy.jit.object_code import file_content, host, load, load_cached
 F = TypeVar("F", bound=Callable[..., Any])
 Call = Callable[[tuple[Any, ...], list[Any]], Any]  # with arguments, also spread out
 
+WITHOUT_LOOPS = ("analysis", "cli", "training")  # folders that no loop depends on
+
 _finding = threading.Lock()
 
 
@@ -154,9 +156,11 @@ def _compiler_version() -> str:
 
 
 def _sources(package: Path) -> str:
+    """Of all that loops may depend on."""
     digest = hashlib.sha256()
     for source in sorted(package.rglob("*.py")):
-        digest.update(source.read_bytes())
+        if source.relative_to(package).parts[0] not in WITHOUT_LOOPS:
+            digest.update(source.read_bytes())
     return digest.hexdigest()
 
 
