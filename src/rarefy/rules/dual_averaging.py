@@ -1,4 +1,4 @@
-"""Dual averaging, and regularised: RDA (T4.9, T4.35), feature-aware FRDA, also STDA (T4.35-4.39).
+"""Dual averaging (T2.22); regularised: RDA (T4.9, T4.35); feature-aware: FRDA or STDA (T4.35-4.39).
 
 G is the sum of all subgradients, R the sum of all intensities: w = -η_t soft(G, λ R), with R = t
 for the plain rule. T4.13 prints t √t for the factor; √t is meant.
