@@ -641,6 +641,7 @@ def test_without_a_header_and_a_good_row(tmp_path):
 WRONG_COLUMNS = {
     "there is no column 'label' for the label; the columns are a, b. Name the": ("a,b\n1,2\n", {}),
     "there is no column 't' (text); the columns are label, b.": ("label,b\n1,2\n", {"text": ["t"]}),
+    "the columns are label, b. If the file has no header": ("label,b\n1,2\n", {"text": ["2"]}),
     "there is no column 'w' (weight); the columns are": ("label,b\n1,2\n", {"weight": "w"}),
     "there is no column 'i' (ignore); the columns are": ("label,b\n1,2\n", {"ignore": ["i"]}),
     "2 columns are called 'b'; the columns are label, b, b.": ("label,b, b\n1,2,3\n", {}),

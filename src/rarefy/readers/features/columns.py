@@ -109,7 +109,8 @@ def roles_in(file: str, names: Sequence[str], columns: Columns) -> dict[str, str
     there = set(names)
     for name, role in roles.items():
         if name not in there and not may_be_absent(role, columns):
-            raise missing_column(file, name, role, names, columns)
+            advice = no_header if name.isdecimal() else ""
+            raise missing_column(file, name, role, names, columns, advice)
     if columns.label_needed and columns.label not in there:
         raise InputError(
             f"{file}: there is no column {columns.label!r} for the label; {there_are}. "
@@ -153,12 +154,12 @@ def may_be_absent(role: str, columns: Columns) -> bool:
 
 
 def missing_column(
-    file: str, name: str, role: str, names: Sequence[str], columns: Columns
+    file: str, name: str, role: str, names: Sequence[str], columns: Columns, advice: str = ""
 ) -> InputError:
     others = [other for other in names if other not in columns.kinds]
     return InputError(
         f"{file}: there is no column {name!r} ({role}){nearest(name, others)}; "
-        f"the columns are {listed_columns(names)}."
+        f"the columns are {listed_columns(names)}.{advice}"
     )
 
 
