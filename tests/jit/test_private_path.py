@@ -54,6 +54,7 @@ def test_both_ways_make_the_same_models_of_all_kinds(tmp_path):
     assert plain_digests(tmp_path, BROAD) == digests(tmp_path, BROAD)
 
 
+@pytest.mark.slow
 def test_numba_caches_what_it_compiles_where_we_do(tmp_path):
     environment = {"NUMBA_CACHE_DIR": str(tmp_path), "RAREFY_PLAIN_NUMBA": "1"}
     printed = run_python(FIT, **environment)

@@ -356,7 +356,7 @@ def problem_and_settings(kind: str, variant: str) -> tuple[data.Problem, dict, d
 @pytest.mark.parametrize(
     ("kind", "variant"),
     [
-        pytest.param(kind, v, marks=slow_where(kind == "multiclass" and v in LATER))
+        pytest.param(kind, v, marks=slow_where(v in LATER))
         for kind in ("binary", "multiclass")
         for v in VARIANTS
     ],
