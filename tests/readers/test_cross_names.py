@@ -76,6 +76,23 @@ def test_all_pairs_are_those_of_all_namespaces(tmp_path):
     assert len(apart) == len(list(combinations(FEATURES, 2)))
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("r.vw", ROW),
+        ("r.csv", "label,a,b,c\n1,p,2,s\n"),
+        ("r.json", '{"label":1,"a":"p","b":2,"c":3}'),
+    ],
+)
+def test_the_order_of_names_makes_no_other_cross(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text)
+    (once,) = read(path, cross=["a,b", "a,c,b", "*,a"])
+    (again,) = read(path, cross=["a,b", "b,a", "a,c,b", "b,c,a", "a,b", "*,a", "a,*"])
+    assert again.keys.tolist() == once.keys.tolist()
+    assert len(once.keys) > 3
+
+
 def test_a_row_with_too_many_triples(tmp_path):
     path = tmp_path / "row.vw"
     path.write_text("1 |a " + " ".join(f"x{n}" for n in range(3000)) + "\n")

@@ -138,22 +138,31 @@ def row_of(line: bytes, columns: Columns, words: bool) -> Row | None:
     if members is None:
         return None
     label: str | float = math.nan
-    importance, features = 1.0, []
+    weight_needed = columns.label_needed and columns.weight is not None
+    importance, features = math.nan if weight_needed else 1.0, []
     for name, value in members:
         nothing = value is None or value == ""
         if name == columns.label:
             label = math.nan if nothing else label_of(value, columns, words)
         elif name == columns.weight:
-            if isinstance(value, list):
-                raise BadLineError("a list is no importance")
-            importance = 1.0 if nothing else number(value)
-            if importance < 0:
-                raise BadLineError("negative importance")
+            if weight_needed:
+                importance = math.nan if nothing else importance_of(value)
         else:
             features += flattened(name, value, columns)
     if columns.label_needed and not isinstance(label, str) and math.isnan(label):
         raise BadLineError("no label")
+    if math.isnan(importance):
+        raise BadLineError("no importance")
     return Row(label, importance, features)
+
+
+def importance_of(value: Any) -> float:
+    if isinstance(value, list):
+        raise BadLineError("a list is no importance")
+    importance = number(value)
+    if importance < 0:
+        raise BadLineError("negative importance")
+    return importance
 
 
 def label_of(value: Any, columns: Columns, words: bool) -> str | float:
@@ -375,34 +384,34 @@ class TestAgainstTheStandardLibrary:
 # --- what a line means, said directly ---------------------------------------------------------
 
 MEANINGS = {
-    '{"label": 1}': ([], []),
-    '{"label": 1, "a": 2.5}': (["a"], [2.5]),
-    '{"label": 1, "a": true, "b": false, "d": null}': (["a", "b"], [1, 0]),
-    '{"label": 1, "a": "red"}': (["a=red"], [1]),
-    '{"label": 1, "a": ""}': ([], []),
-    '{"label": 1, "a": 2, "a": 3}': (["a", "a"], [2, 3]),
-    '{"label": 1, "user": {"age": 3, "home": {"zip": "x"}}}': (
+    '{"w": 1, "label": 1}': ([], []),
+    '{"w": 1, "label": 1, "a": 2.5}': (["a"], [2.5]),
+    '{"w": 1, "label": 1, "a": true, "b": false, "d": null}': (["a", "b"], [1, 0]),
+    '{"w": 1, "label": 1, "a": "red"}': (["a=red"], [1]),
+    '{"w": 1, "label": 1, "a": ""}': ([], []),
+    '{"w": 1, "label": 1, "a": 2, "a": 3}': (["a", "a"], [2, 3]),
+    '{"w": 1, "label": 1, "user": {"age": 3, "home": {"zip": "x"}}}': (
         ["user.age", "user.home.zip=x"], [3, 1],
     ),
-    '{"label": 1, "a": ["x", "y"]}': (["a=x", "a=y"], [1, 1]),
-    '{"label": 1, "a": [5, null, 7, "z", true]}': (
+    '{"w": 1, "label": 1, "a": ["x", "y"]}': (["a=x", "a=y"], [1, 1]),
+    '{"w": 1, "label": 1, "a": [5, null, 7, "z", true]}': (
         ["a=0", "a=2", "a=z", "a=4"], [5, 7, 1, 1],
     ),
-    '{"label": 1, "a": [[5, 6], [7]]}': (["a=0", "a=1", "a=0"], [5, 6, 7]),
-    '{"label": 1, "a": [{"b": 1}, {"b": "x"}]}': (["a.b", "a.b=x"], [1, 1]),
-    '{"label": 1, "c": 7.50, "t": "Big  cat"}': (
+    '{"w": 1, "label": 1, "a": [[5, 6], [7]]}': (["a=0", "a=1", "a=0"], [5, 6, 7]),
+    '{"w": 1, "label": 1, "a": [{"b": 1}, {"b": "x"}]}': (["a.b", "a.b=x"], [1, 1]),
+    '{"w": 1, "label": 1, "c": 7.50, "t": "Big  cat"}': (
         ["c=7.50", "t=big", "t=cat", "t=big cat"], [1, 1, 1, 1],
     ),
-    '{"label": 1, "c": [1, true, "x"]}': (["c=1", "c=true", "c=x"], [1, 1, 1]),
-    '{"label": 1, "t": ["Big cat", 7]}': (
+    '{"w": 1, "label": 1, "c": [1, true, "x"]}': (["c=1", "c=true", "c=x"], [1, 1, 1]),
+    '{"w": 1, "label": 1, "t": ["Big cat", 7]}': (
         ["t=big", "t=cat", "t=big cat", "t=7"], [1, 1, 1, 1],
     ),
-    '{"label": 1, "n": "-2e3"}': (["n"], [-2000]),
-    '{"label": 1, "n": ["1", "", 3]}': (["n=0", "n=2"], [1, 3]),
-    '{"label": 1, "x": {"deep": [1, {"a": 2}]}, "a": 1}': (["a"], [1]),
-    '{"label": 1, "a": {"label": 5, "w": 3}}': (["a.label", "a.w"], [5, 3]),
-    '{"label": 1, "a\\u002eb": 5, "\\ud83d\\ude00": "\\n\\/"}': (["a.b", "😀=\n/"], [5, 1]),
-    '{"label": 1, "": 5, "a": {"": 6}}': (["", "a."], [5, 6]),
+    '{"w": 1, "label": 1, "n": "-2e3"}': (["n"], [-2000]),
+    '{"w": 1, "label": 1, "n": ["1", "", 3]}': (["n=0", "n=2"], [1, 3]),
+    '{"w": 1, "label": 1, "x": {"deep": [1, {"a": 2}]}, "a": 1}': (["a"], [1]),
+    '{"w": 1, "label": 1, "a": {"label": 5, "w": 3}}': (["a.label", "a.w"], [5, 3]),
+    '{"w": 1, "label": 1, "a\\u002eb": 5, "\\ud83d\\ude00": "\\n\\/"}': (["a.b", "😀=\n/"], [5, 1]),
+    '{"w": 1, "label": 1, "": 5, "a": {"": 6}}': (["", "a."], [5, 6]),
 }  # fmt: skip
 
 
@@ -563,6 +572,9 @@ FAULTS = {
     '{"label": 1e999}': (11, "a number as the label"),
     '{"a": 1}': (1, "a label"),
     '{"label": [1]}': (11, "a label"),
+    '{"label": 1, "a": 1}': (1, "a number >= 0 as the importance"),
+    '{"label": 1, "w": 2, "w": null}': (1, "a number >= 0 as the importance"),
+    '{"label": 1, "w": ""}': (1, "a number >= 0 as the importance"),
     '{"label": 1, "w": -1}': (19, "a number >= 0 as the importance"),
     '{"label": 1, "w": "x"}': (19, "a number >= 0 as the importance"),
     '{"label": 1, "w": [1]}': (19, "a number >= 0 as the importance"),
@@ -574,7 +586,7 @@ FAULTS = {
 @pytest.mark.parametrize(("line", "column", "expected"), [(k, *v) for k, v in FAULTS.items()])
 class TestFaults:
     def test_stop_with_their_place(self, tmp_path, line, column, expected):
-        text = f'{{"label": 0}}\n\n{line}\n{{"label": 3, "a": 1}}\n'.encode()
+        text = f'{{"label": 0, "w": 1}}\n\n{line}\n{{"label": 3, "w": 1}}\n'.encode()
         path = written(tmp_path, text, "data.jsonl")
         message = message_of(path, weight="w", numeric=["n"])
         assert message.startswith(f"{path}:3:{column}: ")
@@ -582,7 +594,7 @@ class TestFaults:
         assert " is expected, near " in message
 
     def test_leave_no_trace_if_skipped(self, tmp_path, line, column, expected):
-        good = '{"label": 0, "a": 1}'
+        good = '{"label": 0, "w": 1}'
         for lines in ((good, line, good), (good, good, line)):
             text = "\n".join(lines).encode()
             assert len(parsed(text, COLUMNS).bad_lines) == 1

@@ -81,6 +81,8 @@ class _JsonLines:
 
     def __init__(self, columns: Columns) -> None:
         self._kinds = {**columns.kinds, columns.label: "label"}
+        if columns.weight is not None:
+            self._kinds[columns.weight] = "ignore"
         self._forms = dict(columns.forms)
 
     def line(self, row: Mapping[Any, Any], number: int) -> bytes:

@@ -30,12 +30,17 @@ class Columns(NamedTuple):
     delimiter: str | None = None  # of CSV; None: told from the first line
     header: bool = True  # whether the first line of a CSV file names the columns
     quotes: bool = True  # whether fields of a CSV file may be quoted
-    label_needed: bool = True  # whether a file without the column of the label is wrong
+    label_needed: bool = True  # whether a row without a label, or a named weight, is wrong
     complete: bool = False  # whether all columns are named, and any other is wrong
     named: bool = False  # whether rows were found to have named columns at all
     forms: tuple[tuple[str, str], ...] = ()  # of values that are not text: see value_texts.py
     ngram: Sizes = ()  # of texts and namespaces: see grams.py
     skips: Sizes = ()
+
+    @property
+    def weight_needed(self) -> bool:
+        """Whether every row must have an importance; where labels do not count, it does not."""
+        return self.weight is not None and self.label_needed
 
     @property
     def kinds(self) -> dict[str, str]:

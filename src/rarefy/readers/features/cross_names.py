@@ -11,7 +11,7 @@ from rarefy.errors import InputError, RarefyWarning
 from rarefy.hashing import hash_text
 from rarefy.readers.batch import Batch
 from rarefy.readers.features.columns import listed_columns, nearest
-from rarefy.readers.features.crosses import ANY_NAME
+from rarefy.readers.features.crosses import ANY_NAME, each_once
 
 Cross = tuple[str, ...]
 NOT_FEATURES = ("label", "weight", "ignore")
@@ -25,14 +25,13 @@ def crosses_of_columns(
     A name of no column is refused, if all columns are known.
     """
     features = [name for name, role in roles.items() if role not in NOT_FEATURES]
-    found: dict[tuple[str, ...], Cross] = {}  # each once, in whatever order its names are
+    found: list[Cross] = []
     for cross in crosses:
         for name in cross:
             if all_known and name != ANY_NAME and not _matches(name, features):
                 raise _names_nothing(file, cross, name, features)
-        for names in product(*(_matches(name, features) or [name] for name in cross)):
-            found.setdefault(tuple(sorted(names)), names)
-    return tuple(found.values())
+        found += product(*(_matches(name, features) or [name] for name in cross))
+    return each_once(found)
 
 
 def _matches(name: str, features: list[str]) -> list[str]:

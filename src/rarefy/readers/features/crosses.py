@@ -6,7 +6,7 @@ the third. What features can be crossed in several orders, as those of a namespa
 crossed once. The name `*` stands for all features of a row.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,9 +48,17 @@ def checked_crosses(cross: Sequence[Any]) -> tuple[tuple[str, ...], ...]:
                 f"cross={given!r}: two or three names of namespaces or columns are expected, as in "
                 f"'a,b'."
             )
-    return tuple(
+    return each_once(
         (names[1], ANY_NAME, ANY_NAME) if _is_around(names) else names for names in crosses
     )
+
+
+def each_once(crosses: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    """Each cross as it comes first, in whatever order its names come again."""
+    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for names in crosses:
+        found.setdefault(tuple(sorted(names)), names)
+    return tuple(found.values())
 
 
 def _is_around(names: tuple[str, ...]) -> bool:

@@ -91,6 +91,8 @@ def layout(file: str, schema: Any, columns: Columns) -> Layout:
 
     def walk(name: str, column: str, fields: tuple[int, ...], type: Any, kind: str | None) -> None:
         kind = said.get(name, kind)
+        if kind == "weight" and not columns.weight_needed:
+            kind = "ignore"
         names.append(name)
         type = _stored(type)
         if types.is_struct(type):

@@ -270,6 +270,8 @@ def _forms(roles: Mapping[str, str], values: Mapping[str, list[bytes]]) -> dict[
 
 def _table(roles: Mapping[str, str], columns: Columns, labels: Labels) -> Table:
     codes = {**ROLES, "label": LABEL_WORD if labels.are_words else LABEL_NUMBER}
+    if not columns.weight_needed:
+        codes["weight"] = IGNORED
     seeds = [hash_text(name) for name in roles]
     encoded = [name.encode() for name in roles]
     return Table(

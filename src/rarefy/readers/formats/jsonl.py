@@ -54,7 +54,7 @@ def plan_for(columns: Columns) -> Plan:
     forms = dict(columns.forms)
     kinds = {columns.label: LABEL}
     if columns.weight is not None:
-        kinds[columns.weight] = WEIGHT
+        kinds[columns.weight] = WEIGHT if columns.weight_needed else IGNORED
     for names, kind in (
         (columns.text, TEXT),
         (columns.categorical, CATEGORICAL),
@@ -67,6 +67,7 @@ def plan_for(columns: Columns) -> Plan:
         np.array(list(kinds.values()), dtype=np.uint8),
         np.array([_form_number(forms.get(name)) for name in kinds], dtype=np.uint8),
         columns.label_needed,
+        columns.weight_needed,
         columns.complete,
         word_tables(columns.ngram, columns.skips),
     )

@@ -44,6 +44,7 @@ class Plan(NamedTuple):
     kinds: NDArray[np.uint8]
     forms: NDArray[np.uint8]  # of values that are not text: a place in FORMS
     label_needed: bool
+    weight_needed: bool
     complete: bool  # a column that is not in it is passed over
     tables: WordTables
 
@@ -177,9 +178,9 @@ def parse_object(
     """
     path, text, words, levels, label_text, label_size, unknown = scratch
     closings, path_ends, seeds, level_kinds, n_elements = levels
-    columns, kinds, forms, label_needed, complete, tables = plan
+    columns, kinds, forms, label_needed, weight_needed, complete, tables = plan
     keys, values, groups, names = buffer.keys, buffer.values, buffer.groups, buffer.names
-    label, importance = math.nan, 1.0
+    label, importance = math.nan, math.nan if weight_needed else 1.0
     depth, is_begun, row_begin = 0, False, i
     label_size[0] = 0
     closings[0], path_ends[0], level_kinds[0] = CLOSE_OBJECT, 0, UNNAMED
@@ -260,7 +261,7 @@ def parse_object(
                 label = math.nan
                 label_size[0] = 0
             elif kind == WEIGHT:
-                importance = 1.0
+                importance = math.nan
             continue
         if complete and kind == UNNAMED:
             if unknown[0] == ABSENT:
@@ -358,6 +359,8 @@ def parse_jsonl(
                 return Parsed(row, buffer.indptr[row], row_begin, line, Problem.NEW_LABEL)
         if math.isnan(label) and plan.label_needed:
             return Parsed(row, buffer.indptr[row], row_begin, line, Problem.NO_LABEL)
+        if math.isnan(importance):
+            return Parsed(row, buffer.indptr[row], row_begin, line, Problem.IMPORTANCE)
         row = end_row(buffer, row, entry, label, importance, line)
         i += 1
         line += 1
