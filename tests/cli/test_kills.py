@@ -237,9 +237,9 @@ def test_interrupted_before_it_has_started():
     assert not os.path.exists("some.model")
 
 
-@pytest.mark.parametrize("seconds", [0.0, 0.3])
+@pytest.mark.parametrize("seconds", [0.0, 0.01, 0.3])
 def test_interrupted_twice(seconds):
-    """At once, which is one wish, or later, which ends it; something is saved in any case."""
+    """At once, or while the end is being told: one wish, and all there is to say of it is said."""
     arguments = ["rows.svm", "--passes", "40", "--save-every", str(EVERY), "-o", "some.model"]
     Path("some.model").unlink(missing_ok=True)
     process = started(*arguments)

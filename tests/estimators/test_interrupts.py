@@ -47,6 +47,7 @@ def run_interrupted(call, after: int, *, opcodes: bool = False) -> bool:
         return trace
 
     before = sys.gettrace()
+    sys._getframe().f_trace_opcodes = opcodes  # Python 3.12 looks once, when tracing begins
     sys.settrace(trace)
     try:
         call()

@@ -91,15 +91,23 @@ def carry_out(plan: Plan, checkpoints: Checkpoints, display: Display) -> None:
             n_bytes = checkpoints.save(is_finished=is_over)
         except EXPECTED as error:
             raise click.ClickException(checkpoints.after(error)) from error
+        if not is_over:  # a second signal of the same wish does not silence what there is to say
+            _conclude(plan, training, display, n_bytes, is_over=False)
+            display.say(checkpoints.how_to_go_on())
+            raise _interrupted(interrupts)
+    _conclude(plan, training, display, n_bytes, is_over=True)
+
+
+def _conclude(
+    plan: Plan, training: Training, display: Display, n_bytes: int, *, is_over: bool
+) -> None:
+    """Say what was learned, which is saved."""
     summary = training.summary(is_over=is_over)
     model = plan.run.model
     for remark in (_found(model), model.store.report(), doubt(model)):
         if remark:
             display.say(remark)
     display.end({**summary, "path": plan.path, "bytes": n_bytes})
-    if not is_over:
-        display.say(checkpoints.how_to_go_on())
-        raise _interrupted(interrupts)
 
 
 def _interrupted(interrupts: Interrupts) -> click.exceptions.Exit:
