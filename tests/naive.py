@@ -750,9 +750,12 @@ def running_weights(y: Array, sample_weight: Array, n_classes: int) -> Array:
     )
 
 
-def feature_penalty(d: int, l1: float, l2: float, threshold: float, intercept: bool) -> Penalty:
-    """The same strength for every feature, and none for the intercept."""
-    return Penalty(*(np.array([value] * d + [0.0] * intercept) for value in (l1, l2, threshold)))
+def feature_penalty(
+    d: int, l1: float | Array, l2: float, threshold: float, intercept: bool
+) -> Penalty:
+    """The strength for every feature, which may have an l1 each, and none for the intercept."""
+    strengths = (np.broadcast_to(value, d) for value in (l1, l2, threshold))
+    return Penalty(*(np.append(strength, [0.0] * intercept) for strength in strengths))
 
 
 def fit(  # noqa: PLR0915
@@ -761,7 +764,7 @@ def fit(  # noqa: PLR0915
     *,
     rule: str,
     loss: str,
-    l1: float = 0.0,
+    l1: float | Array = 0.0,
     l2: float = 0.0,
     q: float | None = None,
     basis: str = "gradient",

@@ -3,7 +3,8 @@
 from typing import Any
 
 from rarefy.engine.task import Task, with_calibration
-from rarefy.parameters.build import make_class_weight, make_rule, make_weighting
+from rarefy.errors import ConfigError
+from rarefy.parameters.build import make_class_weight, make_own_l1, make_rule, make_weighting
 from rarefy.parameters.combinations import check_has_classes, check_nothing_sought, check_target
 from rarefy.parameters.table import is_open
 
@@ -15,6 +16,7 @@ def make_task(
     *,
     multiclass: str = "auto",
     fit_intercept: bool = True,
+    l1_of: Any = None,
     class_weight: Any = None,
     calibrate: bool = False,
     target_features: int | None = None,
@@ -35,8 +37,13 @@ def make_task(
         check_nothing_sought(scoring)
         rule, schedule = make_rule(**parameters)
         weights = make_weighting(rule, parameters["loss"], **weighting)
+        rule, given_l1 = make_own_l1(rule, l1_of)
         task = Task(rule, schedule, loss, multiclass, fit_intercept, weights, by_class)
-        return with_calibration(task, calibrate)
+        return with_calibration(task._replace(l1_of=given_l1), calibrate)
+    if l1_of is not None:
+        raise ConfigError(
+            f"l1_of={l1_of!r} cannot be combined with parameters that are tuned: give them."
+        )
     from rarefy.tuning.open_task import open_task
 
     if scoring == "accuracy":

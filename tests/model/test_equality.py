@@ -76,6 +76,8 @@ def test_l1_is_not_found_with_aware_updates():
 
 # What was learned with, and what the parameters ask for later.
 CHANGES = [
+    ({}, {"l1_of": {0: 0.5}}),
+    ({"l1_of": {0: 0.5}}, {"l1_of": {0: 0.4}}),
     ({}, {"class_weight": "balanced"}),
     ({}, {"calibrate": False}),
     *(

@@ -10,7 +10,15 @@ import click
 from rarefy.model.class_weights import BALANCED
 from rarefy.model.losses import LOSSES
 from rarefy.parameters.entry import AUTO
-from rarefy.parameters.kinds import Flag, Kind, Number, OneOf, WeightsOfClasses, Whole
+from rarefy.parameters.kinds import (
+    Flag,
+    Kind,
+    L1OfFeatures,
+    Number,
+    OneOf,
+    WeightsOfClasses,
+    Whole,
+)
 from rarefy.parameters.table import CHOICE, LOSS, RULE, TABLE, WEIGHTING_PARAMETERS
 from rarefy.readers import BAD_LINES, Reader
 from rarefy.readers.features.grams import ALL
@@ -65,6 +73,20 @@ class WeightsByLabel(click.ParamType):  # type: ignore[type-arg]
                 context,
             )
         return {label: click.FLOAT.convert(weight, param, context) for label, _, weight in parts}
+
+
+class StrengthsByName(click.ParamType):  # type: ignore[type-arg]
+    """Numbers by name: title=0.1,user*=2."""
+
+    name = "NAME=NUMBER,..."
+
+    def convert(self, value: Any, param: Any, context: Any) -> dict[str, float]:
+        if isinstance(value, dict):
+            return value
+        parts = [part.rpartition("=") for part in value.split(",")]
+        if not all(name and is_sign for name, is_sign, _ in parts):
+            self.fail(f"{value!r}: numbers by name, as in title=0.1, are expected.", param, context)
+        return {name: click.FLOAT.convert(number, param, context) for name, _, number in parts}
 
 
 class SizesByName(click.ParamType):  # type: ignore[type-arg]
@@ -217,6 +239,8 @@ def click_type(kind: Kind) -> Any:
             return click.INT
         case WeightsOfClasses():
             return WeightsByLabel()
+        case L1OfFeatures():
+            return StrengthsByName()
         case _:
             return click.FLOAT
 
@@ -259,6 +283,7 @@ rule_options = options(
         help="Update rule. Default: scale-free. With auto, rule and parameters are tuned.",
     ),
     *map(parameter_option, RULE),
+    parameter_option("l1_of"),
     parameter_option("target_features", metavar="N"),
     click.option(
         "--by",

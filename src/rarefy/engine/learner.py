@@ -20,6 +20,7 @@ from rarefy.model.multiclass import check_update
 from rarefy.model.schedules import Constant
 from rarefy.rules import unpenalised
 from rarefy.rules.ogd import Ogd
+from rarefy.rules.own_l1 import OWN_L1
 
 CACHE_BYTES = 1 << 20  # a state larger than this is fetched ahead of time
 
@@ -67,6 +68,7 @@ class Learner:
         self.progress = np.zeros(3)  # weighted: losses, examples, right answers
         self.found: dict[str, Any] = {}  # parameters that learning has settled
         self.calibration = calibration  # of scores before learning; None: not wanted, or not honest
+        self.column_l1: Floats | None = None  # where it is not the same for all columns
         self.set_reference(reference)
 
     @property
@@ -122,6 +124,11 @@ class Learner:
         self.state = grown_state(self.state, n_fields, n_features * self.n_outputs)
         self.n_features = max(self.n_features, n_features)
 
+    def set_l1(self, features: NDArray[Any], l1: Floats) -> None:
+        """Say how strong the L1 penalty of some features is; the rule keeps that with the state."""
+        by_feature = self.state.reshape(-1, self.n_outputs, self.state.shape[1])
+        by_feature[features, :, self.rule.state_fields.index(OWN_L1)] = l1[:, np.newaxis]
+
     def learn(
         self,
         rows: Rows,
@@ -143,6 +150,8 @@ class Learner:
         calibration = self.calibration
         self.grow(n_features)
         before = self._snapshot(rows) if restorable else None
+        if self.column_l1 is not None:
+            self.set_l1(rows.indices, self.column_l1[rows.indices])
         try:
             for begin, end in portions(rows.indptr, self.n_outputs):
                 between()

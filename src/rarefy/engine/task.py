@@ -10,6 +10,7 @@ from rarefy.model.answers import LOSSES_WITH_PROBABILITIES
 from rarefy.model.calibration import Calibration
 from rarefy.model.class_weights import ClassWeight, ClassWeights
 from rarefy.model.importance import PLAIN, Weighting
+from rarefy.model.l1_by_name import GivenL1, L1ByName
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model.multiclass import multiclass_loss
 
@@ -25,6 +26,7 @@ class Task(NamedTuple):
     weighting: Weighting = PLAIN
     class_weight: ClassWeight = None
     calibrate: bool = False
+    l1_of: GivenL1 = ()  # by the names of namespaces or columns, for a rule with own l1
 
     @property
     def loss_name(self) -> str:
@@ -64,6 +66,11 @@ class Task(NamedTuple):
             reference=new_reference(self.rule, loss, fit_intercept=self.fit_intercept),
             calibration=Calibration() if self.calibrate else None,
         )
+
+    @property
+    def l1_by_name(self) -> L1ByName | None:
+        """The l1 of features by name; None: it is the same for all."""
+        return L1ByName(self.l1_of, self.rule.l1) if self.l1_of else None
 
     def class_weights(self, classes: Sequence[str]) -> ClassWeights | None:
         """What rows of these classes count; None: all the same."""

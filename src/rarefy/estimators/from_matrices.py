@@ -19,8 +19,10 @@ from rarefy.estimators.passes import Fitting
 from rarefy.estimators.warner import warn_of
 from rarefy.files.label_types import label_names
 from rarefy.model.class_weights import ClassWeights
+from rarefy.model.l1_by_name import fits
 from rarefy.model.label_runs import LabelRuns
 from rarefy.parameters.entry import AUTO
+from rarefy.readers.features.columns import nearest
 from rarefy.streams.refit_stream import Refit
 from rarefy.streams.stream_model import NO_TOTALS, StreamModel
 from rarefy.system.deferred_signals import Deferral
@@ -103,6 +105,7 @@ class FromMatrices:
             importance, totals = class_weights.running(y, importance, totals)
         rows = as_rows(X, y, importance)
         self._learned(task)
+        self._tell_l1(task, self.learner_)
         if not task.is_regression:
             self._label_runs = copy(self._label_runs)
             self._label_runs.add(y)
@@ -112,6 +115,18 @@ class FromMatrices:
         self.learner_.learn(rows, self.n_features_in_, between=signals.let_through)
         self._note_rows(self.learner_, X, y, is_first=is_first)
         self._class_totals = totals
+
+    def _tell_l1(self: Any, task: Task, learner: OnlineLearner) -> None:
+        """Tell how strong the penalty of each column is, if it is not the same for all."""
+        told = learner.settled().column_l1 if task.l1_by_name is not None else None
+        if task.l1_by_name is None or (told is not None and len(told) == self.n_features_in_):
+            return
+        numbered = map(str, range(self.n_features_in_))
+        names = [*getattr(self, "feature_names_in_", numbered)]
+        for pattern, _ in task.l1_of:
+            if not any(fits(pattern, name) for name in names):
+                raise ConfigError(f"l1_of: X has no column {pattern!r}{nearest(pattern, names)}.")
+        learner.settled().column_l1 = np.array([task.l1_by_name.of(name) for name in names])
 
     def _note_rows(
         self: Any, learner: OnlineLearner, X: sparse.csr_array, y: Any, *, is_first: bool

@@ -16,7 +16,7 @@ from rarefy.readers.in_memory import RowsReader, are_rows
 from rarefy.stores import make_store
 from rarefy.streams.refit_stream import Refit, check_readable_again
 from rarefy.streams.run import Run
-from rarefy.streams.stream_model import StreamModel
+from rarefy.streams.stream_model import StreamModel, check_names_kept
 from rarefy.training.procedure import Training
 from rarefy.training.request import LARGEST_SEED, shuffle_of
 
@@ -71,6 +71,7 @@ class FromStreams:
             )
             task = draft._task(is_refitted=is_refitted)
             stored = make_store(store, bits=bits, capacity=capacity, names=names)
+            check_names_kept(task, stored)
             model = StreamModel(task, stored, reader.labels.classes)
             shuffling = {"shuffle": shuffle, "shuffle_memory": shuffle_memory}
             seed = _seed(draft.random_state) if shuffle else None

@@ -70,6 +70,7 @@ class SparseOnline(FromMatrices, FromStreams, Saving, Parametrised):
             loss,
             multiclass=getattr(self, "multiclass", "auto"),
             fit_intercept=bool(self.fit_intercept),
+            l1_of=self.l1_of,
             class_weight=getattr(self, "class_weight", None),
             calibrate=bool(getattr(self, "calibrate", False)),
             target_features=self.target_features,
@@ -89,7 +90,9 @@ class SparseOnline(FromMatrices, FromStreams, Saving, Parametrised):
         return 1 if self.passes == AUTO else int(self.passes)
 
     def _new_learner(self, task: Task) -> OnlineLearner:
-        return task.new_learner(self._n_classes, self.n_features_in_)
+        learner = task.new_learner(self._n_classes, self.n_features_in_)
+        self._tell_l1(task, learner)
+        return learner
 
     @contextmanager
     def _draft(self, *, keeps_rows: bool = False) -> Iterator[Self]:

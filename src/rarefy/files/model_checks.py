@@ -17,6 +17,7 @@ from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.describe import is_unknown
 from rarefy.parameters.entry import MOST_FEATURES as LARGEST_TARGET
 from rarefy.readers.features.labels import checked_classes, checked_names
+from rarefy.rules import WITH_OWN_L1
 from rarefy.stores import check_store, make_store
 from rarefy.stores.array import MOST_FEATURES
 from rarefy.streams.run import NEVER, Position, Predicted
@@ -66,6 +67,18 @@ def _is_class_weight(weight: Any) -> bool:
     return isinstance(weight, tuple) and all(
         len(pair) == 2 and isinstance(pair[0], str) and isinstance(pair[1], float) and pair[1] > 0.0
         for pair in weight
+    )
+
+
+def _is_l1_of(l1_of: Any, rule: Any) -> bool:
+    """Whether there are strengths by name, and the rule has them for each feature, or neither."""
+    return (
+        isinstance(l1_of, tuple)
+        and all(
+            len(pair) == 2 and isinstance(pair[0], str) and isinstance(pair[1], int | float)
+            for pair in l1_of
+        )
+        and bool(l1_of) == (type(rule) in WITH_OWN_L1.values())
     )
 
 
@@ -132,6 +145,7 @@ def checked_task(task: Task) -> Task:
         and isinstance(task.weighting, Weighting)
         and _is_class_weight(task.class_weight)
         and isinstance(task.calibrate, bool)
+        and _is_l1_of(task.l1_of, task.rule)
     )
     if not right:
         raise ValueError("there is no such task")

@@ -136,6 +136,8 @@ def _described_task(task: Task) -> dict[str, Any]:
     parts = {name: described(part) for name, part in task._asdict().items()}
     if task.class_weight is None:
         del parts["class_weight"]
+    if not task.l1_of:
+        del parts["l1_of"]
     del parts["calibrate"]  # which is among the parameters
     return parts
 

@@ -14,12 +14,14 @@ from rarefy.model.importance import (
     NoEndowment,
     Weighting,
 )
+from rarefy.model.l1_by_name import GivenL1
 from rarefy.model.losses import LOSSES
 from rarefy.model.schedules import SCHEDULES, Constant
 from rarefy.parameters.combinations import (
     check_aware,
     check_cumulative,
     check_has_classes,
+    check_own_l1,
     check_schedule,
     check_steps_may_shrink,
 )
@@ -33,7 +35,7 @@ from rarefy.parameters.meaning import (
     resolve,
 )
 from rarefy.parameters.table import RULE, TABLE, check_number
-from rarefy.rules import CUMULATIVE
+from rarefy.rules import CUMULATIVE, WITH_OWN_L1
 from rarefy.rules.penalty_norm import Basis, Intensity, norm_for
 from rarefy.rules.rule_protocol import no_penalty
 from rarefy.rules.truncation import TruncatedGradient
@@ -120,6 +122,15 @@ def make_class_weight(class_weight: Any, loss: str) -> ClassWeight:
         why = ", which predicts numbers, not classes"
         check_has_classes("class_weight", class_weight, loss, why)
     return checked
+
+
+def make_own_l1(rule: Any, l1_of: Any) -> tuple[Any, GivenL1]:
+    """A rule that was made, with an l1 for each feature if that is asked for, and which."""
+    if l1_of is None:
+        return rule, ()
+    given: GivenL1 = TABLE["l1_of"].check("l1_of", l1_of)
+    check_own_l1(given, rule)
+    return WITH_OWN_L1[type(rule)](*rule), given
 
 
 def check_object(rule: Any) -> Any:

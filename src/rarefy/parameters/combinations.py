@@ -4,10 +4,11 @@ from typing import Any
 
 from rarefy.checks import choose
 from rarefy.errors import ConfigError
+from rarefy.model.l1_by_name import GivenL1
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.parameters.meaning import has_own_steps, rules_with_common_steps
 from rarefy.parameters.table import check_values, is_auto
-from rarefy.rules import CUMULATIVE, RULES
+from rarefy.rules import CUMULATIVE, RULES, WITH_OWN_L1
 from rarefy.rules.leader import Ftpfrl, Ftprl
 from rarefy.rules.truncation import TruncatedGradient
 
@@ -92,6 +93,16 @@ def check_target(target_features: int | None, l1: Any) -> None:
     if l1 is not None and not is_auto(l1):
         raise ConfigError(
             f"target_features={target_features} and l1={l1!r}: give only one of them."
+        )
+
+
+def check_own_l1(l1_of: GivenL1, rule: Any) -> None:
+    """Refuse an l1 for each feature of a rule that has no l1, or is not one of ours."""
+    if type(rule) not in WITH_OWN_L1:
+        having = [name for name, kind in RULES.items() if kind in WITH_OWN_L1]
+        raise ConfigError(
+            f"l1_of={dict(l1_of)!r} does not apply to the rule {type(rule).__name__}. Rules with "
+            f"l1_of: {', '.join(having)}."
         )
 
 

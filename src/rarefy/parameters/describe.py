@@ -10,7 +10,7 @@ from rarefy.model.importance import ENDOWMENTS, UPDATES, NoEndowment, Weighting
 from rarefy.model.losses import LOSSES
 from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.build import check_object
-from rarefy.rules import AWARE, CUMULATIVE, RULES
+from rarefy.rules import AWARE, CUMULATIVE, RULES, WITH_OWN_L1
 from rarefy.rules.penalty_norm import (
     Basis,
     EuclideanNorm,
@@ -28,6 +28,7 @@ OURS = {
     for cls in (
         *RULES.values(),
         *AWARE.values(),
+        *WITH_OWN_L1.values(),
         *(cls for both in CUMULATIVE.values() for cls in both),
         *SCHEDULES.values(),
         *LOSSES.values(),

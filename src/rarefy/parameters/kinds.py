@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from rarefy.checks import check_flag, check_whole, choose
 from rarefy.errors import ConfigError
 from rarefy.model.class_weights import BALANCED, ClassWeight
+from rarefy.model.l1_by_name import GivenL1
 
 
 class Number(NamedTuple):
@@ -126,6 +127,22 @@ class WeightsOfClasses(NamedTuple):
         )
 
 
+class L1OfFeatures(NamedTuple):
+    """Strengths of the L1 penalty by name, which become pairs of name and strength."""
+
+    @property
+    def described(self) -> str:
+        return "dict of str to float"
+
+    def check(self, name: str, value: Any) -> GivenL1:
+        if not isinstance(value, Mapping) or not value:
+            raise ConfigError(
+                f"{name}={value!r}: values of l1 by the names of namespaces or columns, as in "
+                f"{{'title': 0.1}}, are expected."
+            )
+        return tuple((str(of), Number().check(f"{name}[{of!r}]", l1)) for of, l1 in value.items())
+
+
 class Other(NamedTuple):
     """What is checked elsewhere."""
 
@@ -135,4 +152,4 @@ class Other(NamedTuple):
         return value
 
 
-Kind = Number | Share | Whole | Flag | OneOf | WeightsOfClasses | Other
+Kind = Number | Share | Whole | Flag | OneOf | WeightsOfClasses | L1OfFeatures | Other

@@ -8,7 +8,14 @@ from rarefy.model.importance import ENDOWMENTS, UPDATES
 from rarefy.model.multiclass import MULTICLASS
 from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.entry import Auto, Parameter
-from rarefy.parameters.kinds import Flag, Number, OneOf, Share, WeightsOfClasses
+from rarefy.parameters.kinds import (
+    Flag,
+    L1OfFeatures,
+    Number,
+    OneOf,
+    Share,
+    WeightsOfClasses,
+)
 from rarefy.rules.penalty_norm import Basis
 
 # What the values of a parameter of a rule are: one of them, or several for cross-validation.
@@ -133,6 +140,23 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             "Use the cumulative penalty.",
             default=False,
             help="Cumulative penalty (fobos, fr-comid).",
+        ),
+    ]
+
+
+class OfFeatures(TypedDict, total=False):
+    """What features have of their own."""
+
+    l1_of: Annotated[
+        Mapping[Any, float] | None,
+        Parameter(
+            L1OfFeatures(),
+            "l1 of the features of some namespaces or columns, by name; the others have `l1`. "
+            "Globs are allowed, and the first that fits counts. Columns of a matrix without names "
+            "are called by their numbers.",
+            usual="the same l1 for all features",
+            help="l1 of namespaces or columns: title=0.1,user*=2; globs allowed.",
+            in_grids=False,
         ),
     ]
 

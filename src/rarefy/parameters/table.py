@@ -19,6 +19,7 @@ from rarefy.parameters.of_models import (
     OfClasses,
     OfDecision,
     OfEndowment,
+    OfFeatures,
     OfImportance,
     OfLosses,
     OfProbabilities,
@@ -32,6 +33,7 @@ DEFAULT_RULE = "scale-free"
 
 class ClassifierParameters(
     OfRules[float, str, bool],
+    OfFeatures,
     OfEndowment,
     OfImportance,
     OfClasses[str],
@@ -46,7 +48,12 @@ class ClassifierParameters(
 
 
 class RegressorParameters(
-    OfLosses[float], OfRules[float, str, bool], OfImportance, OfLearning, total=False
+    OfLosses[float],
+    OfRules[float, str, bool],
+    OfFeatures,
+    OfImportance,
+    OfLearning,
+    total=False,
 ):
     """What SparseOnlineRegressor takes beside rule and loss."""
 

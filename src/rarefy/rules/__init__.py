@@ -16,6 +16,7 @@ from rarefy.rules.fobos import Fobos, FrComid
 from rarefy.rules.ftrl import Ftrl
 from rarefy.rules.leader import Ftpfrl, Ftprl
 from rarefy.rules.ogd import Ogd
+from rarefy.rules.own_l1 import with_own_l1
 from rarefy.rules.rule_protocol import Rule, State, rule, unpenalised
 from rarefy.rules.scale_free import ScaleFree
 from rarefy.rules.scale_free_ftrl import ScaleFreeFtrl
@@ -53,6 +54,16 @@ CUMULATIVE: dict[type, tuple[Any, Any]] = {
     Fobos: (CumulativeFobos, ElasticCumulativeFobos),
     FrComid: (CumulativeFrComid, ElasticCumulativeFrComid),
 }
+# with an l1 for each coordinate
+WITH_OWN_L1: dict[type, Any] = {
+    cls: with_own_l1(cls)
+    for cls in (
+        *RULES.values(),
+        *AWARE.values(),
+        *(cls for both in CUMULATIVE.values() for cls in both),
+    )
+    if "l1" in cls._fields
+}
 
 __all__ = [
     "ALIASES",
@@ -60,6 +71,7 @@ __all__ = [
     "CUMULATIVE",
     "RULES",
     "SCALE_FREE",
+    "WITH_OWN_L1",
     "Rule",
     "State",
     "rule",

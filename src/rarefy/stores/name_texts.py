@@ -95,7 +95,7 @@ def append_name(to_text: Any, to: int, text: Any, begin: int, end: int) -> int:
 
 
 @helper
-def _length(text: Any, at: int) -> Any:
+def name_length(text: Any, at: int) -> Any:
     length = np.int64(0)
     for k in range(LENGTH_BYTES):
         length |= np.int64(text[at + k]) << (8 * k)
@@ -112,7 +112,7 @@ def _copy_names(name_at: Any, text: Any, places: Any, new_name_at: Any, new_text
             continue
         begin = at + LENGTH_BYTES
         new_name_at[places[j]] = to
-        to = append_name(new_text, to, text, begin, begin + _length(text, at))
+        to = append_name(new_text, to, text, begin, begin + name_length(text, at))
     return to
 
 
@@ -124,7 +124,7 @@ def _names_apart(name_at: Any, text: Any, lengths: Any, to_text: Any) -> int:
         at = name_at[j]
         lengths[j] = ABSENT
         if at != NO_NAME:
-            lengths[j] = _length(text, at)
+            lengths[j] = name_length(text, at)
             for i in range(at + LENGTH_BYTES, at + LENGTH_BYTES + lengths[j]):
                 to_text[to] = text[i]
                 to += 1

@@ -20,10 +20,12 @@ from rarefy.engine.snapshots import Arrays
 from rarefy.errors import InputError
 from rarefy.jit import compile_methods, compiled, helper
 from rarefy.jit.intrinsics import prefetch_row
+from rarefy.model.l1_by_name import L1ByName
 from rarefy.probing import first_place, probe
 from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import ABSENT, Names, begin_of, find_name
-from rarefy.stores.name_texts import NameTexts, append_name, check_names
+from rarefy.stores.name_texts import NO_NAME, NameTexts, append_name, check_names
+from rarefy.stores.namespaces import namespaces_of
 from rarefy.stores.store import Kept, Prepared, check_slots, merged
 
 FEWEST_PLACES = 1 << 12
@@ -39,6 +41,7 @@ class TableStore:
     def __init__(self, *, capacity: int | None = None, names: bool = True) -> None:
         self.capacity = capacity
         self.names_wanted = names
+        self.l1_by_name: L1ByName | None = None  # where it is not the same for all features
         self.n_features = 0
         self.n_erased = 0  # by the rule's own doing
         self.n_dropped = 0  # to stay below capacity
@@ -71,6 +74,7 @@ class TableStore:
             self._names.reserve(batch.names)
         begin, n_rows = 0, len(batch.labels)
         while begin < n_rows:
+            known_until = self._names.n_bytes
             end, self.n_features, self._names.n_bytes = _locate_or_insert(
                 read_only(batch.indptr),
                 read_only(prepared.places),
@@ -85,6 +89,9 @@ class TableStore:
                 slots,
             )
             if end > begin:
+                if self.l1_by_name is not None:
+                    entries = slots[batch.indptr[begin] : batch.indptr[end]]
+                    self._tell_l1(learner, self.l1_by_name, entries, known_until)
                 rows = prepared._replace(places=slots).rows()
                 part = rows._replace(
                     indptr=rows.indptr[begin : end + 1],
@@ -95,6 +102,17 @@ class TableStore:
             if end < n_rows:
                 self._make_room(learner, int(batch.indptr[end + 1] - batch.indptr[end]))
             begin = end
+
+    def _tell_l1(
+        self, learner: RowLearner, l1: L1ByName, slots: NDArray[np.int32], known_until: int
+    ) -> None:
+        """Tell the l1 of features whose names were not known, and of all that have no name."""
+        assert isinstance(learner, Learner)
+        at = self._names.at[slots]
+        new = np.unique(slots[(at >= known_until) | (at == NO_NAME)])
+        found = namespaces_of(new, self._entries[new, 0], self._names)
+        by_name = {name: l1.usual if name is None else l1.of(name) for name in set(found)}
+        learner.set_l1(new, np.array([by_name[name] for name in found]))
 
     def scores(self, learner: RowLearner, prepared: Prepared) -> Floats:
         slots = np.empty(len(prepared.places), np.int32)

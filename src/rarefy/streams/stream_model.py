@@ -13,11 +13,13 @@ from rarefy.arrays import Floats
 from rarefy.engine.online_learner import OnlineLearner, RowLearner
 from rarefy.engine.pruning import limited
 from rarefy.engine.task import Task
-from rarefy.errors import InputError, RarefyWarning
+from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.model.answers import predicted_classes, probabilities
 from rarefy.model.class_weights import ClassWeights
+from rarefy.model.l1_by_name import fits
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
+from rarefy.readers.feature_names import texts_of
 from rarefy.readers.features.columns import Columns
 from rarefy.stores import Kept, Prepared, Store
 from rarefy.streams.classes import classes_of, targets_of
@@ -118,6 +120,7 @@ class StreamModel(StreamLearner[OnlineLearner]):
         self.decision_threshold = 0.0  # the second of two classes is predicted for scores above it
         self.class_totals: Floats = NO_TOTALS  # what the rows of each class weigh that were learned
         self._class_weights: ClassWeights | None = None
+        store.l1_by_name = task.l1_by_name
         super().__init__(task, store, classes)
 
     def _new_learner(self) -> None:
@@ -141,6 +144,25 @@ class StreamModel(StreamLearner[OnlineLearner]):
         if self._class_weights is None:
             return importance
         return self._class_weights.known(y, importance, self.class_totals)
+
+    def begin(self, batch: Batch, reader: Reader) -> None:
+        super().begin(batch, reader)
+        if self.t == 0 and self.task.l1_of:
+            self._doubt_names(batch)
+
+    def _doubt_names(self, batch: Batch) -> None:
+        """Warn of an l1 for features of which the first rows have none."""
+        _, ends, text = texts_of(batch.names)
+        names = [part.tobytes().decode() for part in np.split(text, ends[:-1])]
+        there = {name.partition("=")[0] for name in names}
+        for pattern, _ in self.task.l1_of:
+            if len(batch.labels) and not any(fits(pattern, name) for name in there):
+                warnings.warn(
+                    f"{batch.path}: l1_of={pattern!r} (--l1-of): there is no feature of "
+                    f"{pattern!r} in the first {len(batch.labels):,} rows.",
+                    RarefyWarning,
+                    stacklevel=2,
+                )
 
     def adopt(self, learner: OnlineLearner) -> None:
         """Take over what was learned elsewhere."""
@@ -230,6 +252,15 @@ class StreamModel(StreamLearner[OnlineLearner]):
     def kept(self) -> Kept:
         """The weights that are not zero."""
         return self.store.kept(self.learner.settled())
+
+
+def check_names_kept(task: Task, store: Store) -> None:
+    """Refuse what goes by the names of features where the store does not keep them."""
+    if task.l1_of and not store.names_wanted:
+        raise ConfigError(
+            f"l1_of={dict(task.l1_of)!r} needs the names of features: use the store table, and "
+            f"names=True."
+        )
 
 
 class _KnownFeatures:

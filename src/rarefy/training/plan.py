@@ -20,7 +20,7 @@ from rarefy.stores import make_store
 from rarefy.streams.holdout import HeldOutFiles, HeldOutShare
 from rarefy.streams.refit_stream import Refit, check_readable_again
 from rarefy.streams.run import BEGINNING, Position, Predicted, Run
-from rarefy.streams.stream_model import StreamModel
+from rarefy.streams.stream_model import StreamModel, check_names_kept
 from rarefy.system.atomic_write import Output
 from rarefy.training.request import (
     DEFAULTS,
@@ -97,7 +97,9 @@ def new_plan(
         capacity=asked["capacity"],
         names=asked["names"],
     )
-    model = StreamModel(task_for(asked, parameters), store, reader.labels.classes)
+    task = task_for(asked, parameters)
+    check_names_kept(task, store)
+    model = StreamModel(task, store, reader.labels.classes)
     settings = run_settings(asked, None if asked["refit"] else asked["target_features"])
     return make_plan(model, reader, output, parameters, settings, slim)
 

@@ -37,6 +37,7 @@ NOT_OF_FILES = (*OF_MATRICES, *DECISION_PARAMETERS)
 LARGEST_SEED = 2**32 - 1
 # How a run is carried out; the others say what is learned.
 OF_RUN = {"passes": 1, "cache": None, "holdout": None, "save_every": None, **OF_SHUFFLING}
+OPTIONAL = ("l1_of", "class_weight", "scoring")  # which files have if they were given
 OPTIONS = {"random_state": "seed"}  # that commands call by another name
 # All that can be asked for, and what it is if nothing is said.
 DEFAULTS: dict[str, Any] = {
@@ -130,7 +131,7 @@ def model_parameters(asked: Mapping[str, Any]) -> dict[str, Any]:
         **_given_to_loss(asked["loss"], {name: asked[name] for name in LOSS}),
         **{name: asked[name] for name in WEIGHTING_PARAMETERS},
         "multiclass": asked["multiclass"],
-        **{name: asked[name] for name in ("class_weight", "scoring") if asked[name] is not None},
+        **{name: asked[name] for name in OPTIONAL if asked[name] is not None},
         "calibrate": asked["calibrate"] and asked["loss"] not in REGRESSION_LOSSES,
         "fit_intercept": asked["fit_intercept"],
         "passes": asked["passes"],
@@ -151,6 +152,7 @@ def task_for(asked: Mapping[str, Any], parameters: Mapping[str, Any]) -> Task:
         make_loss(loss, **of_loss),
         multiclass=asked["multiclass"],
         fit_intercept=asked["fit_intercept"],
+        l1_of=asked["l1_of"],
         class_weight=asked["class_weight"],
         calibrate=asked["calibrate"],
         target_features=asked["target_features"],

@@ -65,6 +65,7 @@ def _how_it_was_trained(model: Model) -> dict[str, Any]:
         "schedule": _schedule(model),
         **{name: asked[name] for name in ALWAYS_SHOWN if name in asked},
         **({name: asked[name] for name in OF_ENDOWMENT} if asked.get("endowment") else {}),
+        "l1_of": asked.get("l1_of"),
         "class_weight": asked.get("class_weight"),
         "refit": asked.get("refit") or None,
         "data": run["reader"]["files"] if "reader" in run else None,

@@ -1,0 +1,60 @@
+"""Rules with an l1 for each coordinate.
+
+It is the last number of a coordinate's state, where it is written before the coordinate is learned.
+All else is as in the rule that has one l1 for all.
+"""
+
+from typing import Any, NamedTuple, get_type_hints
+
+from rarefy.jit import helper
+from rarefy.model.clock import Clock
+from rarefy.rules.rule_protocol import State, rule, unpenalised
+
+OWN_L1 = "l1"  # what the state calls it
+
+
+def with_own_l1(cls: Any) -> Any:
+    """The class of rules like those of another class, but with an l1 for each coordinate."""
+    if cls._fields[0] == "l1":
+
+        @helper
+        def of(parameters: Any, l1: float) -> Any:
+            return cls(l1, *parameters[1:])
+
+    else:
+
+        @helper
+        def of(parameters: Any, l1: float) -> Any:
+            return cls(parameters[0], l1, *parameters[2:])
+
+    class Methods:
+        def weight(self: Any, clock: Clock, state: State) -> float:
+            return of(self, state[-1]).weight(clock, state[:-1])  # type: ignore[no-any-return]
+
+        def step(self: Any, clock: Clock, state: State, g: float, x: float) -> State:
+            return of(self, state[-1]).step(clock, state[:-1], g, x) + (state[-1],)  # type: ignore[no-any-return]  # noqa: RUF005
+
+        def log_decay(self: Any, t: float, eta: float) -> float:
+            return of(self, self.l1).log_decay(t, eta)  # type: ignore[no-any-return]
+
+        def steps_without_gradient(self: Any) -> bool:
+            return of(self, self.l1).steps_without_gradient()  # type: ignore[no-any-return]
+
+        def forgets_at_zero(self: Any) -> bool:
+            return of(self, self.l1).forgets_at_zero()  # type: ignore[no-any-return]
+
+        def steps_together(self: Any) -> bool:
+            return of(self, self.l1).steps_together()  # type: ignore[no-any-return]
+
+        def is_shift_free(self: Any) -> bool:
+            return of(self, self.l1).is_shift_free()  # type: ignore[no-any-return]
+
+        def on_intercept(self: Any) -> Any:
+            return unpenalised(cls(*self))
+
+    own: Any = NamedTuple(f"{cls.__name__}WithOwnL1", [*get_type_hints(cls).items()])  # type: ignore[misc]
+    own.__module__, own._field_defaults = __name__, cls._field_defaults
+    for name, method in vars(Methods).items():
+        if not name.startswith("_"):
+            setattr(own, name, method)
+    return rule(*cls.state_fields, OWN_L1)(own)
