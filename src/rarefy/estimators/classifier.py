@@ -18,6 +18,7 @@ from rarefy.model.losses import MARGIN_LOSSES
 from rarefy.model.multiclass import check_multiclass
 from rarefy.parameters.build import make_loss
 from rarefy.parameters.table import CLASSIFIER, DEFAULT_RULE, ClassifierParameters
+from rarefy.readers.features.labels import checked_classes
 from rarefy.streams.stream_model import StreamModel
 from rarefy.system.deferred_signals import Deferral
 
@@ -87,12 +88,20 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         return self
 
     @available_if(has_partial_fit)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Train further on X, in one pass.
 
         The first call needs `classes`, the list of all classes. Any split of the data into calls
         gives the same weights, bit for bit.
+
+        X is a matrix; or, to go on with a model of rows that have names, a reader, a list of dicts,
+        a data frame, or an iterator of these, which may have the labels themselves.
         """
+        if self._is_no_matrix(X):
+            self._go_on(X, y, classes, sample_weight)
+            return self
         with Deferral() as signals, self._draft(keeps_rows=True) as draft:
             first = not draft.__sklearn_is_fitted__()
             X = draft._check_rows(X, reset=first)
@@ -113,9 +122,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
 
         With two classes, the second is predicted if its score is above `decision_threshold`.
         """
-        scores = self._scores(X)  # refused before anything was learned
-        self._check_threshold()
-        return self.classes_[predicted_classes(scores, self.decision_threshold)]
+        return self._answers(self._scores(X))
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -125,10 +132,18 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         classes, `predict` goes by the score and not by the probability, so that a row with a
         probability somewhat above 0.5 can be of the other class.
         """
-        scores = self._scores(X)
-        learner = self.learner_.settled()
-        found = probabilities(self._loss_in_use, learner.loss, scores, learner.scaling)
-        return np.hstack([1.0 - found, found]) if found.shape[1] == 1 else found
+        return self._probabilities(self._scores(X))
+
+    @available_if(_has_probabilities)
+    def predict_proba_one(self, x: Any, *, format: str | None = None) -> dict[Any, float]:
+        """The probability of each class for one row, which is what `learn_one` takes."""
+        found = self._probabilities(self._scores_of_rows([x], format))
+        return dict(zip(self.classes_.tolist(), found[0].tolist(), strict=True))
+
+    @available_if(_has_probabilities)
+    def predict_proba_many(self, rows: Any, *, format: str | None = None) -> NDArray[np.float64]:
+        """The probabilities of the classes for several rows, which are what `learn_many` takes."""
+        return self._probabilities(self._scores_of_rows(rows, format))
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
@@ -140,6 +155,16 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
     def coef_(self) -> NDArray[np.float64]:
         """All weights, a dense array of shape (1 or n_classes, n_features)."""
         return self.sparse_coef_.toarray()  # type: ignore[no-any-return]
+
+    def _answers(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        """The labels that scores predict."""
+        self._check_threshold()
+        return self.classes_[predicted_classes(scores, self.decision_threshold)]
+
+    def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        learner = self.learner_.settled()
+        found = probabilities(self._loss_in_use, learner.loss, scores, learner.scaling)
+        return np.hstack([1.0 - found, found]) if found.shape[1] == 1 else found
 
     def _make_loss(self) -> Any:
         choose("loss", self.loss, MARGIN_LOSSES)
@@ -153,6 +178,31 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
             whole = ((classes % 1.0 == 0.0) & (np.abs(classes) < 2.0**53)).all()
             classes = classes.astype(np.int64) if whole else classes
         self.classes_ = classes
+
+    def _class_names(self, classes: Any) -> tuple[str, ...]:
+        """The names of classes that a user lists, as in files: true and false for truths."""
+        if classes is None:
+            raise InputError("classes=None: a list of all classes is expected.")
+        labels = sorted_labels("classes", classes).tolist()
+        return checked_classes([str(c).lower() if isinstance(c, bool) else c for c in labels])
+
+    def _keep_labels(self, classes: Any) -> None:
+        """Predict the labels that the user has listed, and not their names in files."""
+        self.classes_ = sorted_labels("classes", classes)
+
+    def _start_by_default(self, classes: Any) -> None:
+        if classes is None:
+            raise InputError(
+                "the classes are not known: begin with start(classes=[...]), or give classes=[...] "
+                "to partial_fit."
+            )
+        self.start(classes=classes)
+
+    def _targets_of(self, rows: Any, y: Any) -> NDArray[np.float64]:
+        labels = self._check_labels(rows, y)
+        if labels.dtype.kind == "b" and self.classes_.dtype.kind == "U":
+            labels = np.where(labels, "true", "false")  # as files have them
+        return self._encode(labels)
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """Rows, targets and importance as the engine takes them; the classes are those of y."""

@@ -112,7 +112,8 @@ class FromMatrices:
             if self._label_runs.n_rows >= ENOUGH_ROWS:
                 warn_of(self._label_runs, "Shuffle the rows.")
         is_first = self.learner_.t == 0
-        self.learner_.learn(rows, self.n_features_in_, between=signals.let_through)
+        with self._lock:
+            self.learner_.learn(rows, self.n_features_in_, between=signals.let_through)
         self._note_rows(self.learner_, X, y, is_first=is_first)
         self._class_totals = totals
 

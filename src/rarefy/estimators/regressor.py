@@ -8,6 +8,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from rarefy.checks import choose
+from rarefy.errors import InputError
 from rarefy.estimators.matrices import check_importance, check_targets
 from rarefy.estimators.signatures import takes
 from rarefy.estimators.sparse_online import SparseOnline, has_partial_fit
@@ -64,8 +65,15 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
         return self
 
     @available_if(has_partial_fit)
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train further on X, in one pass."""
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Train further on X, in one pass.
+
+        X is a matrix; or, to go on with a model of rows that have names, a reader, a list of dicts,
+        a data frame, or an iterator of these, which may have the targets themselves.
+        """
+        if self._is_no_matrix(X):
+            self._go_on(X, y, None, sample_weight)
+            return self
         with Deferral() as signals, self._draft(keeps_rows=True) as draft:
             X = draft._check_rows(X, reset=not draft.__sklearn_is_fitted__())
             y = draft._check_targets(X, y)
@@ -75,12 +83,29 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The prediction for each row."""
-        return self._scores(X).ravel()
+        return self._answers(self._scores(X))
 
     @property
     def coef_(self) -> NDArray[np.float64]:
         """All weights, (n_features,)."""
         return self.sparse_coef_.toarray().ravel()  # type: ignore[no-any-return]
+
+    def _answers(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return scores.ravel()
+
+    def _class_names(self, classes: Any) -> tuple[str, ...]:
+        if classes is not None:
+            raise InputError(f"classes={classes!r}: a regressor predicts numbers, not classes.")
+        return ()
+
+    def _keep_labels(self, classes: Any) -> None:
+        """There are none."""
+
+    def _start_by_default(self, classes: Any) -> None:
+        self.start(classes=classes)
+
+    def _targets_of(self, rows: Any, y: Any) -> NDArray[np.float64]:
+        return self._check_targets(rows, y)
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """Rows, targets and importance as the engine takes them."""

@@ -19,6 +19,7 @@ from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.from_matrices import FromMatrices
 from rarefy.estimators.from_streams import FromStreams
 from rarefy.estimators.matrices import as_csr, check_structure, refuse_other_than_numbers
+from rarefy.estimators.one_at_a_time import OneAtATime
 from rarefy.estimators.persistence import Saving
 from rarefy.estimators.signatures import Parametrised
 from rarefy.files.model import Model
@@ -32,6 +33,7 @@ from rarefy.parameters.table import (
     check_values,
 )
 from rarefy.readers import Reader
+from rarefy.system.model_lock import ModelLock
 from rarefy.tasks import make_task
 
 
@@ -44,7 +46,7 @@ class LearnedBy(NamedTuple):
     slim: Model | None = None  # the file itself, which says more than is needed to predict
 
 
-class SparseOnline(FromMatrices, FromStreams, Saving, Parametrised):
+class SparseOnline(FromMatrices, FromStreams, OneAtATime, Saving, Parametrised):
     """The base of both estimators; it has no `__init__` and is not used by itself."""
 
     learner_: OnlineLearner
@@ -53,6 +55,20 @@ class SparseOnline(FromMatrices, FromStreams, Saving, Parametrised):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "learner_")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what reads single rows, which is made anew."""
+        state = dict(super().__getstate__())
+        state.pop("_single_rows", None)
+        return state
+
+    @property
+    def _lock(self) -> ModelLock:
+        """Held while rows are learned, or scored."""
+        if self.stream_ is not None:
+            return self.stream_.lock
+        lock: ModelLock = self.__dict__.setdefault("_lock_of_matrices", ModelLock())
+        return lock
 
     def _task(self, *, is_refitted: bool = False) -> Task:
         """What the parameters ask for, with or without a refit; all of them are checked."""
@@ -131,7 +147,7 @@ class SparseOnline(FromMatrices, FromStreams, Saving, Parametrised):
     def _check_rows(self, X: Any, *, reset: bool, learning: bool = True) -> sparse.csr_array:
         """X as the engine needs it; with `reset` its columns become those of the estimator."""
         if isinstance(X, Reader):
-            raise InputError("X is a reader: use fit_stream, or give a matrix.")
+            raise InputError("X is a reader: use fit_stream or partial_fit, or give a matrix.")
         if not reset:
             self._refuse_matrix()
         check_structure(X)
@@ -187,7 +203,8 @@ class SparseOnline(FromMatrices, FromStreams, Saving, Parametrised):
             return self._raw_scores(X)
         rows = self._check_rows(X, reset=False, learning=False)
         nothing = np.zeros(rows.shape[0])
-        return self.learner_.scores(as_rows(rows, nothing, nothing))
+        with self._lock:
+            return self.learner_.scores(as_rows(rows, nothing, nothing))
 
     @property
     def sparse_coef_(self) -> sparse.csr_array:

@@ -22,7 +22,6 @@ from rarefy.readers.source import BLOCK_BYTES, Block, padded
 
 NAME = "rows"  # in the place of a file's name, in messages
 ARROW_INTERFACES = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
-UNUSED = ("ignore", "label")
 SMALL_FLOATS = (np.dtype(np.float16), np.dtype(np.float32))
 
 
@@ -61,22 +60,47 @@ class RowsReader(Reader):
         if is_pandas(self._rows):
             _check_names(list(map(str, self._rows.columns)), self.columns)
             rows = _dicts(self._rows)
-        lines = _JsonLines(self.columns)
-        text: list[bytes] = []
-        n_bytes = 0
-        for n, row in enumerate(rows, start=1):
-            text.append(lines.line(row, n))
-            n_bytes += len(text[-1])
-            if n_bytes > BLOCK_BYTES // self._expansion:
-                yield padded(b"".join(text), last=False)
-                text, n_bytes = [], 0
-        yield padded(b"".join(text), last=True)
+        lines = JsonLines(self.columns)
+        texts = (lines.line(row, n) for n, row in enumerate(rows, start=1))
+        return blocks_of(texts, BLOCK_BYTES // self._expansion)
+
+
+class LinesReader(Reader):
+    """Gives batches of rows that are lines of one format, all of them in memory."""
+
+    def __init__(self, lines: Iterable[bytes], format: str, classes: Sequence[str]) -> None:
+        super().__init__(
+            [], format, columns=Columns(), classes=classes, cross=(), skip_bad_lines=False
+        )
+        self._lines = lines
+
+    def jobs(self, n_buffers: int | None = None) -> Iterator[Job[Batch]]:
+        self.faults, self._numbers = BadLines(skip=False), count()
+        has_groups = bool(self.cross or self.columns.ignore or self.columns.ngram)
+        pool = self._pool(n_buffers, has_groups=has_groups)
+        return (job for job, _ in self._text_jobs(NAME, pool))
+
+    def _blocks(self, file: str, line_reached: Callable[[], int]) -> Iterator[Block]:
+        return blocks_of(self._lines, BLOCK_BYTES // self._expansion)
+
+
+def blocks_of(lines: Iterable[bytes], most_bytes: int) -> Iterator[Block]:
+    """Lines that end with a newline each, some megabytes at a time."""
+    text: list[bytes] = []
+    n_bytes = 0
+    for line in lines:
+        text.append(line)
+        n_bytes += len(line)
+        if n_bytes > most_bytes:
+            yield padded(b"".join(text), last=False)
+            text, n_bytes = [], 0
+    yield padded(b"".join(text), last=True)
 
 
 # --- dicts ---------------------------------------------------------------------------------
 
 
-class _JsonLines:
+class JsonLines:
     """Rows as lines that mean the same as the rows do in a data frame."""
 
     def __init__(self, columns: Columns) -> None:
@@ -84,10 +108,19 @@ class _JsonLines:
         if columns.weight is not None:
             self._kinds[columns.weight] = "ignore"
         self._forms = dict(columns.forms)
+        self._unused = ("ignore",) if columns.label_needed else ("ignore", "label")
 
     def line(self, row: Mapping[Any, Any], number: int) -> bytes:
         members = {str(name): self._value(value, str(name), number) for name, value in row.items()}
         return json.dumps(members).encode() + b"\n"
+
+    def line_of_pairs(self, pairs: Iterable[tuple[Any, Any]], number: int) -> bytes:
+        """The line of members that may have the same name; all of them count."""
+        members = (
+            f"{json.dumps(str(name))}: {json.dumps(self._value(value, str(name), number))}"
+            for name, value in pairs
+        )
+        return f"{{{', '.join(members)}}}\n".encode()
 
     def _value(self, value: Any, path: str, row: int, *, in_ignored: bool = False) -> Any:
         """A value as JSON has it; null for what is missing or not used."""
@@ -98,7 +131,7 @@ class _JsonLines:
                 str(k): self._value(v, f"{path}.{k}", row, in_ignored=is_ignored)
                 for k, v in value.items()
             }
-        if kind in UNUSED or _is_missing(value):
+        if kind in self._unused or _is_missing(value):
             return None
         if isinstance(value, list | tuple | np.ndarray):
             return [self._value(element, path, row) for element in value]

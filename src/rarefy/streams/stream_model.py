@@ -24,6 +24,7 @@ from rarefy.readers.features.columns import Columns
 from rarefy.stores import Kept, Prepared, Store
 from rarefy.streams.classes import classes_of, targets_of
 from rarefy.streams.pipeline import prepared_batches
+from rarefy.system.model_lock import ModelLock
 
 
 class Reading(NamedTuple):
@@ -121,6 +122,7 @@ class StreamModel(StreamLearner[OnlineLearner]):
         self.class_totals: Floats = NO_TOTALS  # what the rows of each class weigh that were learned
         self._class_weights: ClassWeights | None = None
         store.l1_by_name = task.l1_by_name
+        self.lock = ModelLock()  # held while rows are learned, or scored
         super().__init__(task, store, classes)
 
     def _new_learner(self) -> None:
@@ -130,6 +132,10 @@ class StreamModel(StreamLearner[OnlineLearner]):
 
     def learn(self, part: Prepared) -> None:
         """Learn rows, which count by their class, too, where that is asked for."""
+        with self.lock:
+            self._learn(part)
+
+    def _learn(self, part: Prepared) -> None:
         if self._class_weights is None:
             self.store.learn(self.learner, part)
             return
@@ -197,7 +203,7 @@ class StreamModel(StreamLearner[OnlineLearner]):
         """The scores of every row, as from `scores`, and the batches that they are in."""
         known = _KnownFeatures(self)
         for prepared in self._read_again(reader, lambda prepared: prepared, label_needed=False):
-            yield prepared.batch, known.seen_in(self.store.scores(self.learner, prepared))
+            yield prepared.batch, known.seen_in(self.scores_of(prepared))
         known.warn_if_none(reader)
 
     def scored(self, reader: Reader) -> Iterator[Scored]:
@@ -205,9 +211,14 @@ class StreamModel(StreamLearner[OnlineLearner]):
         known = _KnownFeatures(self)
         for prepared in self._read_again(reader, self.with_targets, label_needed=True):
             rows = prepared.rows()
-            scores = known.seen_in(self.store.scores(self.learner, prepared))
+            scores = known.seen_in(self.scores_of(prepared))
             yield Scored(scores, rows.y, rows.importance)
         known.warn_if_none(reader)
+
+    def scores_of(self, prepared: Prepared) -> Floats:
+        """The scores of rows that are ready for the store."""
+        with self.lock:
+            return self.store.scores(self.learner, prepared)
 
     def _read_again(
         self, reader: Reader, finish: Callable[[Prepared], Prepared], *, label_needed: bool

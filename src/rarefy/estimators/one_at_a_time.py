@@ -1,0 +1,233 @@
+"""Learning and predicting single rows of Python, and going on with whatever rows come."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from rarefy.errors import InputError
+from rarefy.estimators.matrices import check_importance
+from rarefy.readers import Reader
+from rarefy.readers.features.columns import Columns, checked_columns, checked_names
+from rarefy.readers.features.crosses import checked_crosses
+from rarefy.readers.features.grams import checked_sizes
+from rarefy.readers.in_memory import are_rows
+from rarefy.readers.row_lines import choose_line_format
+from rarefy.stores import make_store
+from rarefy.streams.single_rows import SingleRows, learn_reader
+from rarefy.streams.stream_model import Reading, StreamModel
+from rarefy.system.deferred_signals import Deferral
+
+ROWS_AT_ONCE = 1000  # of an iterator
+WITHOUT_COLUMNS = ("vw", "svmlight")
+
+
+class OneAtATime:
+    """Part of the base of both estimators."""
+
+    stream_: StreamModel | None
+    _single_rows: SingleRows | None = None
+
+    def start(
+        self: Any,
+        *,
+        classes: Any = None,
+        format: str = "json",
+        label: str = "label",
+        weight: str | None = None,
+        text: Sequence[str] = (),
+        categorical: Sequence[str] = (),
+        numeric: Sequence[str] = (),
+        ignore: Sequence[str] = (),
+        cross: Sequence[tuple[str, ...]] = (),
+        ngram: int | Mapping[str, int] | None = None,
+        skips: int | Mapping[str, int] | None = None,
+        store: str = "table",
+        bits: int | None = None,
+        capacity: int | None = None,
+        names: bool = True,
+    ) -> Any:
+        """Begin a new model that has learned nothing, for rows that come one at a time.
+
+        A classifier needs `classes`, the list of all classes. `format` says what the rows are like:
+        with "json", a dict is an object of JSON lines; with "vw" or "svmlight", names mean what
+        they mean there. The other parameters are those of `rarefy.read` and `fit_stream`.
+
+        Models that were trained on files, or loaded, need no start: they go on.
+        """
+        columns = Columns(
+            label,
+            weight,
+            checked_names("text", text),
+            checked_names("categorical", categorical),
+            checked_names("numeric", numeric),
+            checked_names("ignore", ignore),
+            named=choose_line_format(format) not in WITHOUT_COLUMNS,
+            ngram=checked_sizes("ngram", ngram, 1),
+            skips=checked_sizes("skips", skips, 0),
+        )
+        stored = make_store(store, bits=bits, capacity=capacity, names=names)
+        with self._draft() as draft:
+            task = draft._task()
+            draft.is_slim_ = False
+            model = StreamModel(task, stored, draft._class_names(classes))
+            model.reading = Reading(checked_columns(columns), checked_crosses(cross))
+            draft._take_over(model)
+            draft._keep_labels(classes)
+            draft._learned(task)
+        return self
+
+    def learn_one(
+        self: Any, x: Any, y: Any = None, weight: float | None = None, *, format: str | None = None
+    ) -> Any:
+        """Learn one example.
+
+        Parameters
+        ----------
+        x : dict, list of (name, value), or str
+            The row: a dict of names to numbers, texts or lists of texts; the same as pairs; a text,
+            if the model has one text column; or a line of VW text, svmlight, JSON or CSV. Each
+            means what it means in a file.
+        y : label or number, optional
+            By default that of the row itself.
+        weight : float, optional
+            The importance of the row; by default its own, or 1.
+        format : {"vw", "svmlight", "json", "csv"}, optional
+            Says that x is a line, and of which format. By default that is inferred.
+        """
+        return self.learn_many(
+            [x], None if y is None else [y], None if weight is None else [weight], format=format
+        )
+
+    def learn_many(
+        self: Any, rows: Sequence[Any], y: Any = None, weight: Any = None, *, format: Any = None
+    ) -> Any:
+        """Learn several examples, as `learn_one` does one after the other.
+
+        If one of them is invalid, nothing is learned.
+        """
+        single = self._rows_to_learn()
+        targets = None if y is None else self._targets_of(rows, y)
+        importance = None if weight is None else check_importance(weight, len(rows))
+        ready = single.prepared(rows, targets, importance, format)
+        with Deferral():
+            single.learn(ready)
+            self._note_learned()
+        return self
+
+    def predict_one(self: Any, x: Any, *, format: str | None = None) -> Any:
+        """The prediction for one row, which is what `learn_one` takes."""
+        return self._answers(self._scores_of_rows([x], format)).tolist()[0]
+
+    def predict_many(self: Any, rows: Sequence[Any], *, format: str | None = None) -> list[Any]:
+        """The predictions for several rows, which are what `learn_many` takes."""
+        return self._answers(self._scores_of_rows(rows, format)).tolist()  # type: ignore[no-any-return]
+
+    def _scores_of_rows(self: Any, rows: Sequence[Any], format: str | None) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self._single().scores(rows, format)  # type: ignore[no-any-return]
+
+    def _single(self: Any) -> SingleRows:
+        """What reads rows for the model as it is now."""
+        model: StreamModel | None = self.stream_
+        if model is None:
+            raise InputError(
+                "the model was trained on matrices: use partial_fit and predict, or begin with "
+                "start() or fit_stream to learn rows with names."
+            )
+        single: SingleRows | None = self._single_rows
+        if single is None or single.model is not model or not single.reads_like(model.reading):
+            single = self._single_rows = SingleRows(model)
+        return single
+
+    def _rows_to_learn(self: Any) -> SingleRows:
+        if not self.__sklearn_is_fitted__():
+            self._start_by_default(None)
+        self._check_can_learn()
+        return self._single()  # type: ignore[no-any-return]
+
+    def _note_learned(self: Any) -> None:
+        """Take note of what follows from having learned rows of a stream."""
+        model: StreamModel = self.stream_
+        self._class_totals = model.class_totals
+        self.n_features_in_ = model.learner.n_features
+        if self._learned_by.run is not None:
+            self._learned_by = self._learned_by._replace(run=None)
+
+    # --- partial_fit of other things than matrices ------------------------------------------
+
+    def _is_no_matrix(self: Any, X: Any) -> bool:
+        """Whether these are rows to go on with that are no matrix."""
+        if isinstance(X, Reader | Mapping) or _is_iterator(X) or self._takes_raw(X):
+            return True
+        return isinstance(X, list | tuple) and len(X) > 0 and are_rows(X)
+
+    def _go_on(self: Any, X: Any, y: Any = None, classes: Any = None, weight: Any = None) -> None:
+        """Learn from a reader, from rows with names, or from an iterator of such."""
+        if self.__sklearn_is_fitted__():
+            self._single()  # refused, if the model is one of matrices
+            self._check_can_learn()
+            self._check_same(self._task())
+        has_own_labels = isinstance(X, Reader) or _is_iterator(X)
+        if has_own_labels and (y is not None or weight is not None):
+            raise InputError(
+                f"a {type(X).__name__} has its own labels and weights: do not give y or "
+                f"sample_weight."
+            )
+        if isinstance(X, Reader):
+            self._learn_reader(X, classes)
+            return
+        if not self.__sklearn_is_fitted__():
+            self._start_by_default(classes)
+        if _is_iterator(X):
+            for rows, labels in _in_parts(X):
+                self._go_on(rows, labels)
+            return
+        self.learn_many([X] if isinstance(X, Mapping) else X, y, weight)
+
+    def _learn_reader(self: Any, reader: Reader, classes: Any) -> None:
+        with self._draft(keeps_rows=True) as draft:
+            task, model = draft._task(), draft.stream_
+            if model is None:
+                names = reader.labels.classes if classes is None else draft._class_names(classes)
+                model = StreamModel(task, make_store(), names)
+            try:
+                learn_reader(model, reader)
+            finally:
+                if model.t:
+                    draft._take_over(model)
+                    draft._learned(task)
+            if not model.t:
+                raise InputError(f"{' '.join(reader.files)}: there are no examples to learn from.")
+
+
+def _is_iterator(X: Any) -> bool:
+    return isinstance(X, Iterator)
+
+
+def _in_parts(items: Iterator[Any]) -> Iterator[tuple[Any, Any]]:
+    """What an iterator gives: rows and their labels, some at a time.
+
+    An item is a dict; a dict and its label; or a reader, a data frame or a list of dicts, alone or
+    with its labels, each of which is learned by itself.
+    """
+    for kind, group in groupby(items, _kind):
+        if kind == "other":
+            yield from ((item, None) for item in group)
+        elif kind == "labelled":
+            yield from group
+        else:
+            while part := list(islice(group, ROWS_AT_ONCE)):
+                is_labelled = kind == "labelled row"
+                yield ([x for x, _ in part], [y for _, y in part]) if is_labelled else (part, None)
+
+
+def _kind(item: Any) -> str:
+    if isinstance(item, Mapping):
+        return "row"
+    if isinstance(item, tuple) and len(item) == 2 and not isinstance(item[1], Mapping):
+        return "labelled row" if isinstance(item[0], Mapping) else "labelled"
+    return "other"

@@ -1,0 +1,131 @@
+"""Rows of Python, one or some at a time, learned and scored by a model as those of files are."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rarefy.arrays import Floats
+from rarefy.errors import InputError
+from rarefy.readers import Reader
+from rarefy.readers.batch import Batch
+from rarefy.readers.in_memory import NAME, LinesReader, RowsReader
+from rarefy.readers.row_lines import Line, RowLines
+from rarefy.stores import Prepared
+from rarefy.streams.pipeline import prepared_batches
+from rarefy.streams.stream_model import Reading, StreamModel
+from rarefy.system.deferred_signals import Deferral
+
+
+class SingleRows:
+    """Reads rows as the files were read from which a model has learned.
+
+    Rows are a list of dicts, pairs or texts (see row_lines.py), or a data frame.
+    """
+
+    def __init__(self, model: StreamModel) -> None:
+        self.model = model
+        columns, self._cross = model.reading
+        self._columns = columns._replace(label_needed=False)
+        self._with_label = columns._replace(label_needed=True)
+        self._lines = RowLines(self._columns)
+        self._labelled_lines = RowLines(self._with_label)
+
+    def reads_like(self, reading: Reading) -> bool:
+        return (self._with_label, self._cross) == (
+            reading.columns._replace(label_needed=True),
+            reading.cross,
+        )
+
+    def scores(self, rows: Any, format: str | None = None) -> Floats:
+        """One score a row, or one a class."""
+        model, scores = self.model, [np.empty((0, self.model.learner.n_outputs))]
+        for batch in self._batches(rows, format, is_labelled=False, names_wanted=False):
+            prepared = model.store.prepare(batch)
+            scores.append(model.scores_of(prepared))
+        return np.concatenate(scores)
+
+    def prepared(
+        self,
+        rows: Any,
+        y: Floats | None,
+        importance: Floats | None,
+        format: str | None = None,
+    ) -> list[Prepared]:
+        """All rows, ready to be learned; without `y`, they have their labels themselves."""
+        store, names_wanted = self.model.store, self.model.store.names_wanted
+        batches = self._batches(rows, format, is_labelled=y is None, names_wanted=names_wanted)
+        ready, begin = [], 0
+        for batch in batches:
+            end = begin + len(batch.labels)
+            weights = batch.importance if importance is None else importance[begin:end]
+            prepared = store.prepare(batch._replace(importance=weights))
+            if y is None:
+                ready.append(self.model.with_targets(prepared))
+            else:
+                ready.append(prepared._replace(y=y[begin:end]))
+            begin = end
+        return ready
+
+    def learn(self, ready: Sequence[Prepared]) -> None:
+        """Learn what was prepared."""
+        for part in ready:
+            self.model.learn(part)
+
+    def _batches(
+        self, rows: Any, format: str | None, *, is_labelled: bool, names_wanted: bool
+    ) -> list[Batch]:
+        def read(reader: Reader) -> list[Batch]:
+            reader.names_wanted = names_wanted
+            reader.read_like(self._with_label if is_labelled else self._columns, self._cross)
+            return list(reader)
+
+        classes = self.model.classes
+        if not isinstance(rows, list | tuple):
+            return read(RowsReader(rows, classes))
+        as_line = (self._labelled_lines if is_labelled else self._lines).line
+        lines = [as_line(x, number, format) for number, x in enumerate(rows, start=1)]
+        batches: list[Batch] = []
+        for part in _readable_together(lines):
+            batches += read(LinesReader((line.text for line in part), part[0].format, classes))
+        n_found = sum(len(batch.labels) for batch in batches)
+        if n_found != len(lines):
+            raise InputError(
+                f"{NAME}: {n_found:,} rows were found in {len(lines):,} texts; one in each is "
+                f"expected (and in CSV with a header, two lines: the header and the row)."
+            )
+        return batches
+
+
+def learn_reader(model: StreamModel, reader: Reader) -> None:
+    """Learn all rows of a reader once; if one is invalid, those of the batches before are learned.
+
+    A model that has learned nothing, nor was told how to read, reads as the reader says.
+    """
+    if model.reading == Reading():
+        reader.names_wanted = model.store.names_wanted
+        _learn_batches(model, reader, reader)
+        return
+    with model.reading_again(
+        reader, label_needed=True, names_wanted=model.store.names_wanted
+    ) as again:
+        _learn_batches(model, again, reader)
+
+
+def _learn_batches(model: StreamModel, reader: Reader, original: Reader) -> None:
+    for prepared in prepared_batches(reader, model.store, model.with_targets):
+        if not len(prepared.batch.labels):
+            continue
+        with Deferral():
+            if model.reading == Reading():
+                model.begin(prepared.batch, original)
+            with_targets = prepared if prepared.y is not None else model.with_targets(prepared)
+            model.learn(with_targets)
+
+
+def _readable_together(lines: list[Line]) -> list[list[Line]]:
+    """Lines of one format in one piece; rows of CSV have a header each, and are read one by one."""
+    formats = {line.format for line in lines}
+    if len(formats) > 1:
+        raise InputError(f"{NAME}: the rows are of several formats ({', '.join(sorted(formats))}).")
+    return [[line] for line in lines] if formats == {"csv"} else [lines] if lines else []
