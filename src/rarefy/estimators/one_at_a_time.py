@@ -18,7 +18,7 @@ from rarefy.readers.in_memory import are_rows
 from rarefy.readers.row_lines import choose_line_format
 from rarefy.stores import make_store
 from rarefy.streams.single_rows import SingleRows, learn_reader
-from rarefy.streams.stream_model import Reading, StreamModel
+from rarefy.streams.stream_model import Reading, StreamModel, check_names_kept
 from rarefy.system.deferred_signals import Deferral
 
 ROWS_AT_ONCE = 1000  # of an iterator
@@ -72,6 +72,7 @@ class OneAtATime:
         stored = make_store(store, bits=bits, capacity=capacity, names=names)
         with self._draft() as draft:
             task = draft._task()
+            check_names_kept(task, stored)
             draft.is_slim_ = False
             model = StreamModel(task, stored, draft._class_names(classes))
             model.reading = Reading(checked_columns(columns), checked_crosses(cross))
