@@ -95,7 +95,7 @@ class OneAtATime:
         y : label or number, optional
             By default that of the row itself.
         weight : float, optional
-            The importance of the row; by default its own, or 1.
+            The importance of the row; by default 1, or its own, if the label is its own.
         format : {"vw", "svmlight", "json", "csv"}, optional
             Says that x is a line, and of which format. By default that is inferred.
         """

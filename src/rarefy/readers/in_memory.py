@@ -105,7 +105,7 @@ class JsonLines:
 
     def __init__(self, columns: Columns) -> None:
         self._kinds = {**columns.kinds, columns.label: "label"}
-        if columns.weight is not None:
+        if columns.weight is not None and not columns.weight_needed:
             self._kinds[columns.weight] = "ignore"
         self._forms = dict(columns.forms)
         self._unused = ("ignore",) if columns.label_needed else ("ignore", "label")
