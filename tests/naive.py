@@ -647,6 +647,13 @@ def place_after(X: Array, y: Array, regression: bool, fit_intercept: bool) -> Pl
     return Place(means, location, float(max(spreads)))
 
 
+def model_now(w: Array, place: Place, d: int, fit_intercept: bool) -> Array:
+    """The weights of the features as they are, and what then is the intercept, (C, d + 1)."""
+    intercept = w[:, d] if fit_intercept else np.zeros(len(w))
+    intercept = intercept + place.location - w[:, :d] @ place.means
+    return np.hstack([w[:, :d], intercept[:, np.newaxis]])
+
+
 FEATURE_AWARE = {"fr-comid": "fobos", "frda": "rda", "ftpfrl": "ftprl"}
 ADAGRAD = ("adagrad-fobos", "adagrad-rda", "adagrad-ftprl")  # feature-aware if q is given
 ADAPTIVE = (*ADAGRAD, "ftrl", "coin", "scale-free", "scale-free-ftrl")
@@ -784,6 +791,8 @@ def fit(  # noqa: PLR0915
     importance: str = "plain",
     endowment: float = 0.0,
     endowment_by: str = "prediction",
+    average: bool = False,
+    average_power: int = 0,
     history: bool = False,
 ) -> Result:
     """Run one rule over the rows of the dense X, `passes` times; t goes on between passes.
@@ -791,7 +800,8 @@ def fit(  # noqa: PLR0915
     y is ±1 for the margin losses, real for the regression losses, and 0 … C−1 with `multiclass`.
     A row of weight 0 is no round at all. With an endowment γ, a row that is predicted right counts
     1 + γ times (T5.6), or the steps are those of the schedule times (1 + γ)^(−N_t), N_t being the
-    mistakes so far, this round's too (TA.1).
+    mistakes so far, this round's too (TA.1). With `average`, the result is the mean of the weights
+    by which the rounds were predicted (T3.5), where round t counts t (t + 1) ... (t + power - 1).
     """
     n, d = X.shape
     outputs = 1 if multiclass is None else int(np.max(y)) + 1
@@ -818,6 +828,7 @@ def fit(  # noqa: PLR0915
     t, eta, eta_sum, mistakes = 0, math.inf, 0.0, 0
     loss_sum = importance_sum = 0.0
     coef_after = []
+    mean, total_share = np.zeros((outputs, d + 1)), 0.0
     regression = loss in REGRESSION_LOSSES
     shift_free = rule in SHIFT_FREE
     place, seen = Place(np.zeros(d), 0.0, 1.0), []
@@ -842,6 +853,9 @@ def fit(  # noqa: PLR0915
         value, slopes = objective(scores, label)
         if shift_free and regression and t == 0:  # it was not known when it was predicted
             value, _ = objective(np.zeros(1), y[i])
+        share = math.prod(range(t + 1, t + 1 + average_power))
+        total_share += share
+        mean += (model_now(learner.w, place, d, fit_intercept) - mean) * (share / total_share)
         loss_sum += h * value
         importance_sum += h
         t += 1
@@ -864,11 +878,10 @@ def fit(  # noqa: PLR0915
             place = place_now()
         if history:
             coef_after.append(learner.w[:, :d])
-    intercept = learner.w[:, d].copy() if fit_intercept else np.zeros(outputs)
-    intercept = intercept + place.location - learner.w[:, :d] @ place.means
+    final = mean if average else model_now(learner.w, place, d, fit_intercept)
     return Result(
-        coef=learner.w[:, :d].copy(),
-        intercept=intercept,
+        coef=final[:, :d],
+        intercept=final[:, d],
         progressive_loss=loss_sum / importance_sum if importance_sum else 0.0,
         rounds=t,
         coef_after=np.array(coef_after) if history else None,

@@ -5,7 +5,12 @@ from typing import Any
 from rarefy.engine.task import Task, with_calibration
 from rarefy.errors import ConfigError
 from rarefy.parameters.build import make_class_weight, make_own_l1, make_rule, make_weighting
-from rarefy.parameters.combinations import check_has_classes, check_nothing_sought, check_target
+from rarefy.parameters.combinations import (
+    check_has_classes,
+    check_mean_of_known,
+    check_nothing_sought,
+    check_target,
+)
 from rarefy.parameters.table import is_open
 
 
@@ -33,6 +38,7 @@ def make_task(
     check_target(target_features, parameters["l1"])
     if is_refitted:
         target_features = None
+    check_mean_of_known(parameters, is_open(parameters, target_features))
     if not is_open(parameters, target_features):
         check_nothing_sought(scoring)
         rule, schedule = make_rule(**parameters)

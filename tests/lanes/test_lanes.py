@@ -26,6 +26,7 @@ from rarefy.model.schedules import Constant, InvSqrt
 from rarefy.parameters.build import make_loss, make_rule
 from rarefy.parameters.meaning import rules_with
 from rarefy.rules import RULES
+from rarefy.rules.averaging import is_averaged
 from rarefy.rules.proximal import soft
 from tests import data, naive
 
@@ -116,7 +117,8 @@ def check(lanes: list[Lane], rows: Rows, **size) -> None:
         assert side_by_side.tallies().weights[number] == kept.nnz
         assert side_by_side.tallies().features[number] == len(np.unique(kept.indices))
         n_zero += N_FEATURES * learner.n_outputs - kept.nnz
-    if type(lanes[0].rule) not in [RULES[name] for name in naive.UNPENALISED]:
+    has_zeros = not is_averaged(lanes[0].rule)  # of which means have none
+    if has_zeros and type(lanes[0].rule) not in [RULES[name] for name in naive.UNPENALISED]:
         assert n_zero > 0
 
 
@@ -168,6 +170,20 @@ def test_l2(rule):
 @pytest.mark.parametrize("rule", ["fobos", "fr-comid"])
 def test_cumulative_penalty(rule, l2):
     check(lanes_of(rule, Logistic(), cumulative=True, l2=l2), BINARY)
+
+
+@pytest.mark.parametrize(
+    ("rule", "more"),
+    [
+        ("fobos", {}),
+        *(pytest.param(rule, {}, marks=pytest.mark.slow) for rule in RULES if rule != "fobos"),
+        pytest.param("fobos", {"l2": 1e-3}, marks=pytest.mark.slow),
+        pytest.param("frda", {"average_power": 2}, marks=pytest.mark.slow),
+    ],
+)
+def test_means(rule, more):
+    """Lanes learn with weights, and are judged by the means of these."""
+    check(lanes_of(rule, Logistic(), average=True, **more), BINARY)
 
 
 @pytest.mark.slow

@@ -100,6 +100,8 @@ CHANGES = [
     ({"rule": "frda", "basis": "gradient"}, {"basis": "feature"}),
     ({"rule": "fobos"}, {"importance": "aware"}),
     ({"rule": "fobos"}, {"cumulative": True}),
+    ({"rule": "fobos"}, {"average": True}),
+    ({"rule": "fobos", "average": True}, {"average_power": 2}),
     ({"rule": "fobos", "endowment": 1.0}, {"endowment_by": "mistakes"}),
     ({"endowment": 1.0}, {"endowment": 2.0}),
     ({}, {"l1": 2.0}),

@@ -96,7 +96,7 @@ def test_no_list_of_parameters_is_written_out(words, name):
 def test_every_field_of_a_rule_is_in_the_table():
     fields = {name for kind in RULES.values() for name in parameters_of(kind)}
     assert fields <= RULE.keys()
-    assert RULE.keys() - fields == {"schedule", "cumulative"}
+    assert RULE.keys() - fields == {"schedule", "cumulative", "average", "average_power"}
     assert {name for kind in LOSSES.values() for name in kind._fields} == LOSS.keys()
 
 

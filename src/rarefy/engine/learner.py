@@ -19,6 +19,7 @@ from rarefy.model.importance import PLAIN, Weighting
 from rarefy.model.multiclass import check_update
 from rarefy.model.schedules import Constant
 from rarefy.rules import unpenalised
+from rarefy.rules.averaging import SUM, all_shares, is_averaged, learned_by, predicting
 from rarefy.rules.ogd import Ogd
 from rarefy.rules.own_l1 import OWN_L1
 
@@ -189,9 +190,30 @@ class Learner:
             if n_learned < end - begin:
                 return begin + n_learned
             if not is_first:
-                self.set_reference(self.reference.after(part))
+                later = self.reference.after(part)
+                if is_averaged(self.rule):
+                    self._settle_means(later)
+                self.set_reference(later)
             begin = end
         return n_rows
+
+    def _settle_means(self, later: Reference) -> None:
+        """Have past weights summed up with the reference that they were learned with.
+
+        A mean predicts what the weights of every round would, on average, with the reference of
+        that round. What is different about the later one is taken off the sum of intercepts.
+        """
+        now = self.reference
+        rounds = all_shares(self.rule.shares, self.clock.t)
+        sums = self._weights_of(now.slots) * rounds
+        means = np.zeros(len(now.slots))
+        means[np.isin(now.slots, later.slots)] = later.means[np.isin(later.slots, now.slots)]
+        shift = (means - now.means) @ sums + (now.location - later.location) * rounds
+        self.intercept_state[:, self.intercept_rule.state_fields.index(SUM)] += shift
+        if later.unit != now.unit:
+            clock = next_round(self.rule, self.clock)
+            engine.settle(self.rule, clock, self.state)
+            engine.settle(self.intercept_rule, clock, self.intercept_state)
 
     def _predict_zero(self, rows: Rows, predictions: Floats) -> None:
         """Count the very first example, the last of the rows, as predicted before it was seen."""
@@ -226,7 +248,7 @@ class Learner:
         return int(n_learned)
 
     def _divergence(self, row: int) -> DivergenceError:
-        eta0 = getattr(self.rule, "eta0", self.clock.schedule.eta0)
+        eta0 = getattr(learned_by(self.rule), "eta0", self.clock.schedule.eta0)
         return DivergenceError(
             f"The weights diverged at example {self.t} (row {row} of this call): "
             f"eta0={eta0:g} is too large for these features. Try eta0={eta0 / 10:g}, or "
@@ -236,7 +258,8 @@ class Learner:
     def _touched(self, rows: Rows) -> NDArray[Any] | slice:
         """The slots that the rows can change: all, or the named ones where that is less to copy."""
         features = np.concatenate([rows.indices.astype(np.int64), self.reference.slots])
-        if len(features) * self.n_outputs >= len(self.state):
+        all_settle = is_averaged(self.rule) and self.reference.spread_wanted
+        if all_settle or len(features) * self.n_outputs >= len(self.state):
             return slice(None)
         first = features * self.n_outputs
         return (first[:, np.newaxis] + np.arange(self.n_outputs)).ravel()
@@ -260,7 +283,7 @@ class Learner:
         clock = next_round(self.rule, self.clock)
         for begin, end in portions(rows.indptr, self.n_outputs):
             part = rows.indptr[begin : end + 1], rows.indices, rows.values
-            engine.scores(self.rule, *part, clock, self.state, out[begin:end])
+            engine.scores(predicting(self.rule), *part, clock, self.state, out[begin:end])
         return out
 
     def intercept(self) -> Floats:
@@ -269,7 +292,7 @@ class Learner:
         clock = next_round(self.rule, self.clock)
         n_fields = len(self.intercept_rule.state_fields)
         for output, row in enumerate(self.intercept_state.tolist()):
-            out[output] += self.intercept_rule.weight(clock, tuple(row[:n_fields]))
+            out[output] += predicting(self.intercept_rule).weight(clock, tuple(row[:n_fields]))
         return out - self.reference.means @ self._weights_of(self.reference.slots)
 
     def _weights_of(self, features: NDArray[np.int64]) -> Floats:
@@ -277,7 +300,7 @@ class Learner:
         out = np.zeros((len(features), self.n_outputs))
         clock = next_round(self.rule, self.clock)
         indptr, ones = np.arange(len(features) + 1), np.ones(len(features))
-        engine.scores(self.rule, indptr, features, ones, clock, self.state, out)
+        engine.scores(predicting(self.rule), indptr, features, ones, clock, self.state, out)
         return out
 
     def nonzero(self) -> tuple[NDArray[np.int64], Floats]:
@@ -293,7 +316,7 @@ class Learner:
     def _on_all_state(self, loop: str, *out: NDArray[Any]) -> Any:
         clock = next_round(self.rule, self.clock)
         state = self.state[: self.n_features * self.n_outputs]
-        return getattr(engine, loop)(self.rule, clock, state, *out)
+        return getattr(engine, loop)(predicting(self.rule), clock, state, *out)
 
     def used(self) -> NDArray[np.int64]:
         """The features that carry state; that of the others is zero in every bit."""
@@ -337,7 +360,7 @@ class Learner:
         out = np.empty(len(counts))
         clock = next_round(self.rule, self.clock)
         usefulness = engine.usefulness
-        usefulness(self.rule, clock, self.state, counts, self.n_outputs, out)
+        usefulness(predicting(self.rule), clock, self.state, counts, self.n_outputs, out)
         return out
 
     def move(self, old: NDArray[Any], new: NDArray[Any], n_features: int) -> None:

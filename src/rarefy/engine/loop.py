@@ -215,6 +215,15 @@ def total_loss_classes(
 
 
 @compiled
+def settle(rule: Any, clock: Clock, state: Floats) -> None:
+    """Sum up all past weights of an averaged rule, before what they depend on changes."""
+    for slot in range(len(state)):
+        old = load(rule, state, slot)
+        if old[-1] > 0.0:  # it has occurred
+            store(rule, state, slot, rule.settled(clock, old))
+
+
+@compiled
 def n_nonzero(rule: Any, clock: Clock, state: Floats) -> int:
     """How many slots have a weight."""
     count = 0

@@ -13,6 +13,7 @@ from rarefy.model.importance import PLAIN, Weighting
 from rarefy.model.l1_by_name import GivenL1, L1ByName
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model.multiclass import multiclass_loss
+from rarefy.rules.averaging import is_averaged
 
 
 class Task(NamedTuple):
@@ -82,5 +83,9 @@ class Task(NamedTuple):
 
 
 def with_calibration(task: Task, wanted: bool) -> Task:
-    """The task with probabilities that are calibrated, if that is wanted and its loss has any."""
-    return task._replace(calibrate=wanted and task.loss_name in LOSSES_WITH_PROBABILITIES)
+    """The task with probabilities that are calibrated, if that is wanted and its loss has any.
+
+    Means of weights are not calibrated: the scores before learning are not theirs.
+    """
+    has_any = task.loss_name in LOSSES_WITH_PROBABILITIES and not is_averaged(task.rule)
+    return task._replace(calibrate=wanted and has_any)

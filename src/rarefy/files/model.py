@@ -18,6 +18,9 @@ from rarefy.streams.stream_model import Reading, StreamModel
 Search = dict[str, Any]  # for parameters, with all that it takes to go on
 NOTHING_KEPT = Kept(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0), None, None)
 
+# Files have these only where they are used, as from before there were any.
+LATER_PARAMETERS = ("calibrate", "average", "average_power")
+
 
 class Model(NamedTuple):
     """What a file says: all that a prediction needs, and how the model came to be."""
@@ -145,8 +148,8 @@ def model_of(
     slim: bool = False,
 ) -> Model:
     """What is to be kept of a model that has learned."""
-    if not parameters.get("calibrate"):  # as in files from before there was any calibration
-        parameters = {name: parameters[name] for name in parameters if name != "calibrate"}
+    unused = [name for name in LATER_PARAMETERS if not parameters.get(name)]
+    parameters = {name: value for name, value in parameters.items() if name not in unused}
     settled = model.settled()
     learner = settled.learner.settled()
     saved = Model(

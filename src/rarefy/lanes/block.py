@@ -35,6 +35,7 @@ from rarefy.lanes.layout import (
 )
 from rarefy.model.clock import Clock, clock_after, next_round
 from rarefy.rules import unpenalised
+from rarefy.rules.averaging import predicting
 
 NO_FOLD = math.nan
 CLOCK_FIELDS = Clock._fields[1:]  # without the schedule
@@ -149,14 +150,21 @@ class Block:
         for name, value in fields.items():
             self._own_clocks()[CLOCK_FIELDS.index(name)] = value
 
+    def _predicting(self) -> Seats:
+        """The seats as they predict: by means, where rules are averaged."""
+        rule, intercept_rule = self._seats[:2]
+        return self._seats._replace(
+            rule=predicting(rule), intercept_rule=predicting(intercept_rule)
+        )
+
     def judge(self, rows: Rows | LaneRows, folds: Floats) -> None:
         judge = loops.judge if self.n_outputs == 1 else loops.judge_classes
-        judge(self._seats, lane_rows(rows), folds, self._room)
+        judge(self._predicting(), lane_rows(rows), folds, self._room)
 
     def scores(self, rows: Rows | LaneRows) -> Floats:
         """(row, output, lane)."""
         out = np.empty((len(rows.indptr) - 1, self.n_outputs, WIDTH))
-        loops.scores(self._seats, lane_rows(rows), out)
+        loops.scores(self._predicting(), lane_rows(rows), out)
         return out[:, :, : len(self.lanes)]
 
     def tallies(self, sizes: Floats | None = None) -> Floats:
@@ -166,7 +174,7 @@ class Block:
         """
         self._seats.tallies[[WEIGHTS, FEATURES]] = 0.0
         sizes = np.ones(self.n_features) if sizes is None else sizes
-        loops.count_kept(self._seats, sizes, self.n_outputs)
+        loops.count_kept(self._predicting(), sizes, self.n_outputs)
         diverged = 1.0 - self._seats.work[ALIVE]
         return np.vstack([self._seats.tallies[:N_TALLIES], diverged])[:, : len(self.lanes)]
 
@@ -196,13 +204,13 @@ class Block:
     def weights(self, lane: int) -> Floats:
         """(output, feature)."""
         out = np.empty(self.n_features * self.n_outputs)
-        loops.weights(self._seats, lane, out)
+        loops.weights(self._predicting(), lane, out)
         return out.reshape(self.n_features, self.n_outputs).T
 
     def intercepts(self, lane: int) -> Floats:
         """One per output, zero where none is fitted."""
         out = np.zeros(self.n_outputs)
-        loops.intercepts(self._seats, lane, out)
+        loops.intercepts(self._predicting(), lane, out)
         return out
 
     def grow(self, n_features: int) -> None:

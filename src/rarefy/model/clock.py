@@ -5,16 +5,11 @@ out what they missed: `total`, S_t, and `decay`, by how much the l2 penalty alon
 log|w| since the beginning. Both are compensated sums, right to the last bit or two at any round.
 """
 
-import math
 import sys
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from rarefy.jit import helper
-
-_NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(24)
-_SMOOTH_FROM = 64.0  # rounds from which a sum over rounds is replaced by an integral
+from rarefy.jit import compile_methods, helper
+from rarefy.model.sums import SMOOTH_FROM, smooth_sum, sum_between
 
 
 class Clock(NamedTuple):
@@ -83,32 +78,51 @@ def clock_after(rule: Any, schedule: Any, t: float = 0.0) -> Clock:
     return Clock(schedule, float(t), eta, total, decay, eta, total, decay, 0.0, 0.0)
 
 
+@compile_methods
+class LogDecay(NamedTuple):
+    """By how much the l2 penalty lowers log|w| in a round."""
+
+    rule: Any
+    schedule: Any
+
+    def at(self, t: float) -> float:
+        return self.rule.log_decay(t, self.schedule.eta(t))  # type: ignore[no-any-return]
+
+
 @helper
 def decay_between(rule: Any, schedule: Any, after: float, until: float) -> float:
-    """The sum of the rule's log_decay over the rounds after+1 ... until.
+    """The sum of the rule's log_decay over the rounds after+1 ... until."""
+    return sum_between(LogDecay(rule, schedule), after, until)
 
-    Early and short stretches are added up; for the others the sum is the integral with shifted
-    ends and central-difference corrections (Euler-Maclaurin), taken by Gauss's rule on a
-    logarithmic axis, on which the summand is smooth.
+
+@helper
+def earlier_round(rule: Any, clock: Clock, t: float) -> Clock:
+    """The clock of a round before this one, if steps are the schedule's; t may be a fraction.
+
+    It has what weights depend on: what was before the round.
     """
-    total = 0.0
-    tau = after
-    while tau < until and (tau < _SMOOTH_FROM or until - tau <= 48.0):
-        tau += 1.0
-        total += rule.log_decay(tau, schedule.eta(tau))
-    if tau == until:
-        return total
-    low, high = math.log(tau + 0.5), math.log(until + 0.5)
-    middle, half = 0.5 * (low + high), 0.5 * (high - low)
-    for k in range(len(_NODES)):
-        x = math.exp(middle + half * _NODES[k])
-        total += half * _NODE_WEIGHTS[k] * x * rule.log_decay(x, schedule.eta(x))
-    for end in (tau, until):
-        f0 = rule.log_decay(end - 1.0, schedule.eta(end - 1.0))
-        f1 = rule.log_decay(end, schedule.eta(end))
-        f2 = rule.log_decay(end + 1.0, schedule.eta(end + 1.0))
-        f3 = rule.log_decay(end + 2.0, schedule.eta(end + 2.0))
-        first, third = f2 - f1, f3 - 3.0 * f2 + 3.0 * f1 - f0
-        correction = -first / 24.0 + third * 17.0 / 5760.0
-        total += correction if end == until else -correction
-    return total
+    played, now = t - 1.0, clock.t - 1.0
+    eta, total = clock.schedule.eta(played), clock.schedule.total(played)
+    decay = clock.decay_before
+    if rule.log_decay(1.0, 1.0) != 0.0 and played < now:
+        if played < SMOOTH_FROM:
+            decay -= decay_between(rule, clock.schedule, played, now)
+        else:
+            decay -= smooth_sum(LogDecay(rule, clock.schedule), played, now, 0.0)
+    return Clock(
+        clock.schedule,
+        t,
+        eta,
+        total,
+        decay,
+        eta,
+        total,
+        decay,
+        0.0,
+        0.0,
+        clock.mistakes,
+        clock.pass_number,
+        clock.unit,
+        clock.slope,
+        clock.steepest,
+    )

@@ -18,6 +18,7 @@ from rarefy.model.l1_by_name import GivenL1
 from rarefy.model.losses import LOSSES
 from rarefy.model.schedules import SCHEDULES, Constant
 from rarefy.parameters.combinations import (
+    check_average,
     check_aware,
     check_cumulative,
     check_has_classes,
@@ -36,6 +37,7 @@ from rarefy.parameters.meaning import (
 )
 from rarefy.parameters.table import RULE, TABLE, check_number
 from rarefy.rules import CUMULATIVE, WITH_OWN_L1
+from rarefy.rules.averaging import averaged, is_averaged, learned_by
 from rarefy.rules.penalty_norm import Basis, Intensity, norm_for
 from rarefy.rules.rule_protocol import no_penalty
 from rarefy.rules.truncation import TruncatedGradient
@@ -61,12 +63,15 @@ def make_rule(
     schedule: str | None = None,
     eta0: float | None = None,
     loss: str = "",
+    average: bool = False,
+    average_power: float | None = None,
     **parameters: Any,
 ) -> tuple[Any, Any]:
     """The rule and the schedule that a user asks for; None stands for the rule's own default.
 
     The default of eta0 depends on the loss, given by name.
     """
+    power = check_average(average, average_power)
     given = {name: value for name, value in parameters.items() if value is not None}
     name, cls = resolve(rule)
     if cumulative:
@@ -90,6 +95,7 @@ def make_rule(
     else:
         instance = _build(name, form_for(cls, given), given)
     default_eta0 = STEEP_LOSS_STEPS.get(loss, DEFAULT_STEP)
+    instance = averaged(instance, power) if average else instance
     return instance, _schedule(cls, schedule, eta0, default_eta0)
 
 
@@ -102,6 +108,7 @@ def make_weighting(
     endowment_by: str = "prediction",
 ) -> Weighting:
     """How much examples weigh, as a user wants it, for a rule that was made and a loss by name."""
+    is_mean, rule = is_averaged(rule), learned_by(rule)
     update = choose("importance", importance, UPDATES)()
     if isinstance(update, AwareUpdate):
         check_aware(rule, loss)
@@ -112,6 +119,11 @@ def make_weighting(
     check_has_classes("endowment", endowment, loss, ": an endowment is for classification")
     if kind is EndowmentByMistakes:
         check_steps_may_shrink(rule)
+        if is_mean:
+            raise ConfigError(
+                "endowment_by='mistakes' cannot be used with average=True, which sums weights up "
+                "by the steps of the schedule. Use endowment_by='prediction'."
+            )
     return Weighting(update, kind(gamma))
 
 

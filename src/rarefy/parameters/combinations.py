@@ -1,5 +1,6 @@
 """Combinations of parameters that make no sense, and are refused."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rarefy.checks import choose
@@ -7,13 +8,39 @@ from rarefy.errors import ConfigError
 from rarefy.model.l1_by_name import GivenL1
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.parameters.meaning import has_own_steps, rules_with_common_steps
-from rarefy.parameters.table import check_values, is_auto
+from rarefy.parameters.table import check_number, check_values, is_auto
 from rarefy.rules import CUMULATIVE, RULES, WITH_OWN_L1
+from rarefy.rules.averaging import is_averaged
 from rarefy.rules.leader import Ftpfrl, Ftprl
 from rarefy.rules.truncation import TruncatedGradient
 
 NOT_REFITTED = ("perceptron", "epsilon_insensitive", "quantile")
+MOST_POWER = 10  # of rounds in a mean
 STEPS_BY_ROUND = (TruncatedGradient, Ftprl, Ftpfrl)  # they ask what the steps of past rounds were
+
+
+def check_average(average: bool, average_power: float | None) -> float:
+    """The power of t by which rounds count in a mean; refused where there is no mean."""
+    if average_power is None:
+        return 0.0
+    power = check_number("average_power", average_power)
+    if not average:
+        raise ConfigError(f"average_power={average_power!r} needs average=True.")
+    if power > MOST_POWER:
+        raise ConfigError(
+            f"average_power={average_power!r}: at most {MOST_POWER} is expected; with that, half "
+            f"of the mean is of the last sixteenth of the rounds."
+        )
+    return power
+
+
+def check_mean_of_known(parameters: Mapping[str, Any], is_open: bool) -> None:
+    """Refuse a mean of the weights of models whose parameters change as they are found."""
+    if is_open and (parameters.get("average") or parameters.get("average_power") is not None):
+        raise ConfigError(
+            'average=True needs fixed parameters: leave out "auto" and target_features, or '
+            "choose parameters by a sweep."
+        )
 
 
 def check_cumulative(rule: Any, name: str, cls: Any) -> None:
@@ -98,6 +125,8 @@ def check_target(target_features: int | None, l1: Any) -> None:
 
 def check_own_l1(l1_of: GivenL1, rule: Any) -> None:
     """Refuse an l1 for each feature of a rule that has no l1, or is not one of ours."""
+    if is_averaged(rule):
+        raise ConfigError(f"l1_of={dict(l1_of)!r} cannot be combined with average=True.")
     if type(rule) not in WITH_OWN_L1:
         having = [name for name, kind in RULES.items() if kind in WITH_OWN_L1]
         raise ConfigError(

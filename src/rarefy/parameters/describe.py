@@ -10,7 +10,9 @@ from rarefy.model.importance import ENDOWMENTS, UPDATES, NoEndowment, Weighting
 from rarefy.model.losses import LOSSES
 from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.build import check_object
+from rarefy.parameters.combinations import MOST_POWER
 from rarefy.rules import AWARE, CUMULATIVE, RULES, WITH_OWN_L1
+from rarefy.rules.averaging import AVERAGED, averaged, is_averaged, power_of
 from rarefy.rules.penalty_norm import (
     Basis,
     EuclideanNorm,
@@ -49,6 +51,8 @@ def described(part: Any) -> Any:
         part = part.item()
     if isinstance(part, float) and not math.isfinite(part):
         return {KIND: "float", "text": repr(part)}
+    if is_averaged(part):
+        part = {KIND: AVERAGED, "rule": part.rule, "power": power_of(part)}
     if isinstance(part, type) and hasattr(part, "state_fields"):
         part = {KIND: CLASS, "name": _kind(part)}
     if isinstance(part, dict):
@@ -74,7 +78,15 @@ def built(description: Any) -> Any:
     if kind == CLASS:
         return _class(description["name"])
     fields = {name: built(value) for name, value in description.items() if name != KIND}
+    if kind == AVERAGED:
+        return _averaged(**fields)
     return fields if kind is None else _object(kind, fields)
+
+
+def _averaged(rule: Any, power: Any) -> Any:
+    if not hasattr(type(rule), "state_fields") or power not in range(MOST_POWER + 1):
+        raise ValueError("no rule is averaged like that")
+    return averaged(rule, float(power))
 
 
 def _object(kind: str, fields: dict[str, Any]) -> Any:
@@ -106,6 +118,8 @@ def _is_of(hint: Any, value: Any) -> bool:
 
 def name_of_unknown(description: dict[str, Any]) -> str:
     """What a rule is called that was described, and is not known here."""
+    if description[KIND] == AVERAGED:
+        return name_of_unknown(description["rule"])
     name: str = description["name"] if description[KIND] == CLASS else description[KIND]
     return name
 

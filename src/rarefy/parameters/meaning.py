@@ -9,6 +9,7 @@ from rarefy.rules import ALIASES, AWARE, CUMULATIVE, RULES
 from rarefy.rules.penalty_norm import Intensity
 from rarefy.rules.truncation import TruncatedGradient
 
+OF_MEANS = ("average", "average_power")  # which every rule can have, however it is given
 UPDATE_BASED = ("sgft", "hf-fobos")
 # Users choose a norm by its q.
 INTENSITY_PARAMETERS = ("q", *(name for name in Intensity._fields if name != "norm"))
@@ -41,6 +42,8 @@ def parameters_of(cls: Any) -> tuple[str, ...]:
 
 def has_meaning(parameter: str, cls: Any) -> bool:
     """Whether rules of that class, given by name or as a class, can have a parameter."""
+    if parameter in OF_MEANS:
+        return True
     if parameter == "cumulative":
         return cls in CUMULATIVE
     if parameter == "schedule":

@@ -142,6 +142,27 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             help="Cumulative penalty (fobos, fr-comid).",
         ),
     ]
+    average: Annotated[
+        B,
+        Parameter(
+            Flag(),
+            "Predict with the mean of the weights of all rounds, instead of the last weights. A "
+            "mean is zero only if the weight always was, so that it keeps more features.",
+            default=False,
+            help="Predict with the mean of the weights of all rounds.",
+        ),
+    ]
+    average_power: Annotated[
+        N | None,
+        Parameter(
+            Number(whole_of="powers"),
+            "With `average`, round t counts about t**average_power in the mean: with 3, say, the "
+            "first rounds hardly count.",
+            usual="0, all rounds count the same",
+            help="With --average: round t counts about t**N in the mean. Default: 0.",
+            absent="only a mean of weights has it: set average=True",
+        ),
+    ]
 
 
 class OfFeatures(TypedDict, total=False):

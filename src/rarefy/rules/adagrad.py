@@ -7,6 +7,7 @@ import math
 from typing import NamedTuple
 
 from rarefy.model.clock import Clock
+from rarefy.rules.past_sums import falling_by_rounds
 from rarefy.rules.proximal import curvature, penalise, proximal_time, ratio, shrink, soft
 from rarefy.rules.rule_protocol import State, rule
 
@@ -38,6 +39,10 @@ class AdagradFobos(NamedTuple):
     def steps_together(self) -> bool:
         return True
 
+    def closed_sum(self, clock: Clock, state: State, after: float, until: float) -> float:
+        step_size = ratio(self.eta0, self.beta + math.sqrt(state[1]))
+        return falling_by_rounds(state[0], self.l1 * step_size, after, until)
+
 
 @rule("G", "squares")
 class AdagradRda(NamedTuple):
@@ -56,6 +61,12 @@ class AdagradRda(NamedTuple):
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         return state[0] + g, state[1] + g * g
+
+    def closed_sum(self, clock: Clock, state: State, after: float, until: float) -> float:
+        gradients, squares = state
+        step_size = ratio(self.eta0, self.beta + math.sqrt(squares))
+        w = -soft(gradients, self.l1 * after) * step_size
+        return falling_by_rounds(w, self.l1 * step_size, after, until)
 
 
 @rule("z", "root")
@@ -84,3 +95,9 @@ class AdagradFtprl(NamedTuple):
 
     def steps_together(self) -> bool:
         return True
+
+    def closed_sum(self, clock: Clock, state: State, after: float, until: float) -> float:
+        z, root = state
+        step_size = ratio(self.eta0, self.beta + root)
+        w = soft(z, self.l1 * after) * step_size
+        return falling_by_rounds(w, self.l1 * step_size, after, until)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from rarefy.jit import helper
 from rarefy.model.clock import Clock
+from rarefy.rules.past_sums import falling_by_rounds
 from rarefy.rules.penalty_norm import Intensity, MeanIntensity
 from rarefy.rules.proximal import curvature, penalise, proximal_time, ratio, shrink, soft
 from rarefy.rules.rule_protocol import State, rule
@@ -63,6 +64,11 @@ class AwareAdagradFobos(NamedTuple):
     def steps_together(self) -> bool:
         return True
 
+    def closed_sum(self, clock: Clock, state: State, after: float, until: float) -> float:
+        w, squares, _, r = state
+        fall = self.l1 * r * own_step(self, squares)
+        return falling_by_rounds(w, fall, after, until)
+
     def steps_without_gradient(self) -> bool:
         return self.intensity.follows_features()
 
@@ -86,6 +92,12 @@ class AwareAdagradRda(NamedTuple):
         squares += g * g
         larger = self.intensity.grow(r, g, x, own_step(self, squares))
         return gradients + g, squares, ahead + (clock.t - 1.0) * (larger - r), larger
+
+    def closed_sum(self, clock: Clock, state: State, after: float, until: float) -> float:
+        gradients, squares, ahead, r = state
+        step_size = own_step(self, squares)
+        w = -soft(gradients, self.l1 * (after * r - ahead)) * step_size
+        return falling_by_rounds(w, self.l1 * r * step_size, after, until)
 
     def steps_without_gradient(self) -> bool:
         return self.intensity.follows_features()
@@ -114,6 +126,12 @@ class AwareAdagradFtprl(NamedTuple):
 
     def steps_together(self) -> bool:
         return True
+
+    def closed_sum(self, clock: Clock, state: State, after: float, until: float) -> float:
+        z, root, ahead, r = state
+        step_size = ratio(self.eta0, self.beta + root)
+        w = soft(z, self.l1 * (after * r - ahead)) * step_size
+        return falling_by_rounds(w, self.l1 * r * step_size, after, until)
 
     def steps_without_gradient(self) -> bool:
         return self.intensity.follows_features()

@@ -41,3 +41,6 @@ class Coin(NamedTuple):
 
     def steps_together(self) -> bool:
         return True
+
+    def rests(self) -> bool:
+        return True

@@ -41,6 +41,9 @@ class CumulativeFobos(NamedTuple):
     def steps_without_gradient(self) -> bool:
         return True
 
+    def rests(self) -> bool:
+        return True
+
 
 @rule("w", "paid", "r")
 class CumulativeFrComid(NamedTuple):
@@ -59,6 +62,9 @@ class CumulativeFrComid(NamedTuple):
         return w, paid, r
 
     def steps_without_gradient(self) -> bool:
+        return True
+
+    def rests(self) -> bool:
         return True
 
 

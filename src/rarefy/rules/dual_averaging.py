@@ -10,6 +10,7 @@ Lazy form: while a coordinate is away, G rests and R grows by r a round. So R = 
 from typing import NamedTuple
 
 from rarefy.model.clock import Clock
+from rarefy.rules.past_sums import dual_average
 from rarefy.rules.penalty_norm import Intensity, MeanIntensity
 from rarefy.rules.proximal import averaged, soft
 from rarefy.rules.rule_protocol import State, rule
@@ -28,6 +29,9 @@ class Da(NamedTuple):
     def forgets_at_zero(self) -> bool:
         return True
 
+    def closed_sum(self, clock: Clock, state: State, after: float, until: float) -> float:
+        return -dual_average(clock.schedule, state[0], 0.0, 0.0, after, until)
+
 
 @rule("G")
 class Rda(NamedTuple):
@@ -42,6 +46,9 @@ class Rda(NamedTuple):
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         return (state[0] + g,)
+
+    def closed_sum(self, clock: Clock, state: State, after: float, until: float) -> float:
+        return -dual_average(clock.schedule, state[0], self.l1, 0.0, after, until)
 
 
 @rule("G", "ahead", "r")
@@ -65,3 +72,8 @@ class Frda(NamedTuple):
 
     def steps_without_gradient(self) -> bool:
         return self.intensity.follows_features()
+
+    def closed_sum(self, clock: Clock, state: State, after: float, until: float) -> float:
+        gradients, ahead, r = state
+        ahead = self.l1 * ahead
+        return -dual_average(clock.schedule, gradients, self.l1 * r, ahead, after, until)

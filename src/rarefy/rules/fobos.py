@@ -8,6 +8,7 @@ clock's `decay`, and `since` is that.
 from typing import NamedTuple
 
 from rarefy.model.clock import Clock
+from rarefy.rules.past_sums import falling_by_steps
 from rarefy.rules.penalty_norm import Intensity, MeanIntensity
 from rarefy.rules.proximal import passed_after, passed_before, penalise, proximal_decay, shrink
 from rarefy.rules.rule_protocol import State, rule
@@ -34,6 +35,9 @@ class Fobos(NamedTuple):
     def forgets_at_zero(self) -> bool:
         return True
 
+    def closed_sum(self, clock: Clock, state: State, after: float, until: float) -> float:
+        return falling_by_steps(clock.schedule, state[0], self.l1, after, until)
+
 
 @rule("w", "since", "r")
 class FrComid(NamedTuple):
@@ -59,3 +63,7 @@ class FrComid(NamedTuple):
 
     def steps_without_gradient(self) -> bool:
         return self.intensity.follows_features()
+
+    def closed_sum(self, clock: Clock, state: State, after: float, until: float) -> float:
+        w, _, r = state
+        return falling_by_steps(clock.schedule, w, self.l1 * r, after, until)

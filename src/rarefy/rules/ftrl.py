@@ -32,6 +32,9 @@ class Ftrl(NamedTuple):
     def steps_together(self) -> bool:
         return True
 
+    def rests(self) -> bool:
+        return True
+
     def pull(self, state: State) -> float:
         """-w/α, by which both w and σ w = w (√n' - √n)/α can be had with one division."""
         z, root = state

@@ -22,6 +22,7 @@ from typing import NamedTuple
 from rarefy.jit import helper
 from rarefy.model.clock import Clock, decay_between
 from rarefy.rules.ogd import Ogd
+from rarefy.rules.past_sums import falling_by_steps
 from rarefy.rules.penalty_norm import Intensity
 from rarefy.rules.proximal import curvature, passed_after, passed_before, shrink, soft
 from rarefy.rules.rule_protocol import State, rule
@@ -112,6 +113,9 @@ class Ftprl(NamedTuple):
     def log_decay(self, t: float, eta: float) -> float:
         return leader_decay(self.l2, t, eta)
 
+    def closed_sum(self, clock: Clock, state: State, after: float, until: float) -> float:
+        return falling_by_steps(clock.schedule, state[0], self.l1, after, until)
+
     def on_intercept(self) -> Ogd:
         return Ogd()
 
@@ -146,6 +150,10 @@ class Ftpfrl(NamedTuple):
 
     def log_decay(self, t: float, eta: float) -> float:
         return leader_decay(self.l2, t, eta)
+
+    def closed_sum(self, clock: Clock, state: State, after: float, until: float) -> float:
+        w, _, _, _, _, r = state
+        return falling_by_steps(clock.schedule, w, self.l1 * r, after, until)
 
     def on_intercept(self) -> Ogd:
         return Ogd()

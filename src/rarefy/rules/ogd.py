@@ -18,3 +18,6 @@ class Ogd(NamedTuple):
 
     def forgets_at_zero(self) -> bool:
         return True
+
+    def rests(self) -> bool:
+        return True

@@ -9,7 +9,7 @@ A rule is a NamedTuple of parameters with two pure methods that act on one coord
 The state is a tuple of floats, all zero before the coordinate first occurs. It is written only in
 rounds in which the coordinate occurs, so `weight` works out what the penalty did in between.
 
-Six more methods have defaults that suit most rules:
+Nine more methods have defaults that suit most rules:
 
     log_decay(t, eta) -> float              by how much the l2 penalty lowers log|w| in round t
     steps_without_gradient() -> bool        whether `step` matters when g = 0 but x is not
@@ -19,6 +19,15 @@ Six more methods have defaults that suit most rules:
                                             to let coordinates step by vector instructions
     is_shift_free() -> bool                 whether rows are learned relative to where features and
                                             targets lie (engine/reference.py)
+    rests() -> bool                         whether a weight stays as it is while its coordinate
+                                            does not occur
+    closed_sum(clock, state, after, until) -> float
+                                            the sum of the weights of the rounds after+1 ... until,
+                                            in which the coordinate did not occur, for the mean of
+                                            all past weights; without l2
+    past_sum(shares, clock, state, after, until) -> float
+                                            the same by its integral (rules/past_sums.py), with l2
+                                            and where rounds count differently
     on_intercept() -> rule                  what acts on the intercept (default: the same rule with
                                             the fields in PENALTY_FIELDS at zero)
 """
@@ -29,6 +38,8 @@ from typing import Any, Protocol, TypeVar
 from rarefy.errors import ConfigError
 from rarefy.jit import compile_methods
 from rarefy.model.clock import Clock
+from rarefy.rules.past_sums import PolynomialShares
+from rarefy.rules.past_sums import past_sum as sum_by_integral
 
 State = tuple[float, ...]
 R = TypeVar("R", bound=type)
@@ -91,6 +102,9 @@ def rule(*state_fields: str) -> Callable[[R], R]:
             forgets_at_zero,
             steps_together,
             is_shift_free,
+            rests,
+            closed_sum,
+            past_sum,
         ):
             if not hasattr(cls, default.__name__):
                 setattr(cls, default.__name__, default)
@@ -119,6 +133,32 @@ def steps_together(self: Any) -> bool:
 
 def is_shift_free(self: Any) -> bool:
     return False
+
+
+def rests(self: Any) -> bool:
+    return False
+
+
+def closed_sum(self: Any, clock: Clock, state: State, after: float, until: float) -> float:
+    """Of a weight that rests."""
+    return (until - after) * self.weight(clock, state)  # type: ignore[no-any-return]
+
+
+def past_sum(
+    self: Any,
+    shares: PolynomialShares,
+    clock: Clock,
+    state: State,
+    after: float,
+    until: float,
+) -> float:
+    return sum_by_integral(self, shares, clock, state, after, until)
+
+
+def has_closed_sum(some_rule: Any) -> bool:
+    """Whether `closed_sum` is right for a rule."""
+    is_own = type(some_rule).closed_sum is not closed_sum
+    return some_rule.rests() or (is_own and getattr(some_rule, "l2", None) is None)
 
 
 def unpenalised(some_rule: Any) -> Any:

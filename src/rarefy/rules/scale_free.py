@@ -72,3 +72,6 @@ class ScaleFree(NamedTuple):
 
     def is_shift_free(self) -> bool:
         return True
+
+    def rests(self) -> bool:
+        return self.l2 is None

@@ -52,6 +52,9 @@ class ScaleFreeFtrl(NamedTuple):
     def is_shift_free(self) -> bool:
         return True
 
+    def rests(self) -> bool:
+        return self.l2 is None
+
     def pull(self, clock: Clock, state: State) -> float:
         """-w/c, so that σ w needs no division by c."""
         z, r, scale, _ = state

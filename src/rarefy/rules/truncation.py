@@ -5,10 +5,12 @@ for all features. (L's own per-feature count, floor((t - s)/K), is an approximat
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from rarefy.jit import helper
+from rarefy.jit import compile_methods, helper
 from rarefy.model.clock import Clock
+from rarefy.model.sums import sum_until_zero
+from rarefy.rules.past_sums import PolynomialShares, resting
 from rarefy.rules.proximal import proximal_time, shrink
 from rarefy.rules.rule_protocol import State, rule
 
@@ -17,6 +19,22 @@ from rarefy.rules.rule_protocol import State, rule
 def multiples_between(every: float, after: float, until: float) -> float:
     """How many multiples of `every` lie in after+1 ... until."""
     return math.floor(until / every) - math.floor(after / every)
+
+
+@compile_methods
+class Between(NamedTuple):
+    """The weights of the K rounds after the k-th truncation since a coordinate occurred."""
+
+    rule: Any
+    shares: PolynomialShares
+    w: float
+    eta: float
+    first: float  # the last round that is a multiple of K
+
+    def at(self, k: float) -> float:
+        begin, every = self.first + k * self.rule.truncate_every, self.rule.truncate_every
+        share = self.shares.total(begin + every) - self.shares.total(begin)
+        return share * self.rule.truncated(self.w, k, self.eta)  # type: ignore[no-any-return]
 
 
 @rule("w", "last")
@@ -49,6 +67,21 @@ class TruncatedGradient(NamedTuple):
 
     def forgets_at_zero(self) -> bool:
         return True
+
+    def past_sum(
+        self, shares: PolynomialShares, clock: Clock, state: State, after: float, until: float
+    ) -> float:
+        """With sums over whole blocks of K rounds, between which there are truncations."""
+        w, every = state[0], self.truncate_every
+        first = math.floor(after / every) * every
+        n_blocks = multiples_between(every, after, until - 1.0)
+        if n_blocks == 0.0:
+            return resting(shares, w, after, until)
+        last_block = first + n_blocks * every
+        w_last = self.truncated(w, n_blocks, clock.eta)
+        total = resting(shares, w, after, first + every)
+        total += sum_until_zero(Between(self, shares, w, clock.eta, first), 0.0, n_blocks - 1.0)
+        return total + resting(shares, w_last, last_block, until)
 
     def steps_together(self) -> bool:
         return True

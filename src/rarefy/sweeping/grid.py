@@ -11,7 +11,7 @@ from rarefy.checks import check_whole, choose
 from rarefy.errors import ConfigError
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.parameters.entry import AUTO
-from rarefy.parameters.meaning import UPDATE_BASED, has_meaning, has_own_steps, resolve
+from rarefy.parameters.meaning import OF_MEANS, UPDATE_BASED, has_meaning, has_own_steps, resolve
 from rarefy.parameters.of_sweeps import MOST_L1
 from rarefy.parameters.table import LOSS, MAY_BE_AUTO, RULE, grid_parameters, is_auto
 from rarefy.rules import SCALE_FREE
@@ -128,6 +128,8 @@ def _is_of_loss(name: str, loss: str) -> bool:
 
 def _is_of_rule(name: str, rule: Any) -> bool:
     if name not in RULE:
+        return True
+    if name in OF_MEANS:
         return True
     _, cls = resolve(rule)
     if isinstance(rule, tuple) and name != "schedule":

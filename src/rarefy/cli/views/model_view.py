@@ -15,6 +15,7 @@ from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.describe import described, is_unknown, name_of_unknown
 from rarefy.parameters.meaning import resolve
 from rarefy.readers.features.columns import Columns
+from rarefy.rules.averaging import is_averaged, learned_by, power_of
 from rarefy.rules.penalty_norm import q_of
 from rarefy.streams.run import Position
 
@@ -86,7 +87,7 @@ def _name_of(rule: Any) -> str | None:
 
 def _schedule(model: Model) -> str | None:
     """None for rules with steps of their own."""
-    if not _is_known(model.task.rule) or hasattr(model.task.rule, "eta0"):
+    if not _is_known(model.task.rule) or hasattr(learned_by(model.task.rule), "eta0"):
         return None
     schedule = model.task.schedule
     name = next(name for name, kind in SCHEDULES.items() if isinstance(schedule, kind))
@@ -105,6 +106,9 @@ def _how_to_go_on(model: Model) -> str:
 
 def flat(rule: Any) -> dict[str, Any]:
     """The parameters of a rule as users set them."""
+    if is_averaged(rule):
+        mean = {"average": True, "average_power": power_of(rule) or None}
+        return {**flat(rule.rule), **mean}
     parameters = rule._asdict()
     intensity = parameters.pop("intensity", None)
     if intensity is not None:
