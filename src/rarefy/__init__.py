@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rarefy.analysis.of_estimators import evaluate, explain
     from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
     from rarefy.estimators.cv import SparseOnlineClassifierCV, SparseOnlineRegressorCV
+    from rarefy.estimators.merge_models import merge
     from rarefy.estimators.persistence import load
     from rarefy.estimators.sweep_grid import sweep
     from rarefy.estimators.train_files import train
@@ -35,6 +36,7 @@ __all__ = [
     "flips",
     "helper",
     "load",
+    "merge",
     "read",
     "rule",
     "sweep",
@@ -53,6 +55,7 @@ _LATE = {
     "flips": "rarefy.analysis.negative_flips",
     "helper": "rarefy.jit",
     "load": "rarefy.estimators.persistence",
+    "merge": "rarefy.estimators.merge_models",
     "read": "rarefy.readers",
     "rule": "rarefy.rules",
     "sweep": "rarefy.estimators.sweep_grid",

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 PROGRAM = "rarefy"
 COMMANDS = (
     *("train", "sweep", "predict", "evaluate", "inspect", "diff", "flips"),
-    *("threshold", "slim", "export", "completion"),
+    *("threshold", "merge", "slim", "export", "completion"),
 )
 
 

@@ -34,23 +34,9 @@ class Saving:
         slim.
         """
         check_is_fitted(self)
-        _, parameters, run, read = self._learned_by
-        if self.is_slim_ and not (slim or parameters.get("refit")):
+        if self.is_slim_ and not (slim or self._learned_by.parameters.get("refit")):
             raise InputError("the model cannot be trained further; save it with slim=True.")
-        if read is not None:
-            save_model(path, read._replace(decision_threshold=self._threshold_in_use))
-            return
-        model = self._as_stream()
-        about = None
-        if self.stream_ is None:
-            names = getattr(self, "feature_names_in_", None)
-            about = {
-                "labels": label_type("y", self.classes_) if model.classes else None,
-                "columns": None if names is None else list(map(str, names)),
-                "n_features": int(self.n_features_in_),
-            }
-        saved = model_of(model, parameters, run=run, matrix=about, slim=slim or self.is_slim_)
-        save_model(path, saved)
+        save_model(path, model_of_estimator(self, slim=slim))
 
     @property
     def _threshold_in_use(self: Any) -> float:
@@ -110,7 +96,34 @@ def load(path: str | Path) -> Any:
     >>> bool((rarefy.load(file).predict(X) == model.predict(X)).all())
     True
     """
-    saved = load_model(path)
+    try:
+        return estimator_of(load_model(path))
+    except (ValueError, OverflowError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path} is damaged: its labels are invalid.") from error
+
+
+def model_of_estimator(estimator: Any, *, slim: bool = False) -> Model:
+    """What a file says of an estimator that has learned."""
+    check_is_fitted(estimator)
+    _, parameters, run, read = estimator._learned_by
+    if read is not None:
+        return read._replace(decision_threshold=estimator._threshold_in_use)  # type: ignore[no-any-return]
+    model = estimator._as_stream()
+    about = None
+    if estimator.stream_ is None:
+        names = getattr(estimator, "feature_names_in_", None)
+        about = {
+            "labels": label_type("y", estimator.classes_) if model.classes else None,
+            "columns": None if names is None else list(map(str, names)),
+            "n_features": int(estimator.n_features_in_),
+        }
+    return model_of(model, parameters, run=run, matrix=about, slim=slim or estimator.is_slim_)
+
+
+def estimator_of(saved: Model) -> Any:
+    """The estimator that a file says."""
     asked = {
         "calibrate": False,
         **saved.asked,
@@ -119,10 +132,7 @@ def load(path: str | Path) -> Any:
     if is_unknown(asked.get("rule")):
         asked["rule"] = name_of_unknown(asked["rule"])
     estimator = estimator_for(saved.task, asked)
-    try:
-        _fill(estimator, saved)
-    except (ValueError, OverflowError) as error:
-        raise InputError(f"{path} is damaged: its labels are invalid.") from error
+    _fill(estimator, saved)
     return estimator
 
 

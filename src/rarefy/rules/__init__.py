@@ -64,11 +64,13 @@ WITH_OWN_L1: dict[type, Any] = {
     )
     if "l1" in cls._fields
 }
+MERGEABLE = [name for name, kind in RULES.items() if hasattr(kind, "to_sums")]
 
 __all__ = [
     "ALIASES",
     "AWARE",
     "CUMULATIVE",
+    "MERGEABLE",
     "RULES",
     "SCALE_FREE",
     "WITH_OWN_L1",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rarefy.model.clock import Clock
 from rarefy.rules.past_sums import falling_by_rounds
-from rarefy.rules.proximal import curvature, penalise, proximal_time, ratio, shrink, soft
+from rarefy.rules.proximal import curvature, penalise, proximal_time, ratio, root_of, shrink, soft
 from rarefy.rules.rule_protocol import State, rule
 
 
@@ -36,6 +36,14 @@ class AdagradFobos(NamedTuple):
         w = self.weight(clock, state) - step_size * g
         return penalise(w, self.l1, self.l2, step_size), squares, clock.t
 
+    def to_sums(self, clock: Clock, state: State) -> State:
+        """Not exact: weights are averaged, by Σ g²."""
+        return state[1] * self.weight(clock, state), state[1]
+
+    def from_sums(self, clock: Clock, sums: State) -> State:
+        last = clock.t - 1.0 if sums[1] != 0.0 else 0.0
+        return ratio(sums[0], sums[1]), max(sums[1], 0.0), last
+
     def steps_together(self) -> bool:
         return True
 
@@ -60,7 +68,16 @@ class AdagradRda(NamedTuple):
         return -ratio(soft(gradients, self.l1 * t), curvature(self.l2, inverse_step, t))
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-        return state[0] + g, state[1] + g * g
+        return self.repeated(clock, state, g, x, 1.0)
+
+    def repeated(self, clock: Clock, state: State, g: float, x: float, times: float) -> State:
+        return state[0] + times * g, state[1] + times * (g * g)
+
+    def to_sums(self, clock: Clock, state: State) -> State:
+        return state
+
+    def from_sums(self, clock: Clock, sums: State) -> State:
+        return sums[0], max(sums[1], 0.0)
 
     def closed_sum(self, clock: Clock, state: State, after: float, until: float) -> float:
         gradients, squares = state
@@ -92,6 +109,16 @@ class AdagradFtprl(NamedTuple):
         z, root = state
         new_root = math.sqrt(root * root + g * g)
         return z + (new_root - root) / self.eta0 * self.weight(clock, state) - g, new_root
+
+    def to_sums(self, clock: Clock, state: State) -> State:
+        """Not exact: the terms (H_t - H_{t-1}) w are taken to be those of the present weight."""
+        z, root = state
+        w = self.weight(clock, state)
+        return z - root / self.eta0 * w, root * root, root * root * w
+
+    def from_sums(self, clock: Clock, sums: State) -> State:
+        new_root = root_of(sums[1])
+        return sums[0] + new_root / self.eta0 * ratio(sums[2], sums[1]), new_root
 
     def steps_together(self) -> bool:
         return True

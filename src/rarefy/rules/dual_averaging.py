@@ -24,7 +24,16 @@ class Da(NamedTuple):
         return -clock.eta_before * state[0]
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-        return (state[0] + g,)
+        return self.repeated(clock, state, g, x, 1.0)
+
+    def repeated(self, clock: Clock, state: State, g: float, x: float, times: float) -> State:
+        return (state[0] + times * g,)
+
+    def to_sums(self, clock: Clock, state: State) -> State:
+        return state
+
+    def from_sums(self, clock: Clock, sums: State) -> State:
+        return (sums[0],)
 
     def forgets_at_zero(self) -> bool:
         return True
@@ -45,7 +54,16 @@ class Rda(NamedTuple):
         return -averaged(soft(state[0], self.l1 * t), self.l2, clock.eta_before, t)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-        return (state[0] + g,)
+        return self.repeated(clock, state, g, x, 1.0)
+
+    def repeated(self, clock: Clock, state: State, g: float, x: float, times: float) -> State:
+        return (state[0] + times * g,)
+
+    def to_sums(self, clock: Clock, state: State) -> State:
+        return state
+
+    def from_sums(self, clock: Clock, sums: State) -> State:
+        return (sums[0],)
 
     def closed_sum(self, clock: Clock, state: State, after: float, until: float) -> float:
         return -dual_average(clock.schedule, state[0], self.l1, 0.0, after, until)

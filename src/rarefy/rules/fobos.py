@@ -10,7 +10,15 @@ from typing import NamedTuple
 from rarefy.model.clock import Clock
 from rarefy.rules.past_sums import falling_by_steps
 from rarefy.rules.penalty_norm import Intensity, MeanIntensity
-from rarefy.rules.proximal import passed_after, passed_before, penalise, proximal_decay, shrink
+from rarefy.rules.proximal import (
+    by_examples,
+    passed_after,
+    passed_before,
+    penalise,
+    proximal_decay,
+    ratio,
+    shrink,
+)
 from rarefy.rules.rule_protocol import State, rule
 
 
@@ -28,6 +36,14 @@ class Fobos(NamedTuple):
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         w = self.weight(clock, state) - clock.eta * g
         return penalise(w, self.l1, self.l2, clock.eta), passed_after(clock, self.l2)
+
+    def to_sums(self, clock: Clock, state: State) -> State:
+        """Not exact: weights are averaged, by the examples of the models that know the feature."""
+        return by_examples(clock, self.weight(clock, state), state[1] != 0.0)
+
+    def from_sums(self, clock: Clock, sums: State) -> State:
+        since = passed_before(clock, self.l2) if sums[1] != 0.0 else 0.0
+        return ratio(sums[0], sums[1]), since
 
     def log_decay(self, t: float, eta: float) -> float:
         return proximal_decay(self.l2, eta)

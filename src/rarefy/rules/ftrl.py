@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 from rarefy.model.clock import Clock
-from rarefy.rules.proximal import curvature, ratio, soft
+from rarefy.rules.proximal import curvature, ratio, root_of, soft
 from rarefy.rules.rule_protocol import State, rule
 
 
@@ -25,9 +25,22 @@ class Ftrl(NamedTuple):
         return -self.eta0 * self.pull(state)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
+        return self.repeated(clock, state, g, x, 1.0)
+
+    def repeated(self, clock: Clock, state: State, g: float, x: float, times: float) -> State:
         z, root = state
-        new_root = math.sqrt(root * root + g * g)
-        return z + g + (new_root - root) * self.pull(state), new_root
+        new_root = math.sqrt(root * root + times * (g * g))
+        return z + times * g + (new_root - root) * self.pull(state), new_root
+
+    def to_sums(self, clock: Clock, state: State) -> State:
+        """Not exact: Σ σ w is taken to be that of the present weight, which is averaged by n."""
+        z, root = state
+        pull = self.pull(state)
+        return z - root * pull, root * root, root * root * pull
+
+    def from_sums(self, clock: Clock, sums: State) -> State:
+        new_root = root_of(sums[1])
+        return sums[0] + new_root * ratio(sums[2], sums[1]), new_root
 
     def steps_together(self) -> bool:
         return True

@@ -87,3 +87,16 @@ def proximal_time(l2: float | None, eta: float) -> float:
 def ratio(excess: float, denominator: float) -> float:
     """excess / denominator where 0/0, a coordinate that never had a subgradient, counts as 0."""
     return excess / max(denominator, 1e-150)
+
+
+@helper
+def root_of(square: float) -> float:
+    """The root of what is no less than zero, but for rounding."""
+    return math.sqrt(max(square, 0.0))
+
+
+@helper
+def by_examples(clock: Clock, w: float, is_known: bool) -> tuple[float, float]:
+    """Sums by which weights become their mean, each counting by the examples of its model."""
+    t = clock.t - 1.0 if is_known else 0.0
+    return t * w, t

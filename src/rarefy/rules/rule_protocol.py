@@ -30,6 +30,12 @@ Nine more methods have defaults that suit most rules:
                                             and where rounds count differently
     on_intercept() -> rule                  what acts on the intercept (default: the same rule with
                                             the fields in PENALTY_FIELDS at zero)
+
+Models are merged (engine/merging.py) whose rule says what sums over examples its state is made of;
+the clock is that of the coming round:
+
+    to_sums(clock, state) -> sums           numbers that add up when models are merged
+    from_sums(clock, sums) -> state         the state that they make; it need not be exact
 """
 
 from collections.abc import Callable

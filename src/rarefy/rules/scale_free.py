@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from rarefy.jit import helper
 from rarefy.model.clock import Clock
-from rarefy.rules.proximal import curvature, ratio, soft, stays_out
+from rarefy.rules.proximal import curvature, ratio, root_of, soft, stays_out
 from rarefy.rules.rule_protocol import State, rule
 
 SHARE_IN_PENALTY = 0.2  # of what β adds to r
@@ -37,9 +37,9 @@ def inverse_step(clock: Clock, beta: float, r: float, scale: float) -> float:
 
 
 @helper
-def next_scale(scale: float, n: float, x: float) -> tuple[float, float]:
+def next_scale(scale: float, n: float, x: float, times: float) -> tuple[float, float]:
     """The root mean square of n values and x, and their number; an x of zero is no value."""
-    occurs = 1.0 if x != 0.0 else 0.0
+    occurs = times if x != 0.0 else 0.0
     n += occurs
     return math.sqrt(scale * scale + occurs * (x * x - scale * scale) / max(n, 1.0)), n
 
@@ -61,11 +61,21 @@ class ScaleFree(NamedTuple):
         return -ratio(eta * excess, quadratic)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
+        return self.repeated(clock, state, g, x, 1.0)
+
+    def repeated(self, clock: Clock, state: State, g: float, x: float, times: float) -> State:
         gradients, r, scale, n = state
         if stays_out(clock, gradients, self.l1 * intensity(clock, self.beta, r, scale)):
             return state
-        scale, n = next_scale(scale, n, x)
-        return gradients + g, math.sqrt(r * r + g * g), scale, n
+        scale, n = next_scale(scale, n, x, times)
+        return gradients + times * g, math.sqrt(r * r + times * (g * g)), scale, n
+
+    def to_sums(self, clock: Clock, state: State) -> State:
+        gradients, r, scale, n = state
+        return gradients, r * r, n * (scale * scale), n
+
+    def from_sums(self, clock: Clock, sums: State) -> State:
+        return sums[0], root_of(sums[1]), root_of(ratio(sums[2], sums[3])), sums[3]
 
     def steps_together(self) -> bool:
         return True

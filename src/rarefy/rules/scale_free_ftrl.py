@@ -13,7 +13,7 @@ import math
 from typing import NamedTuple
 
 from rarefy.model.clock import Clock
-from rarefy.rules.proximal import curvature, ratio, soft, stays_out
+from rarefy.rules.proximal import curvature, ratio, root_of, soft, stays_out
 from rarefy.rules.rule_protocol import State, rule
 from rarefy.rules.scale_free import intensity, inverse_step, next_scale
 
@@ -38,13 +38,27 @@ class ScaleFreeFtrl(NamedTuple):
         return -self.eta0 * clock.unit * self.pull(clock, state)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
+        return self.repeated(clock, state, g, x, 1.0)
+
+    def repeated(self, clock: Clock, state: State, g: float, x: float, times: float) -> State:
         z, r, scale, n = state
         if stays_out(clock, z, self.l1 * intensity(clock, self.beta, r, scale)):
             return state
-        new_r = math.sqrt(r * r + g * g)
+        new_r = math.sqrt(r * r + times * (g * g))
         tied = SHARE * (new_r - r) * scale * self.pull(clock, state)
-        scale, n = next_scale(scale, n, x)
-        return z + g + tied, new_r, scale, n
+        scale, n = next_scale(scale, n, x, times)
+        return z + times * g + tied, new_r, scale, n
+
+    def to_sums(self, clock: Clock, state: State) -> State:
+        """Not exact: all rounds are taken to have been tied to the present weight."""
+        z, r, scale, n = state
+        pull = self.pull(clock, state)
+        return z - SHARE * r * scale * pull, r * r, n * (scale * scale), n, r * r * pull
+
+    def from_sums(self, clock: Clock, sums: State) -> State:
+        r, scale = root_of(sums[1]), root_of(ratio(sums[2], sums[3]))
+        pull = ratio(sums[4], sums[1])
+        return sums[0] + SHARE * r * scale * pull, r, scale, sums[3]
 
     def steps_together(self) -> bool:
         return True

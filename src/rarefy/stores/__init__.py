@@ -9,7 +9,7 @@ from rarefy.checks import check_flag, check_whole, choose
 from rarefy.errors import ConfigError
 from rarefy.stores.array import ArrayStore
 from rarefy.stores.hashed import MOST_BITS, HashedStore
-from rarefy.stores.store import STATE_ARRAYS, Kept, Prepared, Store
+from rarefy.stores.store import STATE_ARRAYS, Features, Kept, Prepared, Store
 from rarefy.stores.table_store import MOST_FEATURES, TableStore
 
 STORES = ("array", "hashed", "table")
@@ -21,6 +21,7 @@ __all__ = [
     "MOST_FEATURES",
     "STATE_ARRAYS",
     "STORES",
+    "Features",
     "Kept",
     "Prepared",
     "Store",

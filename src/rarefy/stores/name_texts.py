@@ -1,5 +1,6 @@
 """The names of the features in a table: for each, its length and its text, one after the other."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,20 @@ class NameTexts:
         self.n_bytes = _names_together(
             lengths, read_only(text), slots.astype(np.int64), self.at, self.text
         )
+
+    def put_texts(self, names: Sequence[bytes | None], slots: NDArray[Any]) -> None:
+        """Take over the names of features in these slots, of which some have none."""
+        lengths = np.array([ABSENT if name is None else len(name) for name in names], np.int64)
+        self.put(lengths, np.frombuffer(b"".join(name or b"" for name in names), np.uint8), slots)
+
+    def texts(self, slots: NDArray[np.int64]) -> list[bytes | None]:
+        """The names in these slots; None: there is no name."""
+        lengths, joined = self.lengths_and_text(slots)
+        text, end, names = joined.tobytes(), 0, []
+        for length in lengths.tolist():
+            begin, end = end, end + max(length, 0)
+            names.append(None if length == ABSENT else text[begin:end])
+        return names
 
     def moved(self, old: NDArray[np.int64], new: NDArray[Any], n_slots: int) -> "NameTexts":
         """The names of the features in old slots, for new ones; all others are left out."""

@@ -16,6 +16,7 @@ from rarefy.readers.batch import Batch
 from rarefy.stores.unique_slots import are_within, new_seen, unique_in_rows
 
 Floats = NDArray[np.float64]
+Keys = NDArray[np.uint64]
 
 # What the arrays of a snapshot are made of.
 STATE_ARRAYS = {
@@ -97,6 +98,20 @@ class Kept(NamedTuple):
     r: Floats | None = None  # the norm that scales its penalty, where the rule is feature-aware
 
 
+class Features(NamedTuple):
+    """The features that a model knows, and where their state is."""
+
+    keys: Keys
+    slots: NDArray[np.int64]  # ascending
+    counts: NDArray[np.int64] | None = None  # in how many examples each occurred
+    names: list[bytes | None] | None = None
+
+    def only(self, chosen: NDArray[np.bool_]) -> "Features":
+        """Some of them; what they are called is left out."""
+        counts = None if self.counts is None else self.counts[chosen]
+        return Features(self.keys[chosen], self.slots[chosen], counts)
+
+
 class Store(Protocol):
     """Leads from keys to coordinates.
 
@@ -133,6 +148,20 @@ class Store(Protocol):
     def restore(self, learner: Learner, arrays: Arrays) -> None:
         """Go back to a snapshot; the store, and the learner, are empty."""
 
+    def features(self, learner: Learner) -> Features:
+        """The features that carry state."""
+
+    def take_over(
+        self, learner: RowLearner, keys: Keys, known: Sequence[Features], factors: Sequence[int]
+    ) -> NDArray[np.int64]:
+        """Make room for features, of which models know some each; their slots.
+
+        What a model has counted counts by its factor. The store and the learner are empty.
+        """
+
+    def keep_to_capacity(self, learner: RowLearner) -> None:
+        """Drop what is more than the store is to hold."""
+
     def findings(self) -> dict[str, int]:
         """What preparing all the rows has brought to light, for the cache to keep."""
 
@@ -167,6 +196,34 @@ class SlotStore:
         check_slots(slots, n_features)
         learner.grow(n_features)
         learner.set_state_of(slots, arrays["state"])
+
+    def features(self, learner: Learner) -> Features:
+        slots = learner.used()
+        return Features(slots.astype(np.uint64), slots)
+
+    def take_over(
+        self, learner: RowLearner, keys: Keys, known: Sequence[Features], factors: Sequence[int]
+    ) -> NDArray[np.int64]:
+        learner.grow(int(keys.max(initial=np.uint64(0))) + 1)
+        return keys.astype(np.int64)
+
+    def keep_to_capacity(self, learner: RowLearner) -> None:
+        """It has none."""
+
+
+def counted(
+    keys: Keys, known: Sequence[Features], factors: Sequence[int]
+) -> tuple[NDArray[np.int64], list[bytes | None]]:
+    """How often features, ascending by key, occurred in all, and what they are called."""
+    counts = np.zeros(len(keys), np.int64)
+    names: list[bytes | None] = [None] * len(keys)
+    for features, factor in zip(known, factors, strict=True):
+        assert features.counts is not None
+        at = np.searchsorted(keys, features.keys)
+        counts[at] += factor * features.counts
+        for number, name in zip(at.tolist(), features.names or (), strict=False):
+            names[number] = names[number] or name
+    return counts, names
 
 
 def check_slots(slots: NDArray[np.int64], n_slots: int) -> None:

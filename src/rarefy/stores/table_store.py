@@ -8,6 +8,7 @@ that occurred in the fewest examples first, and then the smallest weights. This 
 rows, wherever the batches end, so that the same rows give the same model.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import ABSENT, Names, begin_of, find_name
 from rarefy.stores.name_texts import NO_NAME, NameTexts, append_name, check_names
 from rarefy.stores.namespaces import namespaces_of
-from rarefy.stores.store import Kept, Prepared, check_slots, merged
+from rarefy.stores.store import Features, Kept, Keys, Prepared, check_slots, counted, merged
 
 FEWEST_PLACES = 1 << 12
 EVERY_BIT = (1 << 64) - 1
@@ -191,6 +192,32 @@ class TableStore:
             check_names(lengths, text)
             self._names.put(lengths, text, slots)
 
+    def features(self, learner: Learner) -> Features:
+        slots = np.flatnonzero(self._entries[:, 1])
+        keys, counts = self._entries[slots, 0], self._entries[slots, 1].astype(np.int64)
+        return Features(
+            keys, slots, counts, self._names.texts(slots) if self.names_wanted else None
+        )
+
+    def take_over(
+        self, learner: RowLearner, keys: Keys, known: Sequence[Features], factors: Sequence[int]
+    ) -> NDArray[np.int64]:
+        counts, names = counted(keys, known, factors)
+        self._new_table(max(FEWEST_PLACES, _places_for(len(keys), 0.5)))
+        self.n_features = len(keys)
+        places = np.empty(len(keys), np.int32)
+        _insert_all(keys, np.maximum(counts, 1).astype(np.uint64), self._entries, places)
+        learner.move(places[:0], places[:0], self.n_slots)
+        if self.names_wanted:
+            self._names.put_texts(names, places)
+        return places.astype(np.int64)
+
+    def keep_to_capacity(self, learner: RowLearner) -> None:
+        if self.capacity is not None:
+            usefulness = learner.usefulness(self._entries[:, 1])
+            staying = self._most_useful(usefulness, self.capacity)
+            self._rebuild(learner, staying, _places_for(self.capacity, 0.75))
+
     def _can_have(self, n_places: int, n_features: int) -> bool:
         """Whether the table can have so many places, and so many of them taken, between rows."""
         if self.capacity is not None:
@@ -237,19 +264,24 @@ class TableStore:
     def _make_room(self, learner: RowLearner, n_needed: int) -> None:
         """Erase and drop, and make a new table with room for so many new features at least."""
         usefulness = learner.usefulness(self._entries[:, 1])
-        staying = np.flatnonzero(usefulness > -np.inf)
-        self.n_erased += self.n_features - len(staying)
         if self.capacity is None:
+            staying = self._most_useful(usefulness, self.n_features)
             n_places = max(FEWEST_PLACES, _places_for(len(staying) + n_needed, 0.5))
         else:
-            n_places = len(self._entries)
             n_stay = min(self.capacity - n_needed, self.capacity * 3 // 4)
-            if len(staying) > n_stay:
-                goes = _least(usefulness[staying], len(staying) - n_stay)
-                dropped, staying = staying[goes], staying[~goes]
-                self.n_dropped += len(dropped)
-                self.n_dropped_weights += int(np.count_nonzero(usefulness[dropped] > 0.0))
+            staying, n_places = self._most_useful(usefulness, n_stay), len(self._entries)
         self._rebuild(learner, staying, n_places)
+
+    def _most_useful(self, usefulness: Floats, n_stay: int) -> NDArray[np.int64]:
+        """The places of so many features at most; note is taken of the others."""
+        staying = np.flatnonzero(usefulness > -np.inf)
+        self.n_erased += self.n_features - len(staying)
+        if len(staying) > n_stay:
+            goes = _least(usefulness[staying], len(staying) - n_stay)
+            dropped, staying = staying[goes], staying[~goes]
+            self.n_dropped += len(dropped)
+            self.n_dropped_weights += int(np.count_nonzero(usefulness[dropped] > 0.0))
+        return staying
 
     def _rebuild(self, learner: RowLearner, staying: NDArray[np.int64], n_places: int) -> None:
         """A new table of that size with the features in these places."""

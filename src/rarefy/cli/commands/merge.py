@@ -1,0 +1,42 @@
+"""`rarefy merge`."""
+
+import click
+
+from rarefy.cli.options import FILE
+from rarefy.cli.views.formatting import size, visible
+from rarefy.files.merging import merge_models
+from rarefy.files.model_file import load_model, save_model
+from rarefy.system.atomic_write import Output
+from rarefy.system.output_checks import check_outputs
+
+
+@click.command()
+@click.argument("model_paths", metavar="MODEL...", nargs=-1, required=True, type=FILE)
+@click.option("-o", "--output", type=FILE, required=True, help="Where to write the merged model.")
+@click.option(
+    "--base",
+    type=FILE,
+    metavar="MODEL",
+    help="The model that all others were trained further from, if there was one.",
+)
+def merge(model_paths: tuple[str, ...], output: str, base: str | None) -> None:
+    """Make one model of MODELs that were trained on different rows of the same problem.
+
+    The merged model can predict, and be trained further. If all MODELs began with --resume of a
+    common one, name that as --base: what it has learned counts only once.
+
+    \b
+    Examples:
+      rarefy merge monday.model tuesday.model -o both.model
+      rarefy merge monday.model tuesday.model -o both.model --base sunday.model
+    """
+    inputs = [*model_paths, *([] if base is None else [base])]
+    check_outputs([output], inputs)
+    place = Output(output)
+    models = [(path, load_model(path)) for path in model_paths]
+    model = merge_models(models, None if base is None else (base, load_model(base)))
+    n_bytes = save_model(place, model)
+    click.echo(
+        f"{visible(output)}: {len(models)} models, {model.examples:,} examples, {size(n_bytes)}",
+        err=True,
+    )

@@ -1,0 +1,41 @@
+"""Merging models as files have them."""
+
+from collections.abc import Sequence
+
+from rarefy.errors import InputError
+from rarefy.files.model import Model, model_of
+from rarefy.streams.merging import Named, merged
+
+NamedModel = tuple[str, Model]  # the name is for messages
+
+
+def merge_models(models: Sequence[NamedModel], base: NamedModel | None = None) -> Model:
+    """One model of all that models have learned since the base, each from other rows."""
+    if len(models) < 2:
+        raise InputError("at least two models are expected.")
+    begun = None if base is None else _begun(base)
+    one_model = merged([_begun(named) for named in models], begun)
+    name, first = models[0]
+    for other_name, other in (*models[1:], *([] if base is None else [base])):
+        if other.matrix != first.matrix:
+            raise InputError(
+                f"{name} and {other_name} cannot be merged: they have learned from matrices with "
+                f"other columns, or with labels of another kind."
+            )
+    return model_of(one_model, first.parameters, matrix=first.matrix)
+
+
+def _begun(named: NamedModel) -> Named:
+    """The model as it goes on learning, if it can."""
+    name, saved = named
+    if saved.state is None:
+        raise InputError(
+            f"{name} is slim or refitted: it has only its weights, and cannot be merged."
+        )
+    place = (saved.run or {}).get("place")
+    if saved.run is not None and place and place["pass_number"] <= saved.run["passes"]:
+        raise InputError(
+            f"{name} is from a run that is not over. Go on with it first: rarefy train --resume "
+            f"{name}"
+        )
+    return Named(name, saved.learner())
