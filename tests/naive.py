@@ -344,12 +344,13 @@ class Penalty(NamedTuple):
     l1: Array
     l2: Array
     threshold: Array
+    is_feature: Array
 
 
 class Rule:
     def __init__(self, shape: tuple[int, int], penalty: Penalty):
         self.w = np.zeros(shape)
-        self.l1, self.l2, self.threshold = penalty
+        self.l1, self.l2, self.threshold, self.is_feature = penalty
 
     def update(self, now: Round) -> None:
         raise NotImplementedError
@@ -762,10 +763,11 @@ def feature_penalty(
 ) -> Penalty:
     """The strength for every feature, which may have an l1 each, and none for the intercept."""
     strengths = (np.broadcast_to(value, d) for value in (l1, l2, threshold))
-    return Penalty(*(np.append(strength, [0.0] * intercept) for strength in strengths))
+    penalties = (np.append(strength, [0.0] * intercept) for strength in strengths)
+    return Penalty(*penalties, np.append([True] * d, [False] * intercept).astype(bool))
 
 
-def fit(  # noqa: PLR0915
+def fit(  # noqa: PLR0912, PLR0915
     X: Array,
     y: Array,
     *,
@@ -782,6 +784,7 @@ def fit(  # noqa: PLR0915
     truncate_every: int = 1,
     threshold: float = math.inf,
     cumulative: bool = False,
+    other: Callable[[tuple[int, int], Penalty], Rule] | None = None,
     passes: int = 1,
     sample_weight: Array | None = None,
     fit_intercept: bool = False,
@@ -802,15 +805,17 @@ def fit(  # noqa: PLR0915
     1 + γ times (T5.6), or the steps are those of the schedule times (1 + γ)^(−N_t), N_t being the
     mistakes so far, this round's too (TA.1). With `average`, the result is the mean of the weights
     by which the rounds were predicted (T3.5), where round t counts t (t + 1) ... (t + power - 1).
+    `other` makes a rule that is not among those here.
     """
     n, d = X.shape
     outputs = 1 if multiclass is None else int(np.max(y)) + 1
     rows = np.hstack([X, np.ones((n, 1))]) if fit_intercept else X
     weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    penalty = feature_penalty(d, l1, l2, threshold, fit_intercept)
     learner = make_rule(
-        rule,
+        rule if other is None else "ogd",
         (outputs, rows.shape[1]),
-        feature_penalty(d, l1, l2, threshold, fit_intercept),
+        penalty,
         q=q,
         basis=basis,
         cap=cap,
@@ -819,6 +824,8 @@ def fit(  # noqa: PLR0915
         truncate_every=truncate_every,
         cumulative=cumulative,
     )
+    if other is not None:
+        learner = other((outputs, rows.shape[1]), penalty)
     score_loss = make_loss(loss, epsilon, quantile)
     objective = partial(OUTPUTS[multiclass], score_loss)
     several = multiclass is not None

@@ -4,7 +4,13 @@ from typing import Any
 
 from rarefy.engine.task import Task, with_calibration
 from rarefy.errors import ConfigError
-from rarefy.parameters.build import make_class_weight, make_own_l1, make_rule, make_weighting
+from rarefy.parameters.build import (
+    make_class_weight,
+    make_groups,
+    make_own_l1,
+    make_rule,
+    make_weighting,
+)
 from rarefy.parameters.combinations import (
     check_has_classes,
     check_mean_of_known,
@@ -22,6 +28,7 @@ def make_task(
     multiclass: str = "auto",
     fit_intercept: bool = True,
     l1_of: Any = None,
+    groups: Any = None,
     class_weight: Any = None,
     calibrate: bool = False,
     target_features: int | None = None,
@@ -44,12 +51,15 @@ def make_task(
         rule, schedule = make_rule(**parameters)
         weights = make_weighting(rule, parameters["loss"], **weighting)
         rule, given_l1 = make_own_l1(rule, l1_of)
+        rule, given_groups = make_groups(rule, groups)
         task = Task(rule, schedule, loss, multiclass, fit_intercept, weights, by_class)
-        return with_calibration(task._replace(l1_of=given_l1), calibrate)
-    if l1_of is not None:
-        raise ConfigError(
-            f"l1_of={l1_of!r} cannot be combined with parameters that are tuned: give them."
-        )
+        task = task._replace(l1_of=given_l1, groups=given_groups)
+        return with_calibration(task, calibrate)
+    for name, value in {"l1_of": l1_of, "groups": groups}.items():
+        if value is not None:
+            raise ConfigError(
+                f"{name}={value!r} cannot be combined with parameters that are tuned: give them."
+            )
     from rarefy.tuning.open_task import open_task
 
     if scoring == "accuracy":

@@ -77,6 +77,7 @@ def test_l1_is_not_found_with_aware_updates():
 # What was learned with, and what the parameters ask for later.
 CHANGES = [
     ({}, {"l1_of": {0: 0.5}}),
+    ({"rule": "rda"}, {"groups": {"first": [0, 1]}}),
     ({"l1_of": {0: 0.5}}, {"l1_of": {0: 0.4}}),
     ({}, {"class_weight": "balanced"}),
     ({}, {"calibrate": False}),

@@ -9,9 +9,11 @@ import click
 
 from rarefy.model.class_weights import BALANCED
 from rarefy.model.losses import LOSSES
+from rarefy.model.own_numbers import NAMESPACES
 from rarefy.parameters.entry import AUTO
 from rarefy.parameters.kinds import (
     Flag,
+    GroupsOfFeatures,
     Kind,
     L1OfFeatures,
     Number,
@@ -228,6 +230,13 @@ column_options = options(
 )
 
 
+OF_NAMES: dict[type, Any] = {
+    WeightsOfClasses: WeightsByLabel(),
+    L1OfFeatures: StrengthsByName(),
+    GroupsOfFeatures: click.Choice([NAMESPACES]),
+}
+
+
 def click_type(kind: Kind) -> Any:
     """What click makes of the values of a parameter."""
     match kind:
@@ -237,12 +246,8 @@ def click_type(kind: Kind) -> Any:
             return click.Choice(kind.names)
         case Number() if kind.whole_of:
             return click.INT
-        case WeightsOfClasses():
-            return WeightsByLabel()
-        case L1OfFeatures():
-            return StrengthsByName()
         case _:
-            return click.FLOAT
+            return OF_NAMES.get(type(kind), click.FLOAT)
 
 
 def parameter_option(
@@ -284,6 +289,7 @@ rule_options = options(
     ),
     *map(parameter_option, RULE),
     parameter_option("l1_of"),
+    parameter_option("groups"),
     parameter_option("target_features", metavar="N"),
     click.option(
         "--by",

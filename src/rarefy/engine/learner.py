@@ -20,8 +20,8 @@ from rarefy.model.multiclass import check_update
 from rarefy.model.schedules import Constant
 from rarefy.rules import unpenalised
 from rarefy.rules.averaging import SUM, all_shares, is_averaged, learned_by, predicting
+from rarefy.rules.group_l1 import N_SUMS
 from rarefy.rules.ogd import Ogd
-from rarefy.rules.own_l1 import OWN_L1
 
 CACHE_BYTES = 1 << 20  # a state larger than this is fetched ahead of time
 
@@ -69,7 +69,9 @@ class Learner:
         self.progress = np.zeros(3)  # weighted: losses, examples, right answers
         self.found: dict[str, Any] = {}  # parameters that learning has settled
         self.calibration = calibration  # of scores before learning; None: not wanted, or not honest
-        self.column_l1: Floats | None = None  # where it is not the same for all columns
+        if "sums" in rule._fields:
+            self._grow_groups(0)
+        self.own_of_columns: Floats | None = None  # numbers that the rule keeps for each feature
         self.set_reference(reference)
 
     @property
@@ -125,10 +127,40 @@ class Learner:
         self.state = grown_state(self.state, n_fields, n_features * self.n_outputs)
         self.n_features = max(self.n_features, n_features)
 
-    def set_l1(self, features: NDArray[Any], l1: Floats) -> None:
-        """Say how strong the L1 penalty of some features is; the rule keeps that with the state."""
+    def set_own(self, features: NDArray[Any], numbers: Floats) -> None:
+        """Write a number that features have of their own, the last one of their state."""
+        if self.group_sums is not None:
+            self._grow_groups(int(numbers.max(initial=0.0)))
         by_feature = self.state.reshape(-1, self.n_outputs, self.state.shape[1])
-        by_feature[features, :, self.rule.state_fields.index(OWN_L1)] = l1[:, np.newaxis]
+        by_feature[features, :, len(self.rule.state_fields) - 1] = numbers[:, np.newaxis]
+
+    def own_of(self, features: NDArray[Any]) -> Floats:
+        """The numbers that features have of their own."""
+        own: Floats = self.state_of(features)[:, 0, -1]
+        return own
+
+    @property
+    def group_sums(self) -> Floats | None:
+        """What the groups of features have in common, (group, sum), if the rule has any."""
+        sums: Floats | None = getattr(self.rule, "sums", None)
+        return sums
+
+    def _grow_groups(self, n_groups: int) -> None:
+        """Make room for groups; their numbers begin with 1."""
+        sums = self.group_sums
+        if sums is None or len(sums) <= n_groups:
+            grown = np.zeros((max(2 * n_groups, 8), N_SUMS))
+            grown[: 0 if sums is None else len(sums)] = 0.0 if sums is None else sums
+            self.rule = self.rule._replace(sums=grown)
+
+    def restore_groups(self, sums: Floats | None) -> None:
+        """Go back to what groups had in common."""
+        own = self.group_sums
+        if (own is None) != (sums is None):
+            raise ValueError("a rule has groups, or none")
+        if sums is not None:
+            self._grow_groups(len(sums) // N_SUMS)
+            self.group_sums[: len(sums) // N_SUMS] = sums.reshape(-1, N_SUMS)  # type: ignore[index]
 
     def learn(
         self,
@@ -151,8 +183,8 @@ class Learner:
         calibration = self.calibration
         self.grow(n_features)
         before = self._snapshot(rows) if restorable else None
-        if self.column_l1 is not None:
-            self.set_l1(rows.indices, self.column_l1[rows.indices])
+        if self.own_of_columns is not None:
+            self.set_own(rows.indices, self.own_of_columns[rows.indices])
         try:
             for begin, end in portions(rows.indptr, self.n_outputs):
                 between()
@@ -264,14 +296,18 @@ class Learner:
         first = features * self.n_outputs
         return (first[:, np.newaxis] + np.arange(self.n_outputs)).ravel()
 
-    def _snapshot(self, rows: Rows) -> tuple[Floats, Floats, Floats] | None:
+    def _snapshot(self, rows: Rows) -> tuple[Any, ...] | None:
         if self.t == 0:  # everything is zero
             return None
         state = np.array(self.state[self._touched(rows)])
-        return state, self.intercept_state.copy(), self.progress.copy()
+        sums = None if self.group_sums is None else self.group_sums.copy()
+        return state, self.intercept_state.copy(), self.progress.copy(), sums
 
-    def _restore(self, rows: Rows, before: tuple[Floats, Floats, Floats] | None) -> None:
-        state, intercept, progress = before or (0.0, 0.0, 0.0)
+    def _restore(self, rows: Rows, before: tuple[Any, ...] | None) -> None:
+        state, intercept, progress, sums = before or (0.0, 0.0, 0.0, 0.0)
+        if self.group_sums is not None:
+            self.group_sums[:] = 0.0
+            self.group_sums[: np.size(sums) // N_SUMS] = sums if before else 0.0
         self.state[self._touched(rows)] = state
         self.intercept_state[:] = intercept
         self.progress[:] = progress

@@ -10,9 +10,9 @@ from rarefy.model.answers import LOSSES_WITH_PROBABILITIES
 from rarefy.model.calibration import Calibration
 from rarefy.model.class_weights import ClassWeight, ClassWeights
 from rarefy.model.importance import PLAIN, Weighting
-from rarefy.model.l1_by_name import GivenL1, L1ByName
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model.multiclass import multiclass_loss
+from rarefy.model.own_numbers import GivenGroups, GivenL1, GroupsByName, L1ByName, OwnByName
 from rarefy.rules.averaging import is_averaged
 
 
@@ -28,6 +28,7 @@ class Task(NamedTuple):
     class_weight: ClassWeight = None
     calibrate: bool = False
     l1_of: GivenL1 = ()  # by the names of namespaces or columns, for a rule with own l1
+    groups: GivenGroups = ()  # of features that are kept or dropped together
 
     @property
     def loss_name(self) -> str:
@@ -69,8 +70,10 @@ class Task(NamedTuple):
         )
 
     @property
-    def l1_by_name(self) -> L1ByName | None:
-        """The l1 of features by name; None: it is the same for all."""
+    def own_by_name(self) -> OwnByName | None:
+        """What features have of their own by name; None: nothing."""
+        if self.groups:
+            return GroupsByName({})
         return L1ByName(self.l1_of, self.rule.l1) if self.l1_of else None
 
     def class_weights(self, classes: Sequence[str]) -> ClassWeights | None:

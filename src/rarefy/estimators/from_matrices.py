@@ -19,8 +19,8 @@ from rarefy.estimators.passes import Fitting
 from rarefy.estimators.warner import warn_of
 from rarefy.files.label_types import label_names
 from rarefy.model.class_weights import ClassWeights
-from rarefy.model.l1_by_name import fits
 from rarefy.model.label_runs import LabelRuns
+from rarefy.model.own_numbers import NAMESPACES, fits, groups_of_columns
 from rarefy.parameters.entry import AUTO
 from rarefy.readers.features.columns import nearest
 from rarefy.streams.refit_stream import Refit
@@ -105,7 +105,7 @@ class FromMatrices:
             importance, totals = class_weights.running(y, importance, totals)
         rows = as_rows(X, y, importance)
         self._learned(task)
-        self._tell_l1(task, self.learner_)
+        self._tell_own(task, self.learner_)
         if not task.is_regression:
             self._label_runs = copy(self._label_runs)
             self._label_runs.add(y)
@@ -117,17 +117,28 @@ class FromMatrices:
         self._note_rows(self.learner_, X, y, is_first=is_first)
         self._class_totals = totals
 
-    def _tell_l1(self: Any, task: Task, learner: OnlineLearner) -> None:
-        """Tell how strong the penalty of each column is, if it is not the same for all."""
-        told = learner.settled().column_l1 if task.l1_by_name is not None else None
-        if task.l1_by_name is None or (told is not None and len(told) == self.n_features_in_):
+    def _tell_own(self: Any, task: Task, learner: OnlineLearner) -> None:
+        """Tell what l1 each column has, or which group it is of, if that is asked for."""
+        own = task.own_by_name
+        told = learner.settled().own_of_columns if own is not None else None
+        if own is None or (told is not None and len(told) == self.n_features_in_):
             return
         numbered = map(str, range(self.n_features_in_))
         names = [*getattr(self, "feature_names_in_", numbered)]
-        for pattern, _ in task.l1_of:
+        of_groups = () if isinstance(task.groups, str) else task.groups
+        asked = [("l1_of", pattern) for pattern, _ in task.l1_of]
+        asked += [("groups", pattern) for _, columns in of_groups for pattern in columns]
+        for what, pattern in asked:
             if not any(fits(pattern, name) for name in names):
-                raise ConfigError(f"l1_of: X has no column {pattern!r}{nearest(pattern, names)}.")
-        learner.settled().column_l1 = np.array([task.l1_by_name.of(name) for name in names])
+                raise ConfigError(f"{what}: X has no column {pattern!r}{nearest(pattern, names)}.")
+        if task.groups == NAMESPACES:
+            raise ConfigError(
+                f"groups={NAMESPACES!r} is for files; for a matrix, give columns by the name of "
+                f"their group."
+            )
+        if task.groups:
+            names = groups_of_columns(task.groups, names)
+        learner.settled().own_of_columns = np.array([own.of(name) for name in names])
 
     def _note_rows(
         self: Any, learner: OnlineLearner, X: sparse.csr_array, y: Any, *, is_first: bool

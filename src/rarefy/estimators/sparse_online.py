@@ -87,6 +87,7 @@ class SparseOnline(FromMatrices, FromStreams, OneAtATime, Saving, Parametrised):
             multiclass=getattr(self, "multiclass", "auto"),
             fit_intercept=bool(self.fit_intercept),
             l1_of=self.l1_of,
+            groups=self.groups,
             class_weight=getattr(self, "class_weight", None),
             calibrate=bool(getattr(self, "calibrate", False)),
             target_features=self.target_features,
@@ -107,7 +108,7 @@ class SparseOnline(FromMatrices, FromStreams, OneAtATime, Saving, Parametrised):
 
     def _new_learner(self, task: Task) -> OnlineLearner:
         learner = task.new_learner(self._n_classes, self.n_features_in_)
-        self._tell_l1(task, learner)
+        self._tell_own(task, learner)
         return learner
 
     @contextmanager

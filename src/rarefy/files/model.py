@@ -122,6 +122,7 @@ class Model(NamedTuple):
         learner.intercept_state[:] = self.state["intercept_state"].reshape(
             learner.intercept_state.shape
         )
+        learner.restore_groups(self.state.get("group_sums"))
         learner.reference = learner.reference.restored(self.state, learner.n_features)
         learner.clock = Clock(task.schedule, *self.clock)
         learner.calibration = self.calibration
@@ -174,6 +175,8 @@ def model_of(
     arrays |= model.store.snapshot(in_use)
     arrays["intercept_state"] = in_use.intercept_state
     arrays |= in_use.reference.arrays()
+    if in_use.group_sums is not None:
+        arrays["group_sums"] = in_use.group_sums
     if search is not None:
         search = {"parameters": parameters, **search}
     return saved._replace(

@@ -13,11 +13,13 @@ from rarefy.model.class_weights import BALANCED
 from rarefy.model.importance import Weighting
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model.multiclass import MULTICLASS
+from rarefy.model.own_numbers import NAMESPACES
 from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.describe import is_unknown
 from rarefy.parameters.entry import MOST_FEATURES as LARGEST_TARGET
 from rarefy.readers.features.labels import checked_classes, checked_names
 from rarefy.rules import WITH_OWN_L1
+from rarefy.rules.group_l1 import GROUPED
 from rarefy.stores import check_store, make_store
 from rarefy.stores.array import MOST_FEATURES
 from rarefy.streams.run import NEVER, Position, Predicted
@@ -79,6 +81,17 @@ def _is_l1_of(l1_of: Any, rule: Any) -> bool:
             for pair in l1_of
         )
         and bool(l1_of) == (type(rule) in WITH_OWN_L1.values())
+    )
+
+
+def _are_groups(groups: Any, rule: Any) -> bool:
+    """Whether there are columns by group, and the rule has groups, or neither."""
+    given = () if groups == NAMESPACES else groups
+    return (
+        isinstance(given, tuple)
+        and all(len(pair) == 2 and texts([pair[0], *pair[1]]) is not None for pair in given)
+        and bool(groups) == (type(rule) in GROUPED.values())
+        and getattr(rule, "sums", None) is None
     )
 
 
@@ -146,6 +159,7 @@ def checked_task(task: Task) -> Task:
         and _is_class_weight(task.class_weight)
         and isinstance(task.calibrate, bool)
         and _is_l1_of(task.l1_of, task.rule)
+        and _are_groups(task.groups, task.rule)
     )
     if not right:
         raise ValueError("there is no such task")

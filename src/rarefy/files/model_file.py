@@ -66,7 +66,13 @@ REFERENCE_ARRAYS = {
     "reference_totals": "<f8",
     "reference_targets": "<f8",
 }
-ARRAYS = {**KEPT_ARRAYS, **STATE_ARRAYS, **REFERENCE_ARRAYS, "intercept_state": "<f8"}
+ARRAYS = {
+    **KEPT_ARRAYS,
+    **STATE_ARRAYS,
+    **REFERENCE_ARRAYS,
+    "intercept_state": "<f8",
+    "group_sums": "<f8",
+}
 PACKED = ("<f8", *(f"{'|' if n == 1 else '<'}{kind}{n}" for kind in "iu" for n in (1, 2, 4, 8)))
 CLOCK_FIELDS = Clock._fields[1:]  # without the schedule
 # Of the clock, too, but not where they say nothing: older files do not have them.
@@ -136,8 +142,9 @@ def _described_task(task: Task) -> dict[str, Any]:
     parts = {name: described(part) for name, part in task._asdict().items()}
     if task.class_weight is None:
         del parts["class_weight"]
-    if not task.l1_of:
-        del parts["l1_of"]
+    for name in ("l1_of", "groups"):
+        if not parts[name]:
+            del parts[name]
     del parts["calibrate"]  # which is among the parameters
     return parts
 

@@ -14,13 +14,14 @@ from rarefy.model.importance import (
     NoEndowment,
     Weighting,
 )
-from rarefy.model.l1_by_name import GivenL1
 from rarefy.model.losses import LOSSES
+from rarefy.model.own_numbers import GivenGroups, GivenL1
 from rarefy.model.schedules import SCHEDULES, Constant
 from rarefy.parameters.combinations import (
     check_average,
     check_aware,
     check_cumulative,
+    check_grouped,
     check_has_classes,
     check_own_l1,
     check_schedule,
@@ -38,6 +39,7 @@ from rarefy.parameters.meaning import (
 from rarefy.parameters.table import RULE, TABLE, check_number
 from rarefy.rules import CUMULATIVE, WITH_OWN_L1
 from rarefy.rules.averaging import averaged, is_averaged, learned_by
+from rarefy.rules.group_l1 import GROUPED
 from rarefy.rules.penalty_norm import Basis, Intensity, norm_for
 from rarefy.rules.rule_protocol import no_penalty
 from rarefy.rules.truncation import TruncatedGradient
@@ -143,6 +145,15 @@ def make_own_l1(rule: Any, l1_of: Any) -> tuple[Any, GivenL1]:
     given: GivenL1 = TABLE["l1_of"].check("l1_of", l1_of)
     check_own_l1(given, rule)
     return WITH_OWN_L1[type(rule)](*rule), given
+
+
+def make_groups(rule: Any, groups: Any) -> tuple[Any, GivenGroups]:
+    """A rule that was made, with a penalty on groups if that is asked for, and which."""
+    if groups is None:
+        return rule, ()
+    given: GivenGroups = TABLE["groups"].check("groups", groups)
+    check_grouped(groups, rule)
+    return GROUPED[type(rule)](*rule), given
 
 
 def check_object(rule: Any) -> Any:

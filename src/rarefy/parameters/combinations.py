@@ -5,12 +5,13 @@ from typing import Any
 
 from rarefy.checks import choose
 from rarefy.errors import ConfigError
-from rarefy.model.l1_by_name import GivenL1
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
+from rarefy.model.own_numbers import GivenL1
 from rarefy.parameters.meaning import has_own_steps, rules_with_common_steps
 from rarefy.parameters.table import check_number, check_values, is_auto
 from rarefy.rules import CUMULATIVE, RULES, WITH_OWN_L1
 from rarefy.rules.averaging import is_averaged
+from rarefy.rules.group_l1 import GROUPED
 from rarefy.rules.leader import Ftpfrl, Ftprl
 from rarefy.rules.truncation import TruncatedGradient
 
@@ -132,6 +133,17 @@ def check_own_l1(l1_of: GivenL1, rule: Any) -> None:
         raise ConfigError(
             f"l1_of={dict(l1_of)!r} does not apply to the rule {type(rule).__name__}. Rules with "
             f"l1_of: {', '.join(having)}."
+        )
+
+
+def check_grouped(groups: Any, rule: Any) -> None:
+    """Refuse groups for a rule whose penalty on groups has no lazy form, or an l1 beside them."""
+    if type(rule) not in GROUPED:
+        having = [name for name, kind in RULES.items() if kind in GROUPED]
+        raise ConfigError(
+            f"groups={groups!r} does not apply to the rule {type(rule).__name__}, whose weights do "
+            f"not follow from sums of subgradients alone. Rules with groups: {', '.join(having)}, "
+            f"without l1_of and average."
         )
 
 

@@ -13,6 +13,7 @@ from rarefy.parameters.build import check_object
 from rarefy.parameters.combinations import MOST_POWER
 from rarefy.rules import AWARE, CUMULATIVE, RULES, WITH_OWN_L1
 from rarefy.rules.averaging import AVERAGED, averaged, is_averaged, power_of
+from rarefy.rules.group_l1 import GROUPED
 from rarefy.rules.penalty_norm import (
     Basis,
     EuclideanNorm,
@@ -31,6 +32,7 @@ OURS = {
         *RULES.values(),
         *AWARE.values(),
         *WITH_OWN_L1.values(),
+        *GROUPED.values(),
         *(cls for both in CUMULATIVE.values() for cls in both),
         *SCHEDULES.values(),
         *LOSSES.values(),

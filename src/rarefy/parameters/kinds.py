@@ -2,13 +2,13 @@
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from rarefy.checks import check_flag, check_whole, choose
 from rarefy.errors import ConfigError
 from rarefy.model.class_weights import BALANCED, ClassWeight
-from rarefy.model.l1_by_name import GivenL1
+from rarefy.model.own_numbers import NAMESPACES, GivenGroups, GivenL1
 
 
 class Number(NamedTuple):
@@ -143,6 +143,27 @@ class L1OfFeatures(NamedTuple):
         return tuple((str(of), Number().check(f"{name}[{of!r}]", l1)) for of, l1 in value.items())
 
 
+class GroupsOfFeatures(NamedTuple):
+    """ "namespaces", or columns by the name of their group, which become pairs of both."""
+
+    @property
+    def described(self) -> str:
+        return 'dict of str to list, or "namespaces"'
+
+    def check(self, name: str, value: Any) -> GivenGroups:
+        if isinstance(value, str) and value == NAMESPACES:
+            return NAMESPACES
+        if not isinstance(value, Mapping) or not value:
+            raise ConfigError(
+                f"{name}={value!r}: {NAMESPACES!r}, or columns by the name of their group, as in "
+                f"{{'size': ['width', 'height']}}, are expected."
+            )
+        for of, columns in value.items():
+            if isinstance(columns, str) or not isinstance(columns, Iterable):
+                raise ConfigError(f"{name}[{of!r}]={columns!r}: a list of columns is expected.")
+        return tuple((str(of), tuple(map(str, columns))) for of, columns in value.items())
+
+
 class Other(NamedTuple):
     """What is checked elsewhere."""
 
@@ -152,4 +173,14 @@ class Other(NamedTuple):
         return value
 
 
-Kind = Number | Share | Whole | Flag | OneOf | WeightsOfClasses | L1OfFeatures | Other
+Kind = (
+    Number
+    | Share
+    | Whole
+    | Flag
+    | OneOf
+    | WeightsOfClasses
+    | L1OfFeatures
+    | GroupsOfFeatures
+    | Other
+)

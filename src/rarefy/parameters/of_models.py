@@ -10,6 +10,7 @@ from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.entry import Auto, Parameter
 from rarefy.parameters.kinds import (
     Flag,
+    GroupsOfFeatures,
     L1OfFeatures,
     Number,
     OneOf,
@@ -177,6 +178,18 @@ class OfFeatures(TypedDict, total=False):
             "are called by their numbers.",
             usual="the same l1 for all features",
             help="l1 of namespaces or columns: title=0.1,user*=2; globs allowed.",
+            in_grids=False,
+        ),
+    ]
+    groups: Annotated[
+        Mapping[Any, Any] | Literal["namespaces"] | None,
+        Parameter(
+            GroupsOfFeatures(),
+            "Groups of features that l1 keeps or drops together (rda, frda): the columns of each, "
+            "by its name; a column in none is a group by itself. For files, "
+            '"namespaces": the features of a namespace or column are a group.',
+            usual="every weight by itself",
+            help="Keep or drop the features of a namespace or column together (rda, frda).",
             in_grids=False,
         ),
     ]

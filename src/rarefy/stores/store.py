@@ -11,7 +11,7 @@ from rarefy.engine.learner import Learner
 from rarefy.engine.online_learner import RowLearner
 from rarefy.engine.snapshots import Arrays
 from rarefy.errors import InputError
-from rarefy.model.l1_by_name import L1ByName
+from rarefy.model.own_numbers import OwnByName
 from rarefy.readers.batch import Batch
 from rarefy.stores.unique_slots import are_within, new_seen, unique_in_rows
 
@@ -122,7 +122,7 @@ class Store(Protocol):
     kind: str
     names_wanted: bool
     most_keys: int  # keys of a model are below this
-    l1_by_name: L1ByName | None  # where it is not the same for all features
+    own_by_name: OwnByName | None  # numbers that the rule keeps for each feature
 
     def prepare(self, batch: Batch) -> Prepared: ...
 
@@ -179,7 +179,7 @@ class SlotStore:
     """What stores have in common whose keys are slots, each for ever."""
 
     names_wanted = False
-    l1_by_name: L1ByName | None = None
+    own_by_name: OwnByName | None = None
 
     def kept(self, learner: Learner) -> Kept:
         places, weights = learner.nonzero()

@@ -21,7 +21,7 @@ from rarefy.engine.snapshots import Arrays
 from rarefy.errors import InputError
 from rarefy.jit import compile_methods, compiled, helper
 from rarefy.jit.intrinsics import prefetch_row
-from rarefy.model.l1_by_name import L1ByName
+from rarefy.model.own_numbers import GroupsByName, OwnByName
 from rarefy.probing import first_place, probe
 from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import ABSENT, Names, begin_of, find_name
@@ -42,7 +42,7 @@ class TableStore:
     def __init__(self, *, capacity: int | None = None, names: bool = True) -> None:
         self.capacity = capacity
         self.names_wanted = names
-        self.l1_by_name: L1ByName | None = None  # where it is not the same for all features
+        self.own_by_name: OwnByName | None = None  # numbers that the rule keeps for each feature
         self.n_features = 0
         self.n_erased = 0  # by the rule's own doing
         self.n_dropped = 0  # to stay below capacity
@@ -90,9 +90,9 @@ class TableStore:
                 slots,
             )
             if end > begin:
-                if self.l1_by_name is not None:
+                if self.own_by_name is not None:
                     entries = slots[batch.indptr[begin] : batch.indptr[end]]
-                    self._tell_l1(learner, self.l1_by_name, entries, known_until)
+                    self._tell_own(learner, self.own_by_name, entries, known_until)
                 rows = prepared._replace(places=slots).rows()
                 part = rows._replace(
                     indptr=rows.indptr[begin : end + 1],
@@ -104,16 +104,17 @@ class TableStore:
                 self._make_room(learner, int(batch.indptr[end + 1] - batch.indptr[end]))
             begin = end
 
-    def _tell_l1(
-        self, learner: RowLearner, l1: L1ByName, slots: NDArray[np.int32], known_until: int
+    def _tell_own(
+        self, learner: RowLearner, own: OwnByName, slots: NDArray[np.int32], known_until: int
     ) -> None:
-        """Tell the l1 of features whose names were not known, and of all that have no name."""
+        """Tell the numbers of features whose names were not known, and of all without a name."""
         assert isinstance(learner, Learner)
         at = self._names.at[slots]
-        new = np.unique(slots[(at >= known_until) | (at == NO_NAME)])
+        new = slots[(at >= known_until) | (at == NO_NAME)]
+        new = new[np.sort(np.unique(new, return_index=True)[1])]  # as they come
         found = namespaces_of(new, self._entries[new, 0], self._names)
-        by_name = {name: l1.usual if name is None else l1.of(name) for name in set(found)}
-        learner.set_l1(new, np.array([by_name[name] for name in found]))
+        by_name = {name: own.of(name) for name in dict.fromkeys(found)}
+        learner.set_own(new, np.array([by_name[name] for name in found]))
 
     def scores(self, learner: RowLearner, prepared: Prepared) -> Floats:
         slots = np.empty(len(prepared.places), np.int32)
@@ -191,6 +192,9 @@ class TableStore:
                 raise ValueError("the names are not those of the features")
             check_names(lengths, text)
             self._names.put(lengths, text, slots)
+        if isinstance(self.own_by_name, GroupsByName):
+            spaces = namespaces_of(slots, keys, self._names)
+            self.own_by_name.recall(spaces, learner.own_of(slots))
 
     def features(self, learner: Learner) -> Features:
         slots = np.flatnonzero(self._entries[:, 1])

@@ -16,7 +16,7 @@ from rarefy.engine.task import Task
 from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.model.answers import predicted_classes, probabilities
 from rarefy.model.class_weights import ClassWeights
-from rarefy.model.l1_by_name import fits
+from rarefy.model.own_numbers import NAMESPACES, fits
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import texts_of
@@ -121,7 +121,7 @@ class StreamModel(StreamLearner[OnlineLearner]):
         self.decision_threshold = 0.0  # the second of two classes is predicted for scores above it
         self.class_totals: Floats = NO_TOTALS  # what the rows of each class weigh that were learned
         self._class_weights: ClassWeights | None = None
-        store.l1_by_name = task.l1_by_name
+        store.own_by_name = task.own_by_name
         self.lock = ModelLock()  # held while rows are learned, or scored
         super().__init__(task, store, classes)
 
@@ -267,11 +267,17 @@ class StreamModel(StreamLearner[OnlineLearner]):
 
 def check_names_kept(task: Task, store: Store) -> None:
     """Refuse what goes by the names of features where the store does not keep them."""
-    if task.l1_of and not store.names_wanted:
+    if (task.l1_of or task.groups) and not store.names_wanted:
+        what = f"l1_of={dict(task.l1_of)!r}" if task.l1_of else f"groups={task.groups!r}"
         raise ConfigError(
-            f"l1_of={dict(task.l1_of)!r} needs the names of features: use the store table, and "
-            f"names=True."
+            f"{what} needs the names of features: use the store table, and names=True."
         )
+    if task.groups and task.groups != NAMESPACES:
+        raise ConfigError(
+            f"groups={task.groups!r} is for matrices: files have groups={NAMESPACES!r}."
+        )
+    if task.groups and store.settings().get("capacity") is not None:
+        raise ConfigError("groups cannot be combined with capacity, which drops single features.")
 
 
 class _KnownFeatures:

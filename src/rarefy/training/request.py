@@ -37,7 +37,7 @@ NOT_OF_FILES = (*OF_MATRICES, *DECISION_PARAMETERS)
 LARGEST_SEED = 2**32 - 1
 # How a run is carried out; the others say what is learned.
 OF_RUN = {"passes": 1, "cache": None, "holdout": None, "save_every": None, **OF_SHUFFLING}
-OPTIONAL = ("l1_of", "class_weight", "scoring")  # which files have if they were given
+OPTIONAL = ("l1_of", "groups", "class_weight", "scoring")  # which files have if they were given
 OPTIONS = {"random_state": "seed"}  # that commands call by another name
 # All that can be asked for, and what it is if nothing is said.
 DEFAULTS: dict[str, Any] = {
@@ -153,6 +153,7 @@ def task_for(asked: Mapping[str, Any], parameters: Mapping[str, Any]) -> Task:
         multiclass=asked["multiclass"],
         fit_intercept=asked["fit_intercept"],
         l1_of=asked["l1_of"],
+        groups=asked["groups"],
         class_weight=asked["class_weight"],
         calibrate=asked["calibrate"],
         target_features=asked["target_features"],

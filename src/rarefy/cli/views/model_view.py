@@ -1,6 +1,7 @@
 """What a model is and how it was trained: what `rarefy inspect` shows, and its JSON."""
 
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from rarefy.cli.views.formatting import visible
 from rarefy.cli.views.tables import Column, Page, signed
 from rarefy.files.model import Model
 from rarefy.files.model_checks import first_pass_of
+from rarefy.model.own_numbers import NAMESPACES, groups_of_columns
 from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.describe import described, is_unknown, name_of_unknown
 from rarefy.parameters.meaning import resolve
@@ -67,12 +69,27 @@ def _how_it_was_trained(model: Model) -> dict[str, Any]:
         **{name: asked[name] for name in ALWAYS_SHOWN if name in asked},
         **({name: asked[name] for name in OF_ENDOWMENT} if asked.get("endowment") else {}),
         "l1_of": asked.get("l1_of"),
+        "groups": _groups(model),
         "class_weight": asked.get("class_weight"),
         "refit": asked.get("refit") or None,
         "data": run["reader"]["files"] if "reader" in run else None,
         "holdout": run.get("holdout"),
         "can_go_on": _how_to_go_on(model),
     }
+
+
+def _groups(model: Model) -> Any:
+    """The groups of features, and how many weights each has."""
+    groups, names = model.task.groups, model.kept.names or ()
+    if not groups:
+        return None
+    if groups == NAMESPACES:
+        found = [name.partition("=")[0] for name in names]
+    else:
+        columns = names or [str(key) for key in model.kept.keys.tolist()]
+        found = groups_of_columns(groups, list(columns))
+    counts = dict.fromkeys([] if isinstance(groups, str) else [name for name, _ in groups], 0)
+    return {**counts, **Counter(name.removeprefix("=") for name in found)}
 
 
 def _is_known(rule: Any) -> bool:

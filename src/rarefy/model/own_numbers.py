@@ -1,0 +1,58 @@
+"""Numbers that a feature has by the name of its namespace or column: its l1, or its group."""
+
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from rarefy.arrays import Floats
+
+GivenL1 = tuple[tuple[str, float], ...]  # by names, or globs
+NAMESPACES = "namespaces"  # each of which is a group
+GivenGroups = str | tuple[tuple[str, tuple[str, ...]], ...]  # that, or the columns of each
+
+
+class L1ByName(NamedTuple):
+    """The l1 that was given, and what holds for all else."""
+
+    given: GivenL1
+    usual: float
+
+    def of(self, name: str | None) -> float:
+        """That of the first name or glob that fits; None is no name."""
+        if name is None:
+            return self.usual
+        return next((l1 for pattern, l1 in self.given if fits(pattern, name)), self.usual)
+
+
+class GroupsByName(NamedTuple):
+    """Groups, numbered from 1 on as their names come."""
+
+    numbers: dict[str, float]
+
+    def of(self, name: str | None) -> float:
+        """The number of a group; features without a namespace are one, too."""
+        return self.numbers.setdefault(name or "", len(self.numbers) + 1.0)
+
+    def recall(self, names: list[str | None], numbers: Floats) -> None:
+        """Know the numbers that the groups of some features had."""
+        known = {name or "": number for name, number in zip(names, numbers.tolist(), strict=True)}
+        if sorted(known.values()) != [n + 1.0 for n in range(len(known))]:
+            raise ValueError("groups are not numbered like that")
+        self.numbers.update(sorted(known.items(), key=lambda item: item[1]))
+
+
+OwnByName = L1ByName | GroupsByName
+
+
+def fits(pattern: str, name: str) -> bool:
+    return pattern == name or fnmatchcase(name, pattern)
+
+
+def groups_of_columns(given: GivenGroups, names: list[str]) -> list[str]:
+    """The group of each column; one that is in none is a group by itself."""
+    patterns = [] if isinstance(given, str) else [(p, name) for name, of in given for p in of]
+    named = dict(reversed(patterns))
+    return [named[column] if column in named else _fitting(patterns, column) for column in names]
+
+
+def _fitting(patterns: list[tuple[str, str]], column: str) -> str:
+    return next((name for pattern, name in patterns if fits(pattern, column)), f"={column}")
