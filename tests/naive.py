@@ -677,7 +677,7 @@ RULES = (
     "scale-free",
     "scale-free-ftrl",
 )
-UNPENALISED = ("ogd", "da", "coin")  # no parameter makes any of their weights zero
+UNPENALISED = ("ogd", "da", "coin", "pa")  # no parameter makes any of their weights zero
 
 
 def make_rule(

@@ -16,6 +16,7 @@ from rarefy.parameters.combinations import (
     check_mean_of_known,
     check_nothing_sought,
     check_target,
+    scheme_of,
 )
 from rarefy.parameters.table import is_open
 
@@ -49,6 +50,7 @@ def make_task(
     if not is_open(parameters, target_features):
         check_nothing_sought(scoring)
         rule, schedule = make_rule(**parameters)
+        multiclass = scheme_of(rule, multiclass)
         weights = make_weighting(rule, parameters["loss"], **weighting)
         rule, given_l1 = make_own_l1(rule, l1_of)
         rule, given_groups = make_groups(rule, groups)

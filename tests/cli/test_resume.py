@@ -63,6 +63,7 @@ RULES = {
     "fr-comid cumulative l2": (*PENALISED, "--schedule", "constant"),
     "da": (),
     "coin": ("--eta0", "0.01"),
+    "pa": (),
     "adagrad-ftprl": (*PENALISED, "--q", "2", "--basis", "feature"),
 }
 

@@ -575,8 +575,9 @@ def test_parameters_of_one_estimator_out_of_range(known, name, value, accepted):
 
 ADAGRAD = ("adagrad-fobos", "adagrad-rda", "adagrad-ftprl")
 WITH_BETA = (*ADAGRAD, "ftrl", "scale-free", "scale-free-ftrl")
-OWN_STEPS = (*WITH_BETA, "coin")
-UNPENALISED = ("ogd", "da", "coin", "rounding")
+BY_MARGIN = tuple(name for name in RULES if RULES[name].by_margin)
+OWN_STEPS = (*WITH_BETA, "coin", *BY_MARGIN)
+UNPENALISED = ("ogd", "da", "coin", "rounding", "pa")
 FEATURE_AWARE = ("fr-comid", "sgft", "hf-fobos", "frda", "stda", "ftpfrl", *ADAGRAD)
 RULE_NAMES = (*RULES, "sgft", "hf-fobos", "stda")
 TRUNCATING = ("truncated-gradient", "rounding")
@@ -588,6 +589,7 @@ HAVING = {
     "basis": ("update", FEATURE_AWARE),
     "cap": (10.0, FEATURE_AWARE),
     "beta": (1.0, WITH_BETA),
+    "eta0": (0.1, tuple(name for name in RULE_NAMES if name not in BY_MARGIN)),
     "schedule": ("constant", tuple(name for name in RULE_NAMES if name not in OWN_STEPS)),
     "truncate_every": (5, TRUNCATING),
     "threshold": (0.1, TRUNCATING),

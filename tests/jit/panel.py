@@ -66,6 +66,10 @@ def of_rule(rule: str, kind: str):
     return fitted(estimator, kind, rule=rule, loss=loss)
 
 
+def kinds_of(rule: str) -> list[str]:
+    return [kind for kind in KINDS if kind != "regression" or not RULES[rule].by_margin]
+
+
 CASES: dict[str, Callable[[Path], object]] = {
     "own rule": lambda _: fitted(Classifier, "binary", rule=ClippedFobos(l1=0.01)),
     "refused": lambda _: refused(),
@@ -74,7 +78,7 @@ CASES: dict[str, Callable[[Path], object]] = {
     **{
         f"{rule} {kind}": lambda _, rule=rule, kind=kind: of_rule(rule, kind)
         for rule in RULES
-        for kind in KINDS
+        for kind in kinds_of(rule)
     },
     **{
         f"{ending} {store}": lambda folder, ending=ending, store=store: trained(
@@ -87,7 +91,10 @@ CASES: dict[str, Callable[[Path], object]] = {
 }
 QUICK = ["own rule", "refused", "ftrl binary"]
 # Each rule with one kind of problem, and each format with one store.
-ROTATING = [f"{rule} {kind}" for rule, kind in zip(RULES, cycle(KINDS), strict=False)]
+ROTATING = [
+    f"{rule} {kind if kind in kinds_of(rule) else 'binary'}"
+    for rule, kind in zip(RULES, cycle(KINDS), strict=False)
+]
 BROAD = [
     *("sweep", "tuned", *(f"frda {kind}" for kind in KINDS), *ROTATING),
     *("svm table", "svm array", "vw hashed", "csv table", "jsonl hashed"),

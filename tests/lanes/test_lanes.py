@@ -93,7 +93,9 @@ def lanes_of(rule: str, loss, scale: float = 1.0, **more) -> list[Lane]:
         own = {"l1": scale * l1} if "l1" in RULES[rule]._fields else {}
         if rule in ("rounding", "truncated-gradient"):
             own |= {"threshold": 10.0 * l1, "truncate_every": 3 + i}
-        made = make_rule(rule, eta0=0.05 * (i + 1), **own, **more)
+        if not RULES[rule].by_margin:
+            own["eta0"] = 0.05 * (i + 1)
+        made = make_rule(rule, **own, **more)
         found += [Lane(*made, loss, float(fold)) for fold in range(N_FOLDS)]
     return found
 

@@ -280,12 +280,12 @@ class Learner:
         return int(n_learned)
 
     def _divergence(self, row: int) -> DivergenceError:
+        where = f"The weights diverged at example {self.t} (row {row} of this call)"
         eta0 = getattr(learned_by(self.rule), "eta0", self.clock.schedule.eta0)
-        return DivergenceError(
-            f"The weights diverged at example {self.t} (row {row} of this call): "
-            f"eta0={eta0:g} is too large for these features. Try eta0={eta0 / 10:g}, or "
-            f"scale the features. The model is unchanged by this call."
-        )
+        why = f"eta0={eta0:g} is too large for these features. Try eta0={eta0 / 10:g}, or scale"
+        if self.rule.by_margin:
+            why = "values of these features are too small or too large. Scale"
+        return DivergenceError(f"{where}: {why} the features. The model is unchanged by this call.")
 
     def _touched(self, rows: Rows) -> NDArray[Any] | slice:
         """The slots that the rows can change: all, or the named ones where that is less to copy."""

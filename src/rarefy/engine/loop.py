@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.arrays import LARGEST_SCORE, Floats, Rows
-from rarefy.jit import compiled
+from rarefy.engine.class_meeting import meet_classes
+from rarefy.jit import compiled, inlined
 from rarefy.jit.intrinsics import lay_out, load, prefetch, store, take_up
+from rarefy.jit.sums import plus, row_zeros, step_zeros
 from rarefy.model.answers import is_right, is_right_class, is_right_for_endowment
-from rarefy.model.clock import Clock, next_round
+from rarefy.model.clock import Clock, next_round, with_common
+from rarefy.model.example import Example
 
 # Entries from the one whose weight is asked for to the one that is fetched from memory. It is
 # unsigned, like all entries: of signed ones the compiler asks whether they count from the end.
@@ -50,10 +53,12 @@ def learn(
         begin, end = np.uint64(rows.indptr[row]), np.uint64(rows.indptr[row + 1])
         before, clock = clock, next_round(rule, clock)
 
-        score, squares = 0.0, 0.0
+        score, squares, sums = 0.0, 0.0, row_zeros(rule)
         if len(intercept) > 0:
-            score = intercept_rule.weight(clock, load(intercept_rule, intercept, 0))
+            old = load(intercept_rule, intercept, 0)
+            score = intercept_rule.weight(clock, old)
             squares = 1.0
+            sums = plus(sums, intercept_rule.row_terms(clock, old, 1.0))
         for j in range(begin, end):
             if far:
                 prefetch(rule, state, np.intp(rows.indices[min(j + FETCHED_AHEAD, last)]))
@@ -63,6 +68,7 @@ def learn(
                 lay_out(rule, bench, np.intp(j - begin), old)
             score += x * rule.weight(clock, old)
             squares += x * x
+            sums = plus(sums, rule.row_terms(clock, old, x))
         predictions[row, 0] = score
 
         right = is_right_for_endowment(score, rows.y[row])
@@ -70,33 +76,57 @@ def learn(
         weight = weighting.endowment.importance(importance, right)
         slope = weighting.update.slope(loss, score, rows.y[row], weight, clock.eta * squares)
         slope = min(max(slope, -weight * clock.steepest), weight * clock.steepest)
+        example = Example(score, rows.y[row], slope, weight, sums, 1.0, 1.0)
+        common, slope = rule.meet(clock, example)
+        clock = with_common(clock, common)
         if not (abs(score) <= LARGEST_SCORE and abs(slope) <= LARGEST_SCORE):
             return clock, row
         progress[0] += importance * loss.value(score, rows.y[row])
         progress[1] += importance
         progress[2] += importance * is_right(score, rows.y[row])
 
-        if slope == 0.0 and not rule.steps_without_gradient():
-            continue
-        if len(intercept) > 0:
-            store(
-                intercept_rule,
-                intercept,
-                0,
-                intercept_rule.step(clock, load(intercept_rule, intercept, 0), slope, 1.0),
-            )
-        if rule.steps_together():
-            for entry in range(end - begin):
-                x, old = rows.values[begin + entry], take_up(rule, bench, np.intp(entry))
-                lay_out(rule, bench, np.intp(entry), rule.step(clock, old, slope * x, x))
-            for entry in range(end - begin):
-                slot = np.intp(rows.indices[begin + entry])
-                store(rule, state, slot, take_up(rule, bench, np.intp(entry)))
-            continue
-        for j in range(begin, end):
-            slot, x = np.intp(rows.indices[j]), rows.values[j]
-            store(rule, state, slot, rule.step(clock, load(rule, state, slot), slope * x, x))
+        steps = step_zeros(rule)
+        if slope != 0.0 or rule.steps_without_gradient():
+            if len(intercept) > 0:
+                old = load(intercept_rule, intercept, 0)
+                new = intercept_rule.step(clock, old, slope, 1.0)
+                store(intercept_rule, intercept, 0, new)
+                steps = plus(steps, intercept_rule.step_terms(clock, old, new, 1.0))
+            steps = _step_row(rule, rows, begin, end, clock, state, slope, bench, steps)
+        clock = with_common(clock, rule.conclude(clock, steps))
     return clock, n_rows
+
+
+@inlined
+def _step_row(
+    rule: Any,
+    rows: Rows,
+    begin: Any,
+    end: Any,
+    clock: Clock,
+    state: Floats,
+    slope: float,
+    bench: Floats,
+    steps: Any,
+) -> Any:
+    """Let the coordinates of a row step; the sums over steps with theirs."""
+    if rule.steps_together():
+        for entry in range(end - begin):
+            x, old = rows.values[begin + entry], take_up(rule, bench, np.intp(entry))
+            new = rule.step(clock, old, slope * x, x)
+            lay_out(rule, bench, np.intp(entry), new)
+            steps = plus(steps, rule.step_terms(clock, old, new, x))
+        for entry in range(end - begin):
+            slot = np.intp(rows.indices[begin + entry])
+            store(rule, state, slot, take_up(rule, bench, np.intp(entry)))
+        return steps
+    for j in range(begin, end):
+        slot, x = np.intp(rows.indices[j]), rows.values[j]
+        old = load(rule, state, slot)
+        new = rule.step(clock, old, slope * x, x)
+        store(rule, state, slot, new)
+        steps = plus(steps, rule.step_terms(clock, old, new, x))
+    return steps
 
 
 @compiled
@@ -146,6 +176,9 @@ def learn_classes(
         clock = weighting.endowment.clock(rule, before, clock, right)
         weight = weighting.endowment.importance(importance, right)
         loss.slopes(scores, label, weighting.update, weight, clock.eta * squares, slopes)
+        if rule.meets():
+            parts = (rule, intercept_rule, loss, rows.indices, rows.values, state, intercept)
+            clock = meet_classes(parts, begin, end, clock, label, weight, scores, slopes)
         for z in range(n_classes):
             if not (abs(scores[z]) <= LARGEST_SCORE and abs(slopes[z]) <= LARGEST_SCORE):
                 return clock, row
@@ -153,17 +186,23 @@ def learn_classes(
         progress[1] += importance
         progress[2] += importance * right
 
+        steps = step_zeros(rule)
         for z in range(n_classes):
             if slopes[z] == 0.0 and not rule.steps_without_gradient():
                 continue
             if len(intercept) > 0:
-                new = intercept_rule.step(clock, load(intercept_rule, intercept, z), slopes[z], 1.0)
+                old = load(intercept_rule, intercept, z)
+                new = intercept_rule.step(clock, old, slopes[z], 1.0)
                 store(intercept_rule, intercept, z, new)
+                steps = plus(steps, intercept_rule.step_terms(clock, old, new, 1.0))
             for j in range(begin, end):
                 slot = np.intp(rows.indices[j]) * n_classes + z
                 x = rows.values[j]
-                new = rule.step(clock, load(rule, state, slot), slopes[z] * x, x)
+                old = load(rule, state, slot)
+                new = rule.step(clock, old, slopes[z] * x, x)
                 store(rule, state, slot, new)
+                steps = plus(steps, rule.step_terms(clock, old, new, x))
+        clock = with_common(clock, rule.conclude(clock, steps))
     return clock, n_rows
 
 

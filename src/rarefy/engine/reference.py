@@ -56,7 +56,7 @@ class Reference(NamedTuple):
         """The size of steps."""
         return self.spread / UNITS_A_SPREAD if self.spread_wanted else 1.0
 
-    def scales(self, loss: Any) -> dict[str, float]:
+    def scales(self, loss: Any) -> dict[str, Any]:
         """What the clock says about the size of scores and slopes."""
         return {"unit": self.unit, "slope": self.slope(loss), "steepest": self.steepest(loss)}
 

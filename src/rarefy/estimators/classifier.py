@@ -42,7 +42,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
     ----------
     rule : str or rule, default="scale-free"
         Update rule: ogd, fobos, fr-comid (sgft, hf-fobos), da, rda, frda (stda), ftprl, ftpfrl,
-        truncated-gradient, rounding, adagrad-fobos, adagrad-rda, adagrad-ftprl, ftrl, coin,
+        truncated-gradient, rounding, adagrad-fobos, adagrad-rda, adagrad-ftprl, ftrl, coin, pa,
         scale-free, scale-free-ftrl, "auto", or your own rule (see `rarefy.rule`). Parameters that
         are "auto" are tuned in a single pass over the data.
     loss : {"logistic", "hinge", "squared_hinge", "modified_huber", "perceptron"}

@@ -36,7 +36,7 @@ class Model(NamedTuple):
     kept: Kept
     run: dict[str, Any] | None = None  # how to go on with a run that has not come to its end
     state: Arrays | None = None  # None: slim, it cannot go on learning
-    clock: tuple[float, ...] = ()
+    clock: tuple[Any, ...] = ()
     matrix: dict[str, Any] | None = None  # labels and columns of the matrices it was learned from
     search: Search | None = None  # where parameters are still to be found
     limit: int | None = None  # of features that have a weight, once the run is over

@@ -31,7 +31,8 @@ def check_parts(model: Model) -> None:
     if model.limit is not None:
         check_whole("limit", model.limit, 1, LARGEST_TARGET)
     n_classes = len(model.classes)
-    numbers = (*model.intercepts, *model.progress, *model.clock)
+    *clock, common = model.clock or ((),)
+    numbers = (*model.intercepts, *model.progress, *clock, *common)
     right = (
         (n_classes == 0) == (model.loss in REGRESSION_LOSSES)
         and len(model.intercepts) == (n_classes if n_classes > 2 else 1)
@@ -39,7 +40,8 @@ def check_parts(model: Model) -> None:
         and all(isinstance(number, float) and math.isfinite(number) for number in numbers)
         and type(model.examples) is int
         and model.examples >= 0
-        and (not model.clock or model.clock[0] == model.examples)
+        and (not clock or clock[0] == model.examples)
+        and (not clock or len(common) == len(model.task.rule.common_fields))
         and isinstance(model.parameters, dict)
         and "kind" in model.store
         and (model.run is None or _is_run(model.run))

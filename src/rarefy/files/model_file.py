@@ -77,7 +77,8 @@ PACKED = ("<f8", *(f"{'|' if n == 1 else '<'}{kind}{n}" for kind in "iu" for n i
 CLOCK_FIELDS = Clock._fields[1:]  # without the schedule
 # Of the clock, too, but not where they say nothing: older files do not have them.
 LATER_CLOCK_FIELDS = {
-    name: Clock._field_defaults[name] for name in ("pass_number", "unit", "slope", "steepest")
+    name: Clock._field_defaults[name]
+    for name in ("pass_number", "unit", "slope", "steepest", "common")
 }
 # Names in files that differ from those that users know, and back.
 PARAMETERS_IN_FILES = {"target_features": "max_features"}
@@ -159,13 +160,16 @@ def _of_classes(model: Model) -> dict[str, Any]:
     return {name: value for name, value in said.items() if value}
 
 
-def _clock_in_file(clock: tuple[float, ...]) -> dict[str, float]:
+def _clock_in_file(clock: tuple[Any, ...]) -> dict[str, Any]:
     named = zip(CLOCK_FIELDS, clock, strict=False)
     return {name: value for name, value in named if LATER_CLOCK_FIELDS.get(name) != value}
 
 
-def _clock_from_file(clock: dict[str, float]) -> tuple[float, ...]:
-    return tuple((LATER_CLOCK_FIELDS | clock)[name] for name in CLOCK_FIELDS) if clock else ()
+def _clock_from_file(clock: dict[str, Any]) -> tuple[Any, ...]:
+    if not clock:
+        return ()
+    fields = LATER_CLOCK_FIELDS | clock
+    return (*(fields[name] for name in CLOCK_FIELDS[:-1]), tuple(fields["common"]))
 
 
 def name_in_files(parameter: str) -> str:

@@ -71,7 +71,7 @@ def each_lane(typing_context: Any, function: Any, arguments: Any) -> Any:
     return types.void(function, arguments), codegen
 
 
-def _in_role(builder: Any, role: str, access: Any) -> Any:
+def in_role(builder: Any, role: str, access: Any) -> Any:
     """Tell the compiler of what role the memory is that a load or store goes to."""
     add = builder.module.add_metadata
     domain = add(["rarefy"])
@@ -81,14 +81,14 @@ def _in_role(builder: Any, role: str, access: Any) -> Any:
     return access
 
 
-def _pointer(context: Any, builder: Any, array_type: Any, array: Any, row: Any, lane: Any) -> Any:
+def pointer_to(context: Any, builder: Any, array_type: Any, array: Any, row: Any, lane: Any) -> Any:
     """Where a row of an array has its number for a lane."""
     data = arrayobj.make_array(array_type)(context, builder, array).data
     index = builder.add(builder.mul(row, context.get_constant(types.intp, WIDTH)), lane)
     return builder.gep(data, [index])
 
 
-def _is(builder: Any, condition: Any) -> Any:
+def is_true(builder: Any, condition: Any) -> Any:
     """Whether the condition that a float stands for holds."""
     return builder.fcmp_ordered("!=", condition, ir.Constant(condition.type, 0.0))
 
@@ -101,10 +101,10 @@ def _part_reader(role: str) -> Any:
 
             def built(part_type: Any, value: Any) -> Any:
                 if part_type == types.float64:
-                    pointer = _pointer(
+                    pointer = pointer_to(
                         context, builder, signature.args[1], args[1], next(rows), args[2]
                     )
-                    return _in_role(builder, role, builder.load(pointer))
+                    return in_role(builder, role, builder.load(pointer))
                 if not isinstance(part_type, types.BaseTuple):
                     return value
                 parts = [
@@ -140,16 +140,16 @@ def set_clock(
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         old, flag, value, array, lane_value = args
-        holds = _is(builder, flag)
+        holds = is_true(builder, flag)
         rows = _counting(context)
 
         def write(part_type: Any, before: Any, after: Any) -> None:
             if part_type == types.float64:
-                pointer = _pointer(
+                pointer = pointer_to(
                     context, builder, signature.args[3], array, next(rows), lane_value
                 )
                 chosen = builder.select(holds, after, before)
-                _in_role(builder, CLOCKS, builder.store(chosen, pointer))
+                in_role(builder, CLOCKS, builder.store(chosen, pointer))
             elif isinstance(part_type, types.BaseTuple):
                 for i, inner in enumerate(part_type):
                     extracted = (builder.extract_value(both, i) for both in (before, after))
@@ -169,7 +169,7 @@ def _state_pointers(
     first = builder.mul(slot, context.get_constant(types.intp, n_fields))
     for field in range(n_fields):
         row = builder.add(first, context.get_constant(types.intp, field))
-        yield _pointer(context, builder, array_type, array, row, lane)
+        yield pointer_to(context, builder, array_type, array, row, lane)
 
 
 @intrinsic
@@ -179,7 +179,7 @@ def load(typing_context: Any, rule: Any, state: Any, slot: Any, lane: Any) -> An
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointers = _state_pointers(context, builder, signature.args[1], args[1:], n_fields)
-        fields = [_in_role(builder, STATE, builder.load(pointer)) for pointer in pointers]
+        fields = [in_role(builder, STATE, builder.load(pointer)) for pointer in pointers]
         return cgutils.pack_array(builder, fields)
 
     state_type = types.UniTuple(types.float64, n_fields)
@@ -198,12 +198,12 @@ def store(
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointers = _state_pointers(context, builder, signature.args[1], args[1:4], n_fields)
-        holds = _is(builder, args[4])
+        holds = is_true(builder, args[4])
         for field, pointer in enumerate(pointers):
             value = builder.extract_value(args[5], field)
             value = context.cast(builder, value, new[field], types.float64)
-            old = _in_role(builder, STATE, builder.load(pointer))
-            _in_role(builder, STATE, builder.store(builder.select(holds, value, old), pointer))
+            old = in_role(builder, STATE, builder.load(pointer))
+            in_role(builder, STATE, builder.store(builder.select(holds, value, old), pointer))
         return context.get_dummy_value()
 
     return types.void(rule, state, types.intp, types.intp, types.float64, new), codegen
@@ -232,8 +232,8 @@ def get(typing_context: Any, work: Any, row: Any, lane: Any) -> Any:
     """A number from a row of the lanes' work."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _pointer(context, builder, signature.args[0], *args)
-        return _in_role(builder, WORK, builder.load(pointer))
+        pointer = pointer_to(context, builder, signature.args[0], *args)
+        return in_role(builder, WORK, builder.load(pointer))
 
     return types.float64(work, types.intp, types.intp), codegen
 
@@ -243,8 +243,8 @@ def put(typing_context: Any, work: Any, row: Any, lane: Any, number: Any) -> Any
     """Write a number to a row of the lanes' work."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _pointer(context, builder, signature.args[0], *args[:3])
-        _in_role(builder, WORK, builder.store(args[3], pointer))
+        pointer = pointer_to(context, builder, signature.args[0], *args[:3])
+        in_role(builder, WORK, builder.store(args[3], pointer))
         return context.get_dummy_value()
 
     return types.void(work, types.intp, types.intp, types.float64), codegen
@@ -255,9 +255,9 @@ def add(typing_context: Any, tallies: Any, tally: Any, lane: Any, number: Any) -
     """Add a number to one of a lane's tallies."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _pointer(context, builder, signature.args[0], *args[:3])
-        before = _in_role(builder, TALLIES, builder.load(pointer))
-        _in_role(builder, TALLIES, builder.store(builder.fadd(before, args[3]), pointer))
+        pointer = pointer_to(context, builder, signature.args[0], *args[:3])
+        before = in_role(builder, TALLIES, builder.load(pointer))
+        in_role(builder, TALLIES, builder.store(builder.fadd(before, args[3]), pointer))
         return context.get_dummy_value()
 
     return types.void(tallies, types.intp, types.intp, types.float64), codegen

@@ -38,7 +38,7 @@ from rarefy.rules import unpenalised
 from rarefy.rules.averaging import predicting
 
 NO_FOLD = math.nan
-CLOCK_FIELDS = Clock._fields[1:]  # without the schedule
+CLOCK_FIELDS = Clock._fields[1:-1]  # without the schedule, and what is common to coordinates
 
 
 class Lane(NamedTuple):
@@ -103,7 +103,8 @@ class Block:
         n_fields, n_intercept_fields = (
             len(some[0].state_fields) for some in (rules, intercept_rules)
         )
-        work = aligned_zeros(SCORE + PER_OUTPUT * n_outputs, WIDTH)
+        sums = SCORE + PER_OUTPUT * n_outputs
+        work = aligned_zeros(sums + len(rules[0].step_sums), WIDTH)
         work[OWN_FOLD, : len(lanes)] = [lane.fold for lane in lanes]
         work[ALIVE, : len(lanes)] = 1.0
         self._seats = Seats(
@@ -120,6 +121,7 @@ class Block:
             work,
             np.zeros((N_TALLIES + len(scales), WIDTH)),
             np.array(scales, dtype=np.float64),
+            sums,
         )
 
     @staticmethod
@@ -250,7 +252,9 @@ class Block:
 
     def _clock_before(self, lane: int, schedule: Any) -> Clock:
         """The clock of the last round that a lane has played, if its steps are the schedule's."""
-        coming = Clock(schedule, *self._own_clocks()[:, lane].tolist())
+        coming = self._own_clocks()[:, lane].tolist()
+        coming, common = coming[: len(CLOCK_FIELDS)], coming[len(CLOCK_FIELDS) :]
+        coming = Clock(schedule, *coming)
         t = coming.t - 1.0
         before = (schedule.eta(max(t, 1.0)), coming.total_before, coming.decay_before)
         clock = Clock(schedule, t, *before, *before, 0.0, 0.0)
@@ -259,6 +263,7 @@ class Block:
             unit=coming.unit,
             slope=coming.slope,
             steepest=coming.steepest,
+            common=tuple(common),
         )
 
     def _own_clocks(self) -> Floats:

@@ -13,7 +13,6 @@ from rarefy.arrays import LARGEST_SCORE, Floats
 from rarefy.jit import compiled, inlined
 from rarefy.jit.lane_intrinsics import (
     WIDTH,
-    add,
     clock_of,
     each_lane,
     get,
@@ -24,26 +23,32 @@ from rarefy.jit.lane_intrinsics import (
     set_clock,
     store,
 )
+from rarefy.lanes.lane_meeting import (
+    add_step_terms,
+    begin_step_sums,
+    conclude,
+    meet,
+    meet_classes,
+    n_columns,
+)
+from rarefy.lanes.lane_tally import (
+    copy_scores,
+    count_feature,
+    count_weight,
+    tally_classes,
+    tally_row,
+)
 from rarefy.lanes.layout import (
     ALIVE,
-    EXAMPLES,
-    FEATURES,
-    FOUND,
-    LOSS,
-    N_TALLIES,
     OWN_FOLD,
     PER_OUTPUT,
-    RIGHT,
     SCORE,
     SEES,
     SLOPE,
-    SQUARED_ERROR,
     STEPS,
-    WEIGHTS,
     LaneRows,
     Seats,
 )
-from rarefy.model.answers import is_right, is_right_class
 from rarefy.model.clock import next_round
 from rarefy.model.importance import PlainUpdate
 
@@ -83,11 +88,14 @@ def _add_to_score(lane: int, seats: Seats, output: int, slot: int, x: float) -> 
 
 
 @inlined
-def _take_slope(lane: int, seats: Seats, y: float, importance: float) -> None:
+def _take_slope(
+    lane: int, seats: Seats, rows: LaneRows, row: int, y: float, importance: float
+) -> None:
     loss = parameters_of(seats.loss, seats.losses, lane)
     score = get(seats.work, SCORE, lane)
     steepest = importance * clock_of(seats.clock, seats.clocks, lane).steepest
     slope = min(max(importance * loss.slope(score, y), -steepest), steepest)
+    slope = meet(lane, seats, rows, row, score, y, slope, importance)
     put(seats.work, SLOPE, lane, slope)
     _stop_if_diverged(lane, seats, score, slope)
 
@@ -119,16 +127,19 @@ def _step_intercept(lane: int, seats: Seats, output: int) -> None:
     new = rule.step(clock, old, slope, 1.0)
     steps = get(seats.work, STEPS + PER_OUTPUT * output, lane)
     store(seats.intercept_rule, seats.intercepts, output, lane, steps, new)
+    add_step_terms(lane, seats, steps, rule.step_terms(clock, old, new, 1.0), 1.0)
 
 
 @inlined
-def _step(lane: int, seats: Seats, output: int, slot: int, x: float) -> None:
+def _step(lane: int, seats: Seats, output: int, slot: int, x: float, n_times: float) -> None:
     rule = parameters_of(seats.rule, seats.rules, lane)
     clock = clock_of(seats.clock, seats.clocks, lane)
     slope = get(seats.work, SLOPE + PER_OUTPUT * output, lane)
-    new = rule.step(clock, load(seats.rule, seats.state, slot, lane), slope * x, x)
+    old = load(seats.rule, seats.state, slot, lane)
+    new = rule.step(clock, old, slope * x, x)
     steps = get(seats.work, STEPS + PER_OUTPUT * output, lane)
     store(seats.rule, seats.state, slot, lane, steps, new)
+    add_step_terms(lane, seats, steps, rule.step_terms(clock, old, new, x), n_times)
 
 
 @inlined
@@ -139,87 +150,24 @@ def _tick(lane: int, seats: Seats) -> None:
 
 
 @inlined
-def _tally(lane: int, seats: Seats, y: float, importance: float) -> None:
-    """Count a prediction, where the lane sees the row."""
-    sees = get(seats.work, SEES, lane) != 0.0
-    loss = parameters_of(seats.loss, seats.losses, lane)
-    score = get(seats.work, SCORE, lane)
-    right = is_right(score, y)
-    add(seats.tallies, LOSS, lane, importance * loss.value(score, y) if sees else 0.0)
-    add(seats.tallies, EXAMPLES, lane, importance if sees else 0.0)
-    add(seats.tallies, RIGHT, lane, importance if sees and right else 0.0)
-    squared_error = importance * (score - y) * (score - y)
-    add(seats.tallies, SQUARED_ERROR, lane, squared_error if sees else 0.0)
-
-
-@inlined
-def _tally_scaled(lane: int, seats: Seats, number: int, y: float, importance: float) -> None:
-    """Count the loss of a prediction with the score times one of the scales."""
-    sees = get(seats.work, SEES, lane) != 0.0
-    loss = parameters_of(seats.loss, seats.losses, lane)
-    score = seats.scales[number] * get(seats.work, SCORE, lane)
-    scaled = importance * loss.value(score, y) if sees else 0.0
-    add(seats.tallies, N_TALLIES + number, lane, scaled)
-
-
-@inlined
-def _tally_classes(lane: int, seats: Seats, label: int, importance: float, scores: Floats) -> None:
-    """Count a prediction that has a score for every class, where the lane sees the row."""
-    if get(seats.work, SEES, lane) == 0.0:
-        return
-    _copy_scores(lane, seats, scores)
-    loss = parameters_of(seats.loss, seats.losses, lane)
-    seats.tallies[LOSS, lane] += importance * loss.value(scores, label)
-    seats.tallies[EXAMPLES, lane] += importance
-    seats.tallies[RIGHT, lane] += importance * is_right_class(scores, label)
-    for number in range(len(seats.scales)):
-        for output in range(len(scores)):
-            score = get(seats.work, SCORE + PER_OUTPUT * output, lane)
-            scores[output] = seats.scales[number] * score
-        seats.tallies[N_TALLIES + number, lane] += importance * loss.value(scores, label)
-
-
-@inlined
-def _copy_scores(lane: int, seats: Seats, scores: Floats) -> None:
-    for output in range(len(scores)):
-        scores[output] = get(seats.work, SCORE + PER_OUTPUT * output, lane)
-
-
-@inlined
 def _take_slopes(
-    lane: int, seats: Seats, label: int, importance: float, scores: Floats, slopes: Floats
+    lane: int,
+    seats: Seats,
+    rows: LaneRows,
+    row: int,
+    label: int,
+    importance: float,
+    scores: Floats,
+    slopes: Floats,
 ) -> None:
-    _copy_scores(lane, seats, scores)
+    copy_scores(lane, seats, scores)
     loss = parameters_of(seats.loss, seats.losses, lane)
     loss.slopes(scores, label, PlainUpdate(), importance, 0.0, slopes)
+    meet_classes(lane, seats, rows, row, label, importance, scores, slopes)
     for output in range(len(slopes)):
         slope = slopes[output]
         put(seats.work, SLOPE + PER_OUTPUT * output, lane, slope)
         _stop_if_diverged(lane, seats, scores[output], slope)
-
-
-@inlined
-def _count_weight(lane: int, seats: Seats, slot: int, size: float) -> None:
-    rule = parameters_of(seats.rule, seats.rules, lane)
-    clock = clock_of(seats.clock, seats.clocks, lane)
-    weight = rule.weight(clock, load(seats.rule, seats.state, slot, lane))
-    kept = size if weight != 0.0 else 0.0
-    add(seats.tallies, WEIGHTS, lane, kept)
-    put(seats.work, FOUND, lane, max(get(seats.work, FOUND, lane), kept))
-
-
-@inlined
-def _count_feature(lane: int, seats: Seats) -> None:
-    found = get(seats.work, FOUND, lane)
-    add(seats.tallies, FEATURES, lane, found)
-    put(seats.work, FOUND, lane, 0.0)
-
-
-@inlined
-def _tally_row(seats: Seats, y: float, importance: float) -> None:
-    each_lane(_tally, (seats, y, importance))
-    for number in range(len(seats.scales)):
-        each_lane(_tally_scaled, (seats, number, y, importance))
 
 
 @inlined
@@ -276,7 +224,7 @@ def _step_row(seats: Seats, rows: LaneRows, row: int, output: int, n_outputs: in
     begin, end = _entries(rows, row)
     for j in range(begin, end):
         slot = np.intp(rows.indices[j]) * n_outputs + output
-        each_lane(_step, (seats, output, slot, rows.values[j]))
+        each_lane(_step, (seats, output, slot, rows.values[j], n_columns(rows, j)))
 
 
 @compiled
@@ -299,10 +247,12 @@ def learn(
             continue
         following = order[place + 1] if far and place + 1 < len(order) else -1
         _score_row(seats, rows, row, 1, following)
-        each_lane(_take_slope, (seats, rows.y[row], importance))
+        each_lane(_take_slope, (seats, rows, row, rows.y[row], importance))
+        each_lane(begin_step_sums, (seats,))
         if judged:
-            _tally_row(seats, rows.y[row], importance)
+            tally_row(seats, rows.y[row], importance)
         _step_row(seats, rows, row, 0, 1)
+        each_lane(conclude, (seats,))
         each_lane(_tick, (seats,))
 
 
@@ -323,11 +273,13 @@ def learn_classes(
         following = order[place + 1] if far and place + 1 < len(order) else -1
         _score_row(seats, rows, row, n_outputs, following)
         label = int(rows.y[row])
-        each_lane(_take_slopes, (seats, label, importance, scores, slopes))
+        each_lane(_take_slopes, (seats, rows, row, label, importance, scores, slopes))
+        each_lane(begin_step_sums, (seats,))
         if judged:
-            each_lane(_tally_classes, (seats, label, importance, scores))
+            each_lane(tally_classes, (seats, label, importance, scores))
         for output in range(n_outputs):
             _step_row(seats, rows, row, output, n_outputs)
+        each_lane(conclude, (seats,))
         each_lane(_tick, (seats,))
 
 
@@ -340,7 +292,7 @@ def judge(seats: Seats, rows: LaneRows, folds: Floats, room: Floats) -> None:
         each_lane(_be_judged, (seats, folds[row]))
         if _any(seats.work, SEES):
             _score_row(seats, rows, row, 1, -1)
-            _tally_row(seats, rows.y[row], rows.importance[row])
+            tally_row(seats, rows.y[row], rows.importance[row])
 
 
 @compiled
@@ -354,7 +306,7 @@ def judge_classes(seats: Seats, rows: LaneRows, folds: Floats, room: Floats) -> 
         if _any(seats.work, SEES):
             _score_row(seats, rows, row, n_outputs, -1)
             label = int(rows.y[row])
-            each_lane(_tally_classes, (seats, label, rows.importance[row], scores))
+            each_lane(tally_classes, (seats, label, rows.importance[row], scores))
 
 
 @compiled
@@ -377,8 +329,8 @@ def count_kept(seats: Seats, sizes: Floats, n_outputs: int) -> None:
     for feature in range(len(sizes)):
         for output in range(n_outputs):
             slot = feature * n_outputs + output
-            each_lane(_count_weight, (seats, slot, sizes[feature]))
-        each_lane(_count_feature, (seats,))
+            each_lane(count_weight, (seats, slot, sizes[feature]))
+        each_lane(count_feature, (seats,))
 
 
 @compiled

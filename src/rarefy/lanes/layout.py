@@ -68,3 +68,4 @@ class Seats(NamedTuple):
     work: Floats
     tallies: Floats  # after the named rows, losses with scores times each of these
     scales: Floats
+    sums: int  # the first row of work for sums over the steps of a row

@@ -30,6 +30,7 @@ class Clock(NamedTuple):
     unit: float = 1.0  # of scores: in regression, half of how far targets spread
     slope: float = 1.0  # of an example whose score is off by a unit
     steepest: float = sys.float_info.max  # the largest slope of an example of weight 1
+    common: tuple[float, ...] = ()  # what a rule keeps for all coordinates together
 
 
 @helper
@@ -60,6 +61,30 @@ def round_with_step(rule: Any, clock: Clock, eta: float, mistakes: float) -> Clo
         clock.unit,
         clock.slope,
         clock.steepest,
+        clock.common,
+    )
+
+
+@helper
+def with_common(clock: Clock, common: tuple[float, ...]) -> Clock:
+    """The clock with other floats that all coordinates have in common."""
+    return Clock(
+        clock.schedule,
+        clock.t,
+        clock.eta,
+        clock.total,
+        clock.decay,
+        clock.eta_before,
+        clock.total_before,
+        clock.decay_before,
+        clock.total_lost,
+        clock.decay_lost,
+        clock.mistakes,
+        clock.pass_number,
+        clock.unit,
+        clock.slope,
+        clock.steepest,
+        common,
     )
 
 
@@ -75,7 +100,8 @@ def clock_after(rule: Any, schedule: Any, t: float = 0.0) -> Clock:
     """The clock when t rounds have been played, without playing them."""
     eta = schedule.eta(max(t, 1.0))
     total, decay = schedule.total(t), decay_between(rule, schedule, 0.0, t)
-    return Clock(schedule, float(t), eta, total, decay, eta, total, decay, 0.0, 0.0)
+    clock = Clock(schedule, float(t), eta, total, decay, eta, total, decay, 0.0, 0.0)
+    return clock._replace(common=(0.0,) * len(rule.common_fields))
 
 
 @compile_methods
@@ -125,4 +151,5 @@ def earlier_round(rule: Any, clock: Clock, t: float) -> Clock:
         clock.unit,
         clock.slope,
         clock.steepest,
+        clock.common,
     )

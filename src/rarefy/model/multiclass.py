@@ -2,7 +2,8 @@
 
 `y` is the number of the right class. Every (feature, class) pair has a weight of its own, and all
 share one clock. How the importance of an example enters its slopes is up to the `update` (see
-`rarefy.model.importance`).
+`rarefy.model.importance`). Some losses depend on the scores of two classes only, the right one and
+the best wrong one.
 
 Losses without kinks have a Hessian, which is made of one number for each score, the `bend`:
 `curvature` makes its diagonal of them, and `turn` says how slopes change with a change of scores.
@@ -39,6 +40,9 @@ class CrammerSinger(NamedTuple):
 
     loss: Any
 
+    def is_of_two_scores(self) -> bool:
+        return True
+
     def value(self, p: Scores, y: int) -> float:
         return self.loss.value(p[y] - p[best_wrong(p, y)], 1.0)  # type: ignore[no-any-return]
 
@@ -63,6 +67,9 @@ def _highest(p: Scores) -> float:
 @compile_methods
 class Softmax(NamedTuple):
     """-log softmax(p)_y."""
+
+    def is_of_two_scores(self) -> bool:
+        return False
 
     def value(self, p: Scores, y: int) -> float:
         highest = _highest(p)
@@ -107,6 +114,9 @@ class OneVsRest(NamedTuple):
     """The sum over the classes of a margin loss, +1 for the right class and -1 for the others."""
 
     loss: Any
+
+    def is_of_two_scores(self) -> bool:
+        return False
 
     def value(self, p: Scores, y: int) -> float:
         total = 0.0

@@ -23,6 +23,8 @@ from rarefy.parameters.combinations import (
     check_cumulative,
     check_grouped,
     check_has_classes,
+    check_margins,
+    check_may_be_averaged,
     check_own_l1,
     check_schedule,
     check_steps_may_shrink,
@@ -96,8 +98,11 @@ def make_rule(
         instance = check_object(rule)
     else:
         instance = _build(name, form_for(cls, given), given)
+    check_margins(name, cls, loss)
     default_eta0 = STEEP_LOSS_STEPS.get(loss, DEFAULT_STEP)
-    instance = averaged(instance, power) if average else instance
+    if average:
+        check_may_be_averaged(name, instance)
+        instance = averaged(instance, power)
     return instance, _schedule(cls, schedule, eta0, default_eta0)
 
 

@@ -35,6 +35,15 @@ def check_average(average: bool, average_power: float | None) -> float:
     return power
 
 
+def check_may_be_averaged(name: str, rule: Any) -> None:
+    """Refuse a mean of weights that change with those of other coordinates."""
+    if rule.common_fields and not rule.rests():
+        raise ConfigError(
+            f"average=True cannot be used with the rule {name}: its weights change while a feature "
+            f"does not occur, in a way that depends on the other features."
+        )
+
+
 def check_mean_of_known(parameters: Mapping[str, Any], is_open: bool) -> None:
     """Refuse a mean of the weights of models whose parameters change as they are found."""
     if is_open and (parameters.get("average") or parameters.get("average_power") is not None):
@@ -67,12 +76,31 @@ def check_schedule(schedule: str | None, cls: Any) -> None:
         )
 
 
+def check_margins(name: str, cls: Any, loss: str) -> None:
+    """Refuse a rule that acts on margins for a loss, given by name, that has none."""
+    if cls.by_margin and loss in REGRESSION_LOSSES:
+        raise ConfigError(
+            f"rule={name!r} does not apply to loss={loss!r}: it is for classification, and needs a "
+            f"margin."
+        )
+
+
+def scheme_of(rule: Any, multiclass: str) -> str:
+    """The scheme for several classes, which is of two scores for a rule that acts on margins."""
+    if rule.by_margin and multiclass == "softmax":
+        raise ConfigError(
+            f"multiclass='softmax' does not apply to the rule {type(rule).__name__}, which acts on "
+            f"margins. Use 'crammer_singer' or 'ovr'."
+        )
+    return "crammer_singer" if rule.by_margin and multiclass == "auto" else multiclass
+
+
 def check_aware(rule: Any, loss: str) -> None:
     """Refuse importance-aware updates of a rule, or of a loss by name, that cannot have them."""
     if has_own_steps(rule):
         raise ConfigError(
             f"importance='aware' does not apply to the rule {type(rule).__name__}: its step sizes "
-            f"depend on each feature's own gradients. "
+            f"depend on each feature's own gradients, or on margins. "
             f"Rules that support it: {', '.join(rules_with_common_steps())}."
         )
     if not hasattr(choose("loss", loss, LOSSES), "drift"):

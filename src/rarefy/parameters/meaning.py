@@ -48,7 +48,9 @@ def has_meaning(parameter: str, cls: Any) -> bool:
         return cls in CUMULATIVE
     if parameter == "schedule":
         return not has_own_steps(cls) and cls is not TruncatedGradient
-    return parameter == "eta0" or parameter in parameters_of(AWARE.get(cls, cls))
+    if parameter == "eta0":
+        return not cls.by_margin
+    return parameter in parameters_of(AWARE.get(cls, cls))
 
 
 def form_for(cls: Any, given: Mapping[str, Any]) -> Any:
@@ -59,7 +61,7 @@ def form_for(cls: Any, given: Mapping[str, Any]) -> Any:
 
 def has_own_steps(rule: Any) -> bool:
     """Whether a rule, or those of a class, have steps that follow no common schedule."""
-    return "eta0" in rule._fields
+    return "eta0" in rule._fields or rule.by_margin
 
 
 def rules_with_common_steps() -> list[str]:

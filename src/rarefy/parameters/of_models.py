@@ -92,6 +92,7 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
                 "squared_hinge and modified_huber, 0.05 for squared, and a twentieth of that for a "
                 "constant schedule). For coin, the wealth that every weight starts with: 0.1"
             ),
+            absent="its step sizes follow from margins",
             may_be_auto=True,
         ),
     ]
@@ -113,7 +114,7 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             OneOf(tuple(SCHEDULES)),
             "How the step size falls with the number of examples.",
             usual='"inv_sqrt"',
-            absent="its step sizes depend on each feature's own gradients",
+            absent="its step sizes depend on each feature's own gradients, or on margins",
         ),
     ]
     truncate_every: Annotated[

@@ -17,6 +17,7 @@ from rarefy.rules.ftrl import Ftrl
 from rarefy.rules.leader import Ftpfrl, Ftprl
 from rarefy.rules.ogd import Ogd
 from rarefy.rules.own_l1 import with_own_l1
+from rarefy.rules.passive_aggressive import Pa
 from rarefy.rules.rule_protocol import Rule, State, rule, unpenalised
 from rarefy.rules.scale_free import ScaleFree
 from rarefy.rules.scale_free_ftrl import ScaleFreeFtrl
@@ -38,6 +39,7 @@ RULES: dict[str, Any] = {
     "adagrad-ftprl": AdagradFtprl,
     "ftrl": Ftrl,
     "coin": Coin,
+    "pa": Pa,
     "scale-free": ScaleFree,
     "scale-free-ftrl": ScaleFreeFtrl,
 }

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from rarefy.jit import helper
 from rarefy.model.clock import Clock
+from rarefy.model.example import Example
 from rarefy.rules.past_sums import PolynomialShares
 from rarefy.rules.rule_protocol import State, has_closed_sum, unpenalised
 from rarefy.rules.rule_protocol import rule as as_rule
@@ -111,6 +112,24 @@ class _Averaged:
     def is_shift_free(self) -> bool:
         return self.rule.is_shift_free()  # type: ignore[no-any-return]
 
+    def row_terms(self, clock: Clock, state: State, x: float) -> State:
+        return self.rule.row_terms(clock, state[:-2], x)  # type: ignore[no-any-return]
+
+    def meet(self, clock: Clock, example: Example) -> tuple[State, float]:
+        return self.rule.meet(clock, example)  # type: ignore[no-any-return]
+
+    def step_terms(self, clock: Clock, old: State, new: State, x: float) -> State:
+        return self.rule.step_terms(clock, old[:-2], new[:-2], x)  # type: ignore[no-any-return]
+
+    def conclude(self, clock: Clock, sums: State) -> State:
+        return self.rule.conclude(clock, sums)  # type: ignore[no-any-return]
+
+    def meets(self) -> bool:
+        return self.rule.meets()  # type: ignore[no-any-return]
+
+    def concludes(self) -> bool:
+        return self.rule.concludes()  # type: ignore[no-any-return]
+
     def on_intercept(self) -> Any:
         return averaged(unpenalised(self.rule), power_of(self))
 
@@ -136,19 +155,30 @@ class _Mean:
 @functools.cache
 def _averaged_class(cls: Any) -> Any:
     fields = [("rule", cls), ("shares", Any)]
-    return _made(f"{AVERAGED}{cls.__name__}", fields, _Averaged, (*cls.state_fields, SUM, UNTIL))
+    state = (*cls.state_fields, SUM, UNTIL)
+    return _made(f"{AVERAGED}{cls.__name__}", fields, _Averaged, cls, state)
 
 
 @functools.cache
 def _mean_class(cls: Any) -> Any:
-    return _made(f"MeanOf{cls.__name__}", [("rule", cls)], _Mean, cls.state_fields)
+    return _made(f"MeanOf{cls.__name__}", [("rule", cls)], _Mean, cls, cls.state_fields)
 
 
-def _made(name: str, fields: list[tuple[str, Any]], methods: Any, state: tuple[str, ...]) -> Any:
+def _made(
+    name: str, fields: list[tuple[str, Any]], methods: Any, of: Any, state: tuple[str, ...]
+) -> Any:
     """A class of rules: how many numbers a state has is compiled in by the class."""
     cls: Any = NamedTuple(name, fields)  # type: ignore[misc]
     cls.__module__ = __name__
     for method, function in vars(methods).items():
         if callable(function):
             setattr(cls, method, function)
-    return as_rule(*state)(cls)
+    if methods is _Mean:
+        return as_rule(*state, common=of.common_fields)(cls)
+    return as_rule(
+        *state,
+        common=of.common_fields,
+        row_sums=of.row_sums,
+        step_sums=of.step_sums,
+        by_margin=of.by_margin,
+    )(cls)

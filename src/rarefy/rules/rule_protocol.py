@@ -31,6 +31,18 @@ Nine more methods have defaults that suit most rules:
     on_intercept() -> rule                  what acts on the intercept (default: the same rule with
                                             the fields in PENALTY_FIELDS at zero)
 
+A rule that needs more than its own coordinate declares sums, or floats that all coordinates have in
+common (`clock.common`, all zero at first), and has methods for them:
+
+    row_terms(clock, state, x) -> terms     what each entry of a row adds to the `row_sums`
+    meet(clock, example) -> common, slope   between prediction and steps, with these sums: the new
+                                            `common`, and the slope to step with
+    step_terms(clock, old, new, x) -> terms what each step, from one state to another, adds to the
+                                            `step_sums`
+    conclude(clock, sums) -> common         after the steps, with these sums: the new `common`
+
+The intercept takes part as an entry with x = 1.
+
 Models are merged (engine/merging.py) whose rule says what sums over examples its state is made of;
 the clock is that of the coming round:
 
@@ -44,6 +56,7 @@ from typing import Any, Protocol, TypeVar
 from rarefy.errors import ConfigError
 from rarefy.jit import compile_methods
 from rarefy.model.clock import Clock
+from rarefy.model.example import Example
 from rarefy.rules.past_sums import PolynomialShares
 from rarefy.rules.past_sums import past_sum as sum_by_integral
 
@@ -62,13 +75,27 @@ class Rule(Protocol):
     def step(self, clock: Clock, state: State, g: float, x: float) -> State: ...
 
 
-def rule(*state_fields: str) -> Callable[[R], R]:
+def rule(
+    *state_fields: str,
+    common: tuple[str, ...] = (),
+    row_sums: tuple[str, ...] = (),
+    step_sums: tuple[str, ...] = (),
+    by_margin: bool = False,
+) -> Callable[[R], R]:
     """Class decorator that makes a rule of a NamedTuple with the methods `weight` and `step`.
 
     Parameters
     ----------
     *state_fields : str
         The names of the floats that the rule keeps for each coordinate, in order.
+    common : tuple of str
+        The names of the floats that it keeps for all coordinates together, in `clock.common`.
+    row_sums, step_sums : tuple of str
+        The names of what is summed over the entries of a row (`row_terms`), and over their steps
+        (`step_terms`).
+    by_margin : bool
+        Whether slopes are those that `meet` makes of margins, whatever the loss: such a rule is
+        for classes, and has no step size.
 
     Returns
     -------
@@ -78,7 +105,7 @@ def rule(*state_fields: str) -> Callable[[R], R]:
     Raises
     ------
     ConfigError
-        If the class is not a NamedTuple or lacks one of the methods.
+        If the class is not a NamedTuple or lacks a method that it needs.
 
     Examples
     --------
@@ -101,17 +128,23 @@ def rule(*state_fields: str) -> Callable[[R], R]:
                 f"{cls.__name__} is not a rule: a rule is a NamedTuple with the methods "
                 f"weight(self, clock, state) and step(self, clock, state, g, x)"
             )
+        needed = {
+            "row_terms": row_sums,
+            "step_terms": step_sums,
+            "conclude": step_sums,
+            "meet": row_sums or by_margin,
+        }
+        for name, why in needed.items():
+            if why and not hasattr(cls, name):
+                raise ConfigError(f"{cls.__name__} needs the method {name}, see rarefy.rule")
         cls.state_fields = state_fields  # type: ignore[attr-defined]
-        for default in (
-            log_decay,
-            steps_without_gradient,
-            forgets_at_zero,
-            steps_together,
-            is_shift_free,
-            rests,
-            closed_sum,
-            past_sum,
-        ):
+        cls.common_fields = common  # type: ignore[attr-defined]
+        cls.row_sums, cls.step_sums = row_sums, step_sums  # type: ignore[attr-defined]
+        cls.by_margin = by_margin  # type: ignore[attr-defined]
+        if not hasattr(cls, "meets"):  # it may be another rule that does
+            cls.meets = _yes if hasattr(cls, "meet") else _no  # type: ignore[attr-defined]
+            cls.concludes = _yes if hasattr(cls, "conclude") else _no  # type: ignore[attr-defined]
+        for default in DEFAULTS:
             if not hasattr(cls, default.__name__):
                 setattr(cls, default.__name__, default)
         if not cls.__module__.startswith("rarefy."):
@@ -165,6 +198,46 @@ def has_closed_sum(some_rule: Any) -> bool:
     """Whether `closed_sum` is right for a rule."""
     is_own = type(some_rule).closed_sum is not closed_sum
     return some_rule.rests() or (is_own and getattr(some_rule, "l2", None) is None)
+
+
+def row_terms(self: Any, clock: Clock, state: State, x: float) -> tuple[()]:
+    return ()
+
+
+def meet(self: Any, clock: Clock, example: Example) -> tuple[State, float]:
+    return clock.common, example.slope
+
+
+def step_terms(self: Any, clock: Clock, old: State, new: State, x: float) -> tuple[()]:
+    return ()
+
+
+def conclude(self: Any, clock: Clock, sums: tuple[float, ...]) -> State:
+    return clock.common
+
+
+def _yes(self: Any) -> bool:
+    return True
+
+
+def _no(self: Any) -> bool:
+    return False
+
+
+DEFAULTS = (
+    log_decay,
+    steps_without_gradient,
+    forgets_at_zero,
+    steps_together,
+    is_shift_free,
+    rests,
+    closed_sum,
+    past_sum,
+    row_terms,
+    meet,
+    step_terms,
+    conclude,
+)
 
 
 def unpenalised(some_rule: Any) -> Any:
