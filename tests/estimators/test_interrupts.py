@@ -179,7 +179,7 @@ def test_fit_is_done_or_not(model):
         expected = after if np.array_equal(some.classes_, after.classes_) else before
         assert np.array_equal(some.predict(X), expected.predict(X))
         assert np.array_equal(some.coef_, expected.coef_)
-        moment = int(moment * 1.15) + 1
+        moment = int(moment * 1.25) + 1
     assert n_interrupts > 15
 
 

@@ -19,24 +19,28 @@ from rarefy.model.losses import REGRESSION_LOSSES
 from tests import data
 from tests.in_order import classifier_in_order, regressor_in_order
 
+IN_ORDER = SparseOnlineClassifier(passes=2, shuffle=False)
 ESTIMATORS = [
     SparseOnlineClassifier(),
     SparseOnlineClassifier(rule="frda"),
     SparseOnlineClassifier(rule="ftrl", loss="hinge"),
-    SparseOnlineClassifier(rule="fobos", loss="hinge", cumulative=True),
     SparseOnlineClassifier(multiclass="ovr"),
-    SparseOnlineClassifier(passes=2, shuffle=False),
     SparseOnlineClassifier(refit=True),
-    SparseOnlineClassifier(loss="hinge", multiclass="ovr", refit=True),
     SparseOnlineRegressor(),
-    SparseOnlineRegressor(rule="frda", loss="huber"),
     SparseOnlineRegressor(refit=True),
+]
+MORE = [
+    SparseOnlineClassifier(rule="fobos", loss="hinge", cumulative=True),
+    IN_ORDER,
+    SparseOnlineClassifier(loss="hinge", multiclass="ovr", refit=True),
+    SparseOnlineRegressor(rule="frda", loss="huber"),
     SparseOnlineClassifier(rule="ogd", multiclass="ovr", importance="aware", endowment=0.5),
+    regressor_in_order(n_features="grow"),
 ]
 WEIGHTS_AS_COUNTS = regressor_in_order(
     rule="ogd", eta0=1.0, schedule="constant", importance="aware", passes=500
 )
-GROWING = [classifier_in_order(n_features="grow"), regressor_in_order(n_features="grow")]
+GROWING = classifier_in_order(n_features="grow")
 
 ONE_STEP = "weight 2 is one step, not two, and the order of rows matters"
 ANY_WIDTH = "with n_features='grow' a row may have fewer or more columns than were seen before"
@@ -64,9 +68,15 @@ def expected_failures(estimator) -> dict[str, str]:
 
 
 @parametrize_with_checks(
-    [*ESTIMATORS, WEIGHTS_AS_COUNTS, *GROWING], expected_failed_checks=expected_failures
+    [*ESTIMATORS, WEIGHTS_AS_COUNTS, GROWING], expected_failed_checks=expected_failures
 )
 def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(MORE, expected_failed_checks=expected_failures)
+def test_scikit_learn_check_of_more_estimators(estimator, check):
     check(estimator)
 
 
@@ -86,15 +96,13 @@ def assert_same_bits(one, other):
 
 
 @pytest.mark.parametrize("as_matrix", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if not e.shuffle], ids=repr)
-def test_a_row_of_weight_zero_is_absent(estimator, as_matrix):
-    X, y = rows_and_targets(estimator)
+def test_a_row_of_weight_zero_is_absent(as_matrix):
+    X, y = rows_and_targets(IN_ORDER)
     weights = data.importances(len(y))
     weights[[0, 20, 21, -1]] = 0.0  # the first and the last, and two in succession
     kept = weights > 0.0
-    estimator = clone(estimator).set_params(passes=2)
-    whole = clone(estimator).fit(as_matrix(X), y, sample_weight=weights)
-    part = clone(estimator).fit(as_matrix(X[kept]), y[kept], sample_weight=weights[kept])
+    whole = clone(IN_ORDER).fit(as_matrix(X), y, sample_weight=weights)
+    part = clone(IN_ORDER).fit(as_matrix(X[kept]), y[kept], sample_weight=weights[kept])
     assert whole.t_ == 2 * kept.sum()
     assert_same_bits(whole, part)
 

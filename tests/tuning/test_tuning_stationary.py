@@ -99,17 +99,23 @@ SCHEDULES = {
 }
 
 
-@pytest.mark.parametrize("rule", DENSE)
+PENALTIES = [
+    (1.0, 0.3, "gradient", None, "root"),
+    (2.0, 0.1, "gradient", None, "root"),
+    (3.0, 0.06, "gradient", None, "root"),
+    (inf, 0.03, "gradient", None, "root"),
+    (1.0, 3.0, "update", None, "slow"),
+    (1.0, 0.1, "feature", None, "slow"),
+    (1.0, 0.3, "gradient", 0.05, "slow"),
+]
+
+
 @pytest.mark.parametrize(
-    ("q", "l1", "basis", "l2", "steps"),
+    ("rule", "q", "l1", "basis", "l2", "steps"),
     [
-        (1.0, 0.3, "gradient", None, "root"),
-        (2.0, 0.1, "gradient", None, "root"),
-        (3.0, 0.06, "gradient", None, "root"),
-        (inf, 0.03, "gradient", None, "root"),
-        (1.0, 3.0, "update", None, "slow"),
-        (1.0, 0.1, "feature", None, "slow"),
-        (1.0, 0.3, "gradient", 0.05, "slow"),
+        pytest.param(rule, *one, marks=pytest.mark.slow if (n + turn) % 2 else ())
+        for turn, rule in enumerate(DENSE)
+        for n, one in enumerate(PENALTIES)
     ],
 )
 def test_penalties_by_means_in_every_round(rule, q, l1, basis, l2, steps):
@@ -184,11 +190,16 @@ class TestOrdinary:
     @pytest.mark.parametrize(
         ("name", "q", "l2", "free"),
         [
-            *product(("frda",), (1.0, 2.0), (None, 0.05), (("l1", "eta0"),)),
-            *product(("fr-comid",), (3.0, inf), (None, 0.05), (("l1", "eta0"),)),
-            *product(("rda", "fobos"), (None,), (None, 0.05), (("l1", "eta0"),)),
-            *product(("frda", "fr-comid"), (1.0,), (None,), (("l1",), ("eta0",), ())),
-            *product(("adagrad-rda",), (2.0,), (None,), (("l1",),)),
+            pytest.param(*case, marks=pytest.mark.slow if n % 2 else ())
+            for n, case in enumerate(
+                (
+                    *product(("frda",), (1.0, 2.0), (None, 0.05), (("l1", "eta0"),)),
+                    *product(("fr-comid",), (3.0, inf), (0.05, None), (("l1", "eta0"),)),
+                    *product(("rda", "fobos"), (None,), (None, 0.05), (("l1", "eta0"),)),
+                    *product(("frda", "fr-comid"), (1.0,), (None,), (("l1",), ("eta0",), ())),
+                    *product(("adagrad-rda",), (2.0,), (None,), (("l1",),)),
+                )
+            )
         ],
     )
     def test_it_does_the_same(self, name, q, l2, free):

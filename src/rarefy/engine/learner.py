@@ -329,7 +329,9 @@ class Learner:
         n_fields = len(self.intercept_rule.state_fields)
         for output, row in enumerate(self.intercept_state.tolist()):
             out[output] += predicting(self.intercept_rule).weight(clock, tuple(row[:n_fields]))
-        return out - self.reference.means @ self._weights_of(self.reference.slots)
+        if len(self.reference.slots):
+            out -= self.reference.means @ self._weights_of(self.reference.slots)
+        return out
 
     def _weights_of(self, features: NDArray[np.int64]) -> Floats:
         """The weights of some features, (feature, output)."""
@@ -342,17 +344,17 @@ class Learner:
     def nonzero(self) -> tuple[NDArray[np.int64], Floats]:
         """The slots with a weight that is not zero, and the weights."""
         slots, weights = np.empty(count := self.n_nonzero(), np.int64), np.empty(count)
-        self._on_all_state("nonzero", slots, weights)
+        self._nonzero(slots, weights)
         return slots, weights
 
     def n_nonzero(self) -> int:
         """How many weights are not zero."""
-        return int(self._on_all_state("n_nonzero"))
+        return self._nonzero(np.empty(0, np.int64), np.empty(0))
 
-    def _on_all_state(self, loop: str, *out: NDArray[Any]) -> Any:
+    def _nonzero(self, slots: NDArray[np.int64], weights: Floats) -> int:
         clock = next_round(self.rule, self.clock)
         state = self.state[: self.n_features * self.n_outputs]
-        return getattr(engine, loop)(predicting(self.rule), clock, state, *out)
+        return int(engine.nonzero(predicting(self.rule), clock, state, slots, weights))
 
     def used(self) -> NDArray[np.int64]:
         """The features that carry state; that of the others is zero in every bit."""

@@ -263,26 +263,19 @@ def settle(rule: Any, clock: Clock, state: Floats) -> None:
 
 
 @compiled
-def n_nonzero(rule: Any, clock: Clock, state: Floats) -> int:
-    """How many slots have a weight."""
-    count = 0
-    for slot in range(len(state)):
-        count += rule.weight(clock, load(rule, state, slot)) != 0.0
-    return count
-
-
-@compiled
 def nonzero(
     rule: Any, clock: Clock, state: Floats, slots: NDArray[np.int64], weights: Floats
-) -> None:
-    """Write the slots with a weight, and the weights; there is room for all of them."""
+) -> int:
+    """Write the slots with a weight, and the weights, as far as there is room; count them all."""
     count = 0
     for slot in range(len(state)):
         w = rule.weight(clock, load(rule, state, slot))
         if w != 0.0:
-            slots[count] = slot
-            weights[count] = w
+            if count < len(slots):
+                slots[count] = slot
+                weights[count] = w
             count += 1
+    return count
 
 
 @compiled

@@ -45,8 +45,7 @@ class Calibration(NamedTuple):
     def after(self, scores: Floats, y: Floats, importance: Floats) -> "Calibration":
         """The calibration when these rows have come, whose scores are those before learning."""
         numbers = np.array(self)
-        observe = _observe if scores.shape[1] == 1 else _observe_classes
-        observe(scores, y, importance, numbers)
+        _observe(scores, y, importance, numbers)
         return Calibration(*numbers.tolist())
 
 
@@ -75,9 +74,26 @@ def _stepped(
     return max(slope - weight * gradient / (PRIOR + squares), LEAST_SLOPE), squares, total
 
 
+@helper
+def _gradient(scores: Floats, row: int, y: float, slope: float) -> float:
+    """The derivative of a row's log-loss by the slope; y is -1 or +1, or the number of a class."""
+    if scores.shape[1] == 1:
+        score = scores[row, 0]
+        return -y * score / (1.0 + math.exp(min(y * slope * score, STEEPEST)))
+    highest = scores[row, 0]
+    for z in range(1, scores.shape[1]):
+        highest = max(highest, scores[row, z])
+    odds, expected = 0.0, 0.0
+    for z in range(scores.shape[1]):
+        below = scores[row, z] - highest
+        odds += math.exp(slope * below)
+        expected += math.exp(slope * below) * below
+    return expected / odds - (scores[row, int(y)] - highest)
+
+
 @compiled
 def _observe(scores: Floats, y: Floats, importance: Floats, numbers: Floats) -> None:
-    """Take a step for each row of one of two classes, -1 or +1."""
+    """Take a step for each row."""
     slope, squares, total, examples = numbers[0], numbers[1], numbers[2], int(numbers[3])
     for row in range(len(y)):
         weight = importance[row]
@@ -86,32 +102,6 @@ def _observe(scores: Floats, y: Floats, importance: Floats, numbers: Floats) -> 
         examples += 1
         if examples > ALL_OF_FIRST and examples % STRIDE:
             continue
-        score = scores[row, 0]
-        margin = y[row] * slope * score
-        gradient = -y[row] * score / (1.0 + math.exp(min(margin, STEEPEST)))
-        slope, squares, total = _stepped(slope, squares, total, gradient, weight)
-    numbers[:] = slope, squares, total, float(examples)
-
-
-@compiled
-def _observe_classes(scores: Floats, y: Floats, importance: Floats, numbers: Floats) -> None:
-    """Take a step for each row of one of several classes."""
-    slope, squares, total, examples = numbers[0], numbers[1], numbers[2], int(numbers[3])
-    for row in range(len(y)):
-        weight = importance[row]
-        if weight == 0.0:
-            continue
-        examples += 1
-        if examples > ALL_OF_FIRST and examples % STRIDE:
-            continue
-        highest = scores[row, 0]
-        for z in range(1, scores.shape[1]):
-            highest = max(highest, scores[row, z])
-        odds, expected = 0.0, 0.0
-        for z in range(scores.shape[1]):
-            below = scores[row, z] - highest
-            odds += math.exp(slope * below)
-            expected += math.exp(slope * below) * below
-        gradient = expected / odds - (scores[row, int(y[row])] - highest)
+        gradient = _gradient(scores, row, y[row], slope)
         slope, squares, total = _stepped(slope, squares, total, gradient, weight)
     numbers[:] = slope, squares, total, float(examples)

@@ -64,6 +64,17 @@ def _highest(p: Scores) -> float:
     return highest  # type: ignore[no-any-return]
 
 
+@helper
+def _softmax(p: Scores, out: Scores) -> None:
+    highest = _highest(p)
+    total = 0.0
+    for z in range(len(p)):
+        out[z] = math.exp(p[z] - highest)
+        total += out[z]
+    for z in range(len(p)):
+        out[z] /= total
+
+
 @compile_methods
 class Softmax(NamedTuple):
     """-log softmax(p)_y."""
@@ -81,22 +92,12 @@ class Softmax(NamedTuple):
     def slopes(
         self, p: Scores, y: int, update: Any, importance: float, reach: float, out: Scores
     ) -> None:
-        highest = _highest(p)
-        total = 0.0
+        _softmax(p, out)
         for z in range(len(p)):
-            out[z] = math.exp(p[z] - highest)
-            total += out[z]
-        for z in range(len(p)):
-            out[z] = importance * (out[z] / total - (1.0 if z == y else 0.0))
+            out[z] = importance * (out[z] - (1.0 if z == y else 0.0))
 
     def bend(self, p: Scores, y: int, out: Scores) -> None:
-        highest = _highest(p)
-        total = 0.0
-        for z in range(len(p)):
-            out[z] = math.exp(p[z] - highest)
-            total += out[z]
-        for z in range(len(p)):
-            out[z] /= total
+        _softmax(p, out)
 
     def curvature(self, bend: float) -> float:
         return bend * (1.0 - bend)

@@ -9,13 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.arrays import Floats, Rows, chosen_rows, dot, read_only
-from rarefy.engine.reference import (
-    FIRST_EXAMPLES,
-    NO_REFERENCE,
-    Reference,
-    new_reference,
-    reference_of,
-)
+from rarefy.engine.reference import FIRST_EXAMPLES, Reference, new_reference, reference_of
 from rarefy.engine.task import Task
 from rarefy.errors import ConfigError, InputError
 from rarefy.lanes.block import NO_FOLD, Block, Lane
@@ -70,6 +64,18 @@ def lanes_of(tasks: Sequence[Task], n_classes: int, n_folds: int | None) -> tupl
         folds = [NO_FOLD] if n_folds is None else range(n_folds)
         lanes += [Lane(task.rule, task.schedule, loss, float(fold)) for fold in folds]
     return lanes, n_outputs
+
+
+def by_reference(
+    lanes: Sequence[Lane], *, fit_intercept: bool
+) -> Iterator[tuple[Reference, list[int]]]:
+    """The numbers of lanes that learn relative to the same, and what that is before any example."""
+    groups: dict[tuple[bool, bool], tuple[Reference, list[int]]] = {}
+    for number, lane in enumerate(lanes):
+        unknown = new_reference(lane.rule, lane.loss, fit_intercept=fit_intercept)
+        wanted = (unknown.means_wanted, unknown.spread_wanted)
+        groups.setdefault(wanted, (unknown, []))[1].append(number)
+    yield from groups.values()
 
 
 def alike(candidates: Sequence[Candidate]) -> list[list[int]]:
@@ -135,10 +141,6 @@ class CrossValidation:
         self._check_weights()
         self._spread = self._checked_spread() if self._is_regression else None
         self._by_fold = folds is not None and (judge is not None or class_weights is not None)
-        self._data = {
-            is_shift_free: self._seen(rows, is_shift_free)
-            for is_shift_free in {task.rule.is_shift_free() for task, _, _ in candidates}
-        }
         self._refitting = self._checked_refitting(rows)
         self._alike = alike(candidates)
         self._lanes, self._n_outputs = lanes_of(
@@ -146,19 +148,16 @@ class CrossValidation:
             n_classes,
             None if folds is None else self._n_folds,
         )
+        self._data: dict[int, Seen] = {}  # as each lane learns them
+        for reference, numbers in by_reference(self._lanes, fit_intercept=self._fit_intercept):
+            self._data |= dict.fromkeys(numbers, self._seen(rows, reference))
 
-    def _seen(self, rows: Rows, is_shift_free: bool) -> Seen:
-        """The rows as rules learn them that are shift-free, or that are not.
-
-        Some rows, drawn from all over the data, say where features and targets lie.
-        """
-        reference = NO_REFERENCE
-        if is_shift_free:
-            task = next(task for task, _, _ in self._candidates if task.rule.is_shift_free())
-            unknown = new_reference(task.rule, task.loss, fit_intercept=task.fit_intercept)
+    def _seen(self, rows: Rows, reference: Reference) -> Seen:
+        """The rows relative to what some of them, drawn from all over the data, tell."""
+        if not reference.is_known:
             examples = np.flatnonzero(rows.importance)
             order = np.random.RandomState(0).permutation(examples)[:FIRST_EXAMPLES]
-            reference = reference_of(unknown, chosen_rows(rows, np.sort(order)))
+            reference = reference_of(reference, chosen_rows(rows, np.sort(order)))
         features = features_of(reference.relative(rows), self._n_columns, self._n_threads)
         return Seen(*features, reference)
 
@@ -225,7 +224,7 @@ class CrossValidation:
 
         One column stands for all of them, if they are the same.
         """
-        data = self._data[self._lanes[numbers[0]].rule.is_shift_free()]
+        data = self._data[numbers[0]]
         lanes = Lanes(
             [self._lanes[number] for number in numbers],
             n_features=len(data.sizes),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rarefy.arrays import Floats, Numbers, Rows, part_of, portions, read_only
 from rarefy.checks import numbers_if_all_are
-from rarefy.engine.reference import NO_REFERENCE, Reference, new_reference, reference_of
+from rarefy.engine.reference import Reference, reference_of
 from rarefy.engine.task import Task
 from rarefy.errors import InputError
 from rarefy.lanes.block import NO_FOLD, Lane
@@ -22,7 +22,12 @@ from rarefy.stores import Prepared
 from rarefy.stores.table_store import TableStore
 from rarefy.streams.pipeline import prepared_batches
 from rarefy.streams.stream_model import StreamLearner
-from rarefy.sweeping.cross_validation import MemoryTooSmallError, lanes_of, measures_of
+from rarefy.sweeping.cross_validation import (
+    MemoryTooSmallError,
+    by_reference,
+    lanes_of,
+    measures_of,
+)
 from rarefy.sweeping.result import Extent
 from rarefy.sweeping.scoring import Judge, Scoring, judgement
 
@@ -62,16 +67,6 @@ class Team:
         self._reference = self._reference.moved(old, new)
 
 
-def _team(lanes: Sequence[Lane], is_shift_free: bool, shape: dict[str, Any]) -> Team:
-    """Those of the lanes whose rule is shift-free, or is not; none of them has learned."""
-    numbers = [n for n, lane in enumerate(lanes) if lane.rule.is_shift_free() == is_shift_free]
-    own = [lanes[number] for number in numbers]
-    reference = NO_REFERENCE
-    if own:
-        reference = new_reference(own[0].rule, own[0].loss, fit_intercept=shape["fit_intercept"])
-    return Team(numbers, Lanes(own, **{**shape, "n_features": 0}), reference)
-
-
 class GridLearner:
     """The models of a grid as one learner, so that a store looks up features once for all lanes.
 
@@ -101,7 +96,10 @@ class GridLearner:
         self.class_weights: ClassWeights | None = None
         self._class_totals: Floats = np.empty(0)
         self._scored: list[Scored] | None = None  # rows as they are judged, where scores are kept
-        self._teams = [_team(lanes, is_shift_free, shape) for is_shift_free in (False, True)]
+        self._teams = [
+            Team(numbers, Lanes([lanes[n] for n in numbers], **{**shape, "n_features": 0}), start)
+            for start, numbers in by_reference(lanes, fit_intercept=shape["fit_intercept"])
+        ]
         self._check_memory(self.n_features)
         self._grow(self.n_features)
 
