@@ -79,7 +79,7 @@ def _gradient(scores: Floats, row: int, y: float, slope: float) -> float:
     """The derivative of a row's log-loss by the slope; y is -1 or +1, or the number of a class."""
     if scores.shape[1] == 1:
         score = scores[row, 0]
-        return -y * score / (1.0 + math.exp(min(y * slope * score, STEEPEST)))
+        return -y * score / (1.0 + math.exp(min(y * slope * score, STEEPEST)))  # type: ignore[no-any-return]
     highest = scores[row, 0]
     for z in range(1, scores.shape[1]):
         highest = max(highest, scores[row, z])
@@ -88,7 +88,7 @@ def _gradient(scores: Floats, row: int, y: float, slope: float) -> float:
         below = scores[row, z] - highest
         odds += math.exp(slope * below)
         expected += math.exp(slope * below) * below
-    return expected / odds - (scores[row, int(y)] - highest)
+    return expected / odds - (scores[row, int(y)] - highest)  # type: ignore[no-any-return]
 
 
 @compiled
