@@ -7,7 +7,7 @@ import numpy as np
 from rarefy.arrays import Floats
 from rarefy.jit import inlined
 from rarefy.jit.intrinsics import load
-from rarefy.jit.sums import plus, row_zeros
+from rarefy.jit.sum_tuples import plus, row_zeros
 from rarefy.model.clock import Clock, with_common
 from rarefy.model.example import Example
 from rarefy.model.multiclass import best_wrong

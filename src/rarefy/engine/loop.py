@@ -13,7 +13,7 @@ from rarefy.arrays import LARGEST_SCORE, Floats, Rows
 from rarefy.engine.class_meeting import meet_classes
 from rarefy.jit import compiled, inlined
 from rarefy.jit.intrinsics import lay_out, load, prefetch, store, take_up
-from rarefy.jit.sums import plus, row_zeros, step_zeros
+from rarefy.jit.sum_tuples import plus, row_zeros, step_zeros
 from rarefy.model.answers import is_right, is_right_class, is_right_for_endowment
 from rarefy.model.clock import Clock, next_round, with_common
 from rarefy.model.example import Example

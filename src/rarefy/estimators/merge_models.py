@@ -6,7 +6,7 @@ from typing import Any
 
 from rarefy.errors import InputError
 from rarefy.estimators.persistence import Saving, estimator_of, model_of_estimator
-from rarefy.files.merging import NamedModel, merge_models
+from rarefy.files.merged_file import NamedModel, merge_models
 from rarefy.files.model_file import load_model
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rarefy.jit.lane_intrinsics import WORK, in_role, is_true, pointer_to
 from rarefy.jit.marks import Late, intrinsic
-from rarefy.jit.sums import floats
+from rarefy.jit.sum_tuples import floats
 
 types = Late("numba.core.types")
 

@@ -11,7 +11,7 @@ from rarefy.arrays import Floats
 from rarefy.jit import inlined
 from rarefy.jit.lane_intrinsics import clock_of, get, load, parameters_of, set_clock
 from rarefy.jit.lane_sums import add_terms, clear_step_sums, step_sums_of
-from rarefy.jit.sums import plus, row_zeros, times
+from rarefy.jit.sum_tuples import plus, row_zeros, times
 from rarefy.lanes.layout import SEES, LaneRows, Seats
 from rarefy.model.clock import with_common
 from rarefy.model.example import Example

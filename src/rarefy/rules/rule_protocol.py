@@ -43,8 +43,8 @@ common (`clock.common`, all zero at first), and has methods for them:
 
 The intercept takes part as an entry with x = 1.
 
-Models are merged (engine/merging.py) whose rule says what sums over examples its state is made of;
-the clock is that of the coming round:
+Models are merged (engine/merged_sums.py) whose rule says of what sums over examples its state is
+made; the clock is that of the coming round:
 
     to_sums(clock, state) -> sums           numbers that add up when models are merged
     from_sums(clock, sums) -> state         the state that they make; it need not be exact

@@ -4,7 +4,7 @@ import click
 
 from rarefy.cli.options import FILE
 from rarefy.cli.views.formatting import size, visible
-from rarefy.files.merging import merge_models
+from rarefy.files.merged_file import merge_models
 from rarefy.files.model_file import load_model, save_model
 from rarefy.system.atomic_write import Output
 from rarefy.system.output_checks import check_outputs

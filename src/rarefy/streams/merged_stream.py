@@ -7,7 +7,7 @@ import numpy as np
 
 from rarefy.arrays import Floats, Numbers
 from rarefy.engine.learner import Learner
-from rarefy.engine.merging import Part, can_be_merged, merge_into
+from rarefy.engine.merged_sums import Part, can_be_merged, merge_into
 from rarefy.engine.reference import FIRST_EXAMPLES, Reference
 from rarefy.engine.task import Task
 from rarefy.errors import InputError

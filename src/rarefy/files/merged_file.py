@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rarefy.errors import InputError
 from rarefy.files.model import Model, model_of
-from rarefy.streams.merging import Named, merged
+from rarefy.streams.merged_stream import Named, merged
 
 NamedModel = tuple[str, Model]  # the name is for messages
 
