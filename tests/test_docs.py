@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from rarefy.parameters.meaning import parameters_of
+from rarefy.rules import ALIASES, FINITE_DATA, RULES
+
 ROOT = Path(__file__).parents[1]
 EXAMPLES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES = [
@@ -87,3 +90,17 @@ def test_every_decision_is_in_the_index():
         number, title = re.match(r"# (\d+)\. (.+)\n", record.read_text()).groups()
         assert f"| {number} | [{title}]({record.name}) |" in index
         assert record.name.startswith(f"{int(number):04}-")
+
+
+def test_the_table_of_algorithms_has_every_rule():
+    """With the parameters that it has, and a file that exists."""
+    text = (ROOT / "docs" / "algorithms.md").read_text()
+    lines = [line.split("|") for line in text.splitlines() if line.startswith("| ")]
+    by_name = {name: line for line in lines for name in re.findall(r"`([a-z-]+)`", line[1])}
+    for name, cls in {**RULES, **FINITE_DATA}.items():
+        parameters = set(re.findall(r"[a-z0-9_]+", by_name[name][2]))
+        own = set(parameters_of(cls)) - {"eta0"}
+        assert own <= parameters, name
+        assert parameters <= own | {"schedule"}, name
+        assert str(len(cls.state_fields)) in by_name[name][4] or name in FINITE_DATA, name
+    assert set(ALIASES) <= set(by_name)

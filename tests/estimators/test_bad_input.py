@@ -576,7 +576,7 @@ def test_parameters_of_one_estimator_out_of_range(known, name, value, accepted):
 ADAGRAD = ("adagrad-fobos", "adagrad-rda", "adagrad-ftprl")
 WITH_BETA = (*ADAGRAD, "ftrl", "scale-free", "scale-free-ftrl")
 BY_MARGIN = tuple(name for name in RULES if RULES[name].by_margin)
-OWN_STEPS = (*WITH_BETA, "coin", *BY_MARGIN)
+OWN_STEPS = (*WITH_BETA, "coin", "pegasos", *BY_MARGIN)
 UNPENALISED = ("ogd", "da", "coin", "rounding", "pa")
 FEATURE_AWARE = ("fr-comid", "sgft", "hf-fobos", "frda", "stda", "ftpfrl", *ADAGRAD)
 RULE_NAMES = (*RULES, "sgft", "hf-fobos", "stda")

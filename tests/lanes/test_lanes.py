@@ -95,7 +95,9 @@ def lanes_of(rule: str, loss, scale: float = 1.0, **more) -> list[Lane]:
             own |= {"threshold": 10.0 * l1, "truncate_every": 3 + i}
         if not RULES[rule].by_margin:
             own["eta0"] = 0.05 * (i + 1)
-        made = make_rule(rule, **own, **more)
+        if rule == "pegasos":
+            own |= {"l1": 10.0 * l1, "l2": 3.0}  # by which its steps are divided
+        made = make_rule(rule, **{**own, **more})
         found += [Lane(*made, loss, float(fold)) for fold in range(N_FOLDS)]
     return found
 

@@ -35,3 +35,15 @@ def test_dual_averaging_with_a_constant_step_is_gradient_descent():
     expected = weights(rule="ogd", **chosen)
     assert np.abs(expected).max() > 0.1
     np.testing.assert_allclose(weights(rule="da", **chosen), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_truncation_in_every_round_is_fobos():
+    chosen = {"l1": 0.003, "eta0": 0.05}
+    expected = weights(rule="fobos", schedule="constant", **chosen)
+    found = weights(rule="truncated-gradient", truncate_every=1, **chosen)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_the_leader_without_a_penalty_is_gradient_descent():
+    found = weights(rule="ftprl", l1=0.0, eta0=0.3)
+    np.testing.assert_allclose(found, weights(rule="ogd", eta0=0.3), rtol=1e-9, atol=1e-12)

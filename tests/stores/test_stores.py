@@ -40,7 +40,7 @@ from tests.runs import learn_all
 
 Features = list[tuple[int, float]]
 PENALISED = tuple(rule for rule in RULES if "l1" in RULES[rule]._fields)
-FORGETFUL = ("ogd", "da", "fobos", "truncated-gradient", "rounding", "pa")
+FORGETFUL = ("ogd", "da", "fobos", "pegasos", "truncated-gradient", "rounding", "pa")
 GOLDEN = 0x9E3779B97F4A7C15
 
 

@@ -18,11 +18,15 @@ from rarefy.model.clock import clock_after, next_round
 from rarefy.model.importance import PLAIN, Weighting
 from rarefy.model.multiclass import check_update
 from rarefy.model.schedules import Constant
-from rarefy.rules import unpenalised
+from rarefy.rules import FINITE_DATA, unpenalised
 from rarefy.rules.averaging import SUM, all_shares, is_averaged, learned_by, predicting
 from rarefy.rules.group_l1 import N_SUMS
 from rarefy.rules.ogd import Ogd
 
+NEEDS_ALL_ROWS = (
+    "the rule {} needs all rows, many times: use fit with a matrix (rarefy.to_matrix reads files "
+    "into one). Of its kind, pegasos learns online."
+)
 CACHE_BYTES = 1 << 20  # a state larger than this is fetched ahead of time
 
 
@@ -179,6 +183,7 @@ class Learner:
         before each row was learned; those of rows of weight zero are left. `between` is called
         several times a second; if it raises an exception, the learner is as before, too.
         """
+        self._check_is_online()
         n_features_before, clock_before, reference = self.n_features, self.clock, self.reference
         calibration = self.calibration
         self.grow(n_features)
@@ -204,6 +209,10 @@ class Learner:
             self.reference, self.calibration = reference, calibration
             self.n_features, self.clock = n_features_before, clock_before
             raise
+
+    def _check_is_online(self) -> None:
+        if type(self.rule) in FINITE_DATA.values():
+            raise ConfigError(NEEDS_ALL_ROWS.format(type(self.rule).__name__.lower()))
 
     def _learn_portion(self, rows: Rows, predictions: Floats) -> int:
         """Learn the rows relative to what is known of features and targets at the time."""

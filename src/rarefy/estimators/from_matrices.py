@@ -1,19 +1,22 @@
 """What `fit` and `partial_fit` do with rows that are checked."""
 
+import warnings
 from copy import copy, deepcopy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import check_random_state
 
-from rarefy.arrays import as_rows
+from rarefy.arrays import Rows, as_rows
+from rarefy.engine.finite_data import minimise
 from rarefy.engine.learner import Learner
 from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.pruning import only_candidates
 from rarefy.engine.refit import refitted
 from rarefy.engine.task import Task
-from rarefy.errors import ConfigError, InputError
+from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.estimators.matrices import Content, content_of
 from rarefy.estimators.passes import Fitting
 from rarefy.estimators.warner import warn_of
@@ -23,6 +26,7 @@ from rarefy.model.label_runs import LabelRuns
 from rarefy.model.own_numbers import NAMESPACES, fits, groups_of_columns
 from rarefy.parameters.entry import AUTO
 from rarefy.readers.features.columns import nearest
+from rarefy.rules import FINITE_DATA
 from rarefy.streams.refit_stream import Refit
 from rarefy.streams.stream_model import NO_TOTALS, StreamModel
 from rarefy.system.deferred_signals import Deferral
@@ -53,6 +57,9 @@ class FromMatrices:
             runs.add(y)
             warn_of(runs, "Use shuffle=True.")
         fitting = Fitting(X, y, importance, bool(self.shuffle), self.random_state, self.verbose)
+        if type(task.rule) in FINITE_DATA.values():
+            self._minimise(task, as_rows(X, y, importance))
+            return
         going_on = bool(self.warm_start) and self.__sklearn_is_fitted__()
         if self.passes != AUTO or task.is_open or going_on:
             passes = self._stream_passes
@@ -68,6 +75,22 @@ class FromMatrices:
         if class_weights is None:
             self._class_totals = NO_TOTALS
         self.learner_, self.stream_, self.is_slim_ = learner, None, self._is_refitted
+        self._learned(task)
+
+    def _minimise(self: Any, task: Task, rows: Rows) -> None:
+        """Learn by a method that needs all rows at once."""
+        learner = self._new_learner(task).settled()
+        passes = None if self.passes == AUTO else int(self.passes)
+        random = check_random_state(self.random_state)
+        self.passes_, is_there = minimise(learner, rows, random, passes)
+        if not is_there:
+            warnings.warn(
+                f"The minimum was not reached in {self.passes_} passes: a larger l2, or features "
+                f"on one scale, would make it easier.",
+                RarefyWarning,
+                stacklevel=2,
+            )
+        self.learner_, self.stream_, self.is_slim_ = learner, None, False
         self._learned(task)
 
     def _refitted(self: Any, learner: Learner, X: Any, y: Any, importance: Any) -> Learner:

@@ -34,7 +34,7 @@ from rarefy.lanes.layout import (
     lane_rows,
 )
 from rarefy.model.clock import Clock, clock_after, next_round
-from rarefy.rules import unpenalised
+from rarefy.rules import FINITE_DATA, unpenalised
 from rarefy.rules.averaging import predicting
 
 NO_FOLD = math.nan
@@ -93,6 +93,9 @@ class Block:
         fit_intercept: bool,
         scales: Sequence[float] = (),
     ) -> None:
+        if type(lanes[0].rule) in FINITE_DATA.values():
+            name = type(lanes[0].rule).__name__.lower()
+            raise ConfigError(f"the rule {name} cannot be used in sweeps: it is not online.")
         self.lanes = list(lanes)
         self.n_features = n_features
         self.n_outputs = n_outputs

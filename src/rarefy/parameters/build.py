@@ -27,6 +27,7 @@ from rarefy.parameters.combinations import (
     check_may_be_averaged,
     check_own_l1,
     check_schedule,
+    check_steps_have_l2,
     check_steps_may_shrink,
 )
 from rarefy.parameters.kinds import Number
@@ -100,6 +101,7 @@ def make_rule(
         instance = _build(name, form_for(cls, given), given)
     check_margins(name, cls, loss)
     default_eta0 = STEEP_LOSS_STEPS.get(loss, DEFAULT_STEP)
+    check_steps_have_l2(name, instance)
     if average:
         check_may_be_averaged(name, instance)
         instance = averaged(instance, power)

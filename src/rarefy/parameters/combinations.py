@@ -9,10 +9,11 @@ from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model.own_numbers import GivenL1
 from rarefy.parameters.meaning import has_own_steps, rules_with_common_steps
 from rarefy.parameters.table import check_number, check_values, is_auto
-from rarefy.rules import CUMULATIVE, RULES, WITH_OWN_L1
+from rarefy.rules import CUMULATIVE, FINITE_DATA, RULES, WITH_OWN_L1
 from rarefy.rules.averaging import is_averaged
 from rarefy.rules.group_l1 import GROUPED
 from rarefy.rules.leader import Ftpfrl, Ftprl
+from rarefy.rules.pegasos import Pegasos
 from rarefy.rules.truncation import TruncatedGradient
 
 NOT_REFITTED = ("perceptron", "epsilon_insensitive", "quantile")
@@ -36,7 +37,9 @@ def check_average(average: bool, average_power: float | None) -> float:
 
 
 def check_may_be_averaged(name: str, rule: Any) -> None:
-    """Refuse a mean of weights that change with those of other coordinates."""
+    """Refuse a mean of weights without rounds, or that change with those of other coordinates."""
+    if type(rule) in FINITE_DATA.values():
+        raise ConfigError(f"average=True does not apply to the rule {name}: it has no rounds.")
     if rule.common_fields and not rule.rests():
         raise ConfigError(
             f"average=True cannot be used with the rule {name}: its weights change while a feature "
@@ -134,6 +137,12 @@ def check_steps_may_shrink(rule: Any) -> None:
             f"steps cannot depend on mistakes. Use endowment_by='prediction', or one of the rules "
             f"{', '.join(having)}."
         )
+
+
+def check_steps_have_l2(name: str, rule: Any) -> None:
+    """Refuse Pegasos without an L2 penalty, which its steps are divided by."""
+    if isinstance(rule, Pegasos) and rule.l2 == 0.0:
+        raise ConfigError(f"l2=0 does not apply to the rule {name}: its steps are 1 / (l2 t).")
 
 
 def is_refitted(refit: Any, target_features: int | None, loss: str) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 from rarefy.errors import ConfigError
 from rarefy.parameters.table import RULE
-from rarefy.rules import ALIASES, AWARE, CUMULATIVE, RULES
+from rarefy.rules import ALIASES, AWARE, CUMULATIVE, FINITE_DATA, RULES
 from rarefy.rules.penalty_norm import Intensity
 from rarefy.rules.truncation import TruncatedGradient
 
@@ -18,11 +18,11 @@ INTENSITY_PARAMETERS = ("q", *(name for name in Intensity._fields if name != "no
 def resolve(rule: Any) -> tuple[str, Any]:
     """The name and class of a rule given by name, as a class, or as an object."""
     if isinstance(rule, str):
-        canonical = ALIASES.get(rule, rule)
-        if canonical not in RULES:
-            names = ", ".join([*RULES, *ALIASES])
+        canonical, known = ALIASES.get(rule, rule), {**RULES, **FINITE_DATA}
+        if canonical not in known:
+            names = ", ".join([*RULES, *ALIASES, *FINITE_DATA])
             raise ConfigError(f"rule={rule!r}: one of {names}, or a rule of your own, is expected.")
-        return rule, RULES[canonical]
+        return rule, known[canonical]
     cls = rule if isinstance(rule, type) else type(rule)
     if "state_fields" not in vars(cls):
         raise ConfigError(

@@ -35,7 +35,8 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             "Strength of the L1 penalty. Larger values keep fewer weights.",
             usual=(
                 "1 for ftrl and the scale-free rules, where it is in standard deviations; 1e-4 "
-                "for AdaGrad; 3e-4 for the others, where it is applied in every round"
+                "for AdaGrad; 0 for pegasos, sag and svrg; 3e-4 for the others, where it is "
+                "applied in every round"
             ),
             help="Strength of the L1 penalty; larger values keep fewer weights.",
             absent="it has no L1 penalty",
@@ -47,7 +48,7 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
         Parameter(
             Number(),
             "Strength of the L2 penalty.",
-            usual="0",
+            usual="0; 1e-4 for pegasos, sag and svrg",
             absent="it has no L2 penalty",
         ),
     ]
@@ -90,7 +91,9 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             usual=(
                 "0.2 for the scale-free rules; 0.1 for ftrl and AdaGrad; 1 for the others (0.1 for "
                 "squared_hinge and modified_huber, 0.05 for squared, and a twentieth of that for a "
-                "constant schedule). For coin, the wealth that every weight starts with: 0.1"
+                "constant schedule). For coin, the wealth that every weight starts with: 0.1. For "
+                "pegasos, of the intercept alone: 1. For sag and svrg, in units of the inverse of "
+                "the largest curvature: 1 and 0.25"
             ),
             absent="its step sizes follow from margins",
             may_be_auto=True,

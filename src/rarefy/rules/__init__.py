@@ -18,10 +18,12 @@ from rarefy.rules.leader import Ftpfrl, Ftprl
 from rarefy.rules.ogd import Ogd
 from rarefy.rules.own_l1 import with_own_l1
 from rarefy.rules.passive_aggressive import Pa
+from rarefy.rules.pegasos import Pegasos
 from rarefy.rules.rule_protocol import Rule, State, rule, unpenalised
 from rarefy.rules.scale_free import ScaleFree
 from rarefy.rules.scale_free_ftrl import ScaleFreeFtrl
 from rarefy.rules.truncation import Rounding, TruncatedGradient
+from rarefy.rules.variance_reduced import Sag, Svrg
 
 RULES: dict[str, Any] = {
     "ogd": Ogd,
@@ -40,9 +42,11 @@ RULES: dict[str, Any] = {
     "ftrl": Ftrl,
     "coin": Coin,
     "pa": Pa,
+    "pegasos": Pegasos,
     "scale-free": ScaleFree,
     "scale-free-ftrl": ScaleFreeFtrl,
 }
+FINITE_DATA: dict[str, Any] = {"sag": Sag, "svrg": Svrg}  # which need all rows, many times
 ALIASES = {"sgft": "fr-comid", "hf-fobos": "fr-comid", "stda": "frda"}
 SCALE_FREE = (ScaleFree, ScaleFreeFtrl)  # whose l1 and eta0 have no units
 # with a feature-aware penalty, where that is not a rule of its own
@@ -72,6 +76,7 @@ __all__ = [
     "ALIASES",
     "AWARE",
     "CUMULATIVE",
+    "FINITE_DATA",
     "MERGEABLE",
     "RULES",
     "SCALE_FREE",

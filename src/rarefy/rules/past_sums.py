@@ -86,7 +86,7 @@ def falling_by_steps(schedule: Any, w: float, l1: float, after: float, until: fl
 
     Σ (S_u - S_s) over u = s ... e is (e + 1)(S_e - S_s) - (M_e - M_s), M being the moment.
     """
-    if w == 0.0:
+    if w == 0.0 or after >= until:
         return 0.0
     end, total = until - 1.0, schedule.total(after)
     fallen = schedule.total(end) - total

@@ -75,7 +75,7 @@ class TruncatedGradient(NamedTuple):
         w, every = state[0], self.truncate_every
         first = math.floor(after / every) * every
         n_blocks = multiples_between(every, after, until - 1.0)
-        if n_blocks == 0.0:
+        if n_blocks <= 0.0:  # less than zero: there are no rounds
             return resting(shares, w, after, until)
         last_block = first + n_blocks * every
         w_last = self.truncated(w, n_blocks, clock.eta)

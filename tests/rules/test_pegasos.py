@@ -1,0 +1,62 @@
+"""Pegasos: its mean of subgradients, its optimum, and with l1 the eager form of its step."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from rarefy.errors import ConfigError
+from tests import data, naive
+from tests.in_order import classifier_in_order, regressor_in_order
+
+
+def eager(problem: data.Problem, loss: str, l1: float, l2: float, passes: int = 2) -> tuple:
+    """w ← soft((1 - η λ₂) w - η g, η λ) with η = 1/(λ₂ t); the intercept by gradient descent."""
+    slope = naive.make_loss(loss).slope
+    w, b = np.zeros(problem.dense.shape[1]), 0.0
+    mean = np.zeros_like(w)
+    rows = list(zip(problem.dense, problem.y, strict=True)) * passes
+    for t, (x, y) in enumerate(rows, 1):
+        mean += (w - mean) / t
+        g = slope(float(w @ x + b), y)
+        eta = 1.0 / (l2 * t)
+        w = naive.soft((1.0 - eta * l2) * w - eta * g * x, eta * l1)
+        b -= g / math.sqrt(t)
+    return w, b, mean
+
+
+@pytest.mark.parametrize("loss", ["hinge", pytest.param("squared", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("l1", [0.0, 0.03])
+@pytest.mark.parametrize("average", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_lazy_weights_are_those_of_the_equation(loss, l1, average):
+    problem = data.problem("regression" if loss == "squared" else "binary", n=300)
+    in_order = regressor_in_order if loss == "squared" else classifier_in_order
+    l2 = 3.0 if loss == "squared" else 0.02
+    model = in_order("pegasos", loss, l1=l1, l2=l2, eta0=1.0, passes=2, average=average)
+    model.fit(problem.csr, problem.y)
+    w, b, mean = eager(problem, loss, l1, l2)
+    np.testing.assert_allclose(model.coef_.ravel(), mean if average else w, rtol=1e-9, atol=1e-12)
+    if not average:
+        np.testing.assert_allclose(model.intercept_, b, rtol=1e-9, atol=1e-12)
+        assert (model.coef_ == 0.0).any() == (l1 > 0.0)
+
+
+def test_its_mean_comes_close_to_the_minimum_of_the_svm():
+    problem = data.problem("binary", n=300)
+    X, y, l2 = problem.dense, problem.y, 0.05
+
+    def objective(w: np.ndarray) -> float:
+        return float(np.maximum(0.0, 1.0 - y * (X @ w)).mean() + l2 / 2.0 * w @ w)
+
+    shape = {"fit_intercept": False, "l2": l2, "average": True, "average_power": 2}
+    model = classifier_in_order("pegasos", "hinge", passes=200, **shape).fit(X, y)
+    best = minimize(objective, model.coef_.ravel(), method="Powell", options={"maxiter": 100_000})
+    assert objective(model.coef_.ravel()) - best.fun < 1e-3
+
+
+def test_without_l2_there_are_no_steps():
+    with pytest.raises(ConfigError, match="l2=0 does not apply to the rule pegasos"):
+        classifier_in_order("pegasos", l2=0.0).fit(np.eye(2), [0, 1])
