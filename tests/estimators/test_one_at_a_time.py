@@ -45,7 +45,7 @@ def state(model: Any) -> dict[str, Any]:
     learner = model.stream_.learner
     found = dict(model.stream_.store.snapshot(learner))
     found |= {"intercept": learner.intercept_state, "progress": learner.progress}
-    found |= {"clock": np.array(learner.clock[1:]), "calibration": np.array(learner.calibration)}
+    found |= {"clock": np.array(learner.clock[1:-1]), "calibration": np.array(learner.calibration)}
     return found
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from rarefy.arrays import Floats, Rows, longest, part_of, portions
 from rarefy.engine import loop as engine
+from rarefy.engine.lending import Lending
 from rarefy.engine.reference import NO_REFERENCE, Reference
 from rarefy.engine.snapshots import Arrays
 from rarefy.engine.state import grown_state, new_state
@@ -38,7 +39,7 @@ class LearnerCheckpoint(NamedTuple):
     arrays: Arrays  # of the search
 
 
-class Learner:
+class Learner(Lending):
     """Learns rows one after the other; its weights can be read at any moment.
 
     `n_outputs` is 1 for a loss of one score, or the number of classes for a loss of many.
@@ -72,7 +73,7 @@ class Learner:
         self.intercept_state = new_state(n_intercept_fields, n_outputs if fit_intercept else 0)
         self.progress = np.zeros(3)  # weighted: losses, examples, right answers
         self.found: dict[str, Any] = {}  # parameters that learning has settled
-        self.calibration = calibration  # of scores before learning; None: not wanted, or not honest
+        self.calibration = calibration
         if "sums" in rule._fields:
             self._grow_groups(0)
         self.own_of_columns: Floats | None = None  # numbers that the rule keeps for each feature
@@ -339,7 +340,8 @@ class Learner:
         for output, row in enumerate(self.intercept_state.tolist()):
             out[output] += predicting(self.intercept_rule).weight(clock, tuple(row[:n_fields]))
         if len(self.reference.slots):
-            out -= self.reference.means @ self._weights_of(self.reference.slots)
+            shifts = self.reference.means[:, np.newaxis] * self._weights_of(self.reference.slots)
+            out -= shifts.cumsum(axis=0)[-1]  # one after the other, as in loops
         return out
 
     def _weights_of(self, features: NDArray[np.int64]) -> Floats:

@@ -1,6 +1,6 @@
 """The classifier."""
 
-from typing import Any, Self, Unpack
+from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,14 @@ def check_probabilities(loss: Any) -> bool:
 
 def _has_probabilities(estimator: "SparseOnlineClassifier") -> bool:
     return check_probabilities(estimator._loss_in_use)
+
+
+class LabelTable(NamedTuple):
+    """The classes of a model, and what its loss learns for each."""
+
+    classes: NDArray[Any]
+    labels: list[Any]
+    targets: dict[Any, float]
 
 
 @takes(CLASSIFIER)
@@ -70,6 +78,7 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
     """
 
     classes_: NDArray[Any]
+    _labels: LabelTable | None = None  # made when single rows come
 
     def __init__(
         self,
@@ -161,6 +170,28 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         """The labels that scores predict."""
         self._check_threshold()
         return self.classes_[predicted_classes(scores, self.decision_threshold)]
+
+    def _answer(self, scores: NDArray[np.float64]) -> Any:
+        """The label that the scores of a single row predict."""
+        if scores.size > 1 or self.decision_threshold != 0.0:
+            return self._answers(scores).tolist()[0]
+        return self._label_table().labels[scores.item() > 0.0]
+
+    def _plain_target(self, y: Any) -> float | None:
+        """What the loss learns for a label; None for all that is not just that."""
+        try:
+            return self._label_table().targets.get(y)
+        except TypeError:
+            return None
+
+    def _label_table(self) -> LabelTable:
+        table = self._labels
+        if table is None or table.classes is not self.classes_:
+            labels = self.classes_.tolist()
+            numbers = [-1.0, 1.0] if len(labels) == 2 else [float(n) for n in range(len(labels))]
+            targets = dict(zip(labels, numbers, strict=True))
+            table = self._labels = LabelTable(self.classes_, labels, targets)
+        return table
 
     def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         learner = self.learner_.settled()

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from rarefy.arrays import LARGEST_VALUE
 from rarefy.errors import InputError
 from rarefy.estimators.matrices import check_importance
 from rarefy.readers import Reader
@@ -17,6 +18,7 @@ from rarefy.readers.features.grams import checked_sizes
 from rarefy.readers.in_memory import are_rows
 from rarefy.readers.row_lines import choose_line_format
 from rarefy.stores import make_store
+from rarefy.streams.hot_rows import HotRows
 from rarefy.streams.single_rows import SingleRows, learn_reader
 from rarefy.streams.stream_model import Reading, StreamModel, check_names_kept
 from rarefy.system.deferred_signals import Deferral
@@ -30,6 +32,7 @@ class OneAtATime:
 
     stream_: StreamModel | None
     _single_rows: SingleRows | None = None
+    _hot: HotRows | None = None  # once a row has been learned, for all that can go the short way
 
     def start(
         self: Any,
@@ -99,6 +102,13 @@ class OneAtATime:
         format : {"vw", "svmlight", "json", "csv"}, optional
             Says that x is a line, and of which format. By default that is inferred.
         """
+        hot = self._hot
+        if hot is not None and type(x) is dict and format is None and hot.model is self.stream_:
+            target = self._plain_target(y)
+            if target is not None and (weight is None or _is_plain(weight)):
+                with hot.lock:
+                    if hot.learn(x, target, 1.0 if weight is None else weight):
+                        return self
         return self.learn_many(
             [x], None if y is None else [y], None if weight is None else [weight], format=format
         )
@@ -117,10 +127,16 @@ class OneAtATime:
         with Deferral():
             single.learn(ready)
             self._note_learned()
+        self._hot = single.hot
         return self
 
     def predict_one(self: Any, x: Any, *, format: str | None = None) -> Any:
         """The prediction for one row, which is what `learn_one` takes."""
+        hot = self._hot
+        if hot is not None and type(x) is dict and format is None and hot.model is self.stream_:
+            with hot.lock:
+                if hot.score(x):
+                    return self._answer(hot.scores)
         return self._answers(self._scores_of_rows([x], format)).tolist()[0]
 
     def predict_many(self: Any, rows: Sequence[Any], *, format: str | None = None) -> list[Any]:
@@ -203,6 +219,11 @@ class OneAtATime:
                     draft._learned(task)
             if not model.t:
                 raise InputError(f"{' '.join(reader.files)}: there are no examples to learn from.")
+
+
+def _is_plain(weight: Any) -> bool:
+    """Whether a weight needs no further check."""
+    return type(weight) in (float, int) and 0.0 <= weight <= LARGEST_VALUE
 
 
 def _is_iterator(X: Any) -> bool:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
+from rarefy.arrays import LARGEST_VALUE
 from rarefy.checks import choose
 from rarefy.errors import InputError
 from rarefy.estimators.matrices import check_importance, check_targets
@@ -92,6 +93,14 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
 
     def _answers(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return scores.ravel()
+
+    def _answer(self, scores: NDArray[np.float64]) -> float:
+        """What the score of a single row predicts."""
+        return scores.item()
+
+    def _plain_target(self, y: Any) -> float | None:
+        """The target; None for all that is not just a number."""
+        return y if type(y) is float and abs(y) <= LARGEST_VALUE else None
 
     def _class_names(self, classes: Any) -> tuple[str, ...]:
         if classes is not None:

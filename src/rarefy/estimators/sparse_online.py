@@ -59,7 +59,8 @@ class SparseOnline(FromMatrices, FromStreams, OneAtATime, Saving, Parametrised):
     def __getstate__(self) -> dict[str, Any]:
         """Without what reads single rows, which is made anew."""
         state = dict(super().__getstate__())
-        state.pop("_single_rows", None)
+        for name in ("_single_rows", "_hot", "_labels"):
+            state.pop(name, None)
         return state
 
     @property

@@ -23,7 +23,7 @@ from rarefy.jit import private_path
 from rarefy.jit.arguments import UnknownArgumentError, spread_out
 from rarefy.jit.code_folder import CodeFolder, UnsafeFolderError
 from rarefy.jit.marks import is_ours
-from rarefy.jit.object_code import file_content, host, load, load_cached
+from rarefy.jit.object_code import Code, file_content, host, load, load_cached
 
 F = TypeVar("F", bound=Callable[..., Any])
 Call = Callable[[tuple[Any, ...], list[Any]], Any]  # with arguments, also spread out
@@ -55,6 +55,7 @@ class Loop:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         self._calls: dict[tuple[Any, ...], Call] = {}
+        self._codes: dict[tuple[Any, ...], Code] = {}
 
     def __call__(self, *arguments: Any) -> Any:
         kinds: list[Any] = []
@@ -63,18 +64,42 @@ class Loop:
             spread_out(arguments, kinds, spread)
         except UnknownArgumentError:
             return _module("njit").call(self.function, arguments)
+        return self._call_for(tuple(kinds), arguments, spread)(arguments, spread)
+
+    def bound(self, *arguments: Any) -> Callable[[], Any]:
+        """A call with these arguments, to be made again and again; it gives a number, or nothing.
+
+        Arrays stay where they are, and may have other numbers in them each time. The interpreter's
+        lock is held meanwhile.
+        """
+        kinds: list[Any] = []
+        spread: list[Any] = []
+        try:
+            spread_out(arguments, kinds, spread)
+        except UnknownArgumentError:
+            return functools.partial(self, *arguments)
         key = tuple(kinds)
+        self._call_for(key, arguments, spread)
+        code = self._codes.get(key)
+        if code is None:
+            return functools.partial(self, *arguments)
+        return code.bound(spread, keeps=arguments)
+
+    def _call_for(
+        self, key: tuple[Any, ...], arguments: tuple[Any, ...], spread: list[Any]
+    ) -> Call:
         call = self._calls.get(key)
         if call is None:
             with _finding:
                 call = self._calls[key] = self._calls.get(key) or self._find(key, arguments, spread)
-        return call(arguments, spread)
+        return call
 
     def _find(self, kinds: tuple[Any, ...], arguments: tuple[Any, ...], spread: list[Any]) -> Call:
         others = {kind for kind in kinds if isinstance(kind, type)} - {tuple}
         folder = _cache_folder() if all(map(is_ours, (self.function, *others))) else None
         code = None if private_path.is_refused() else self._load(kinds, arguments, spread, folder)
         if code:
+            self._codes[kinds] = code
             return lambda _, spread: code(spread)
         function = _module("njit").prepare(self.function, arguments, folder)
         return lambda arguments, _: function(*arguments)
@@ -85,7 +110,7 @@ class Loop:
         arguments: tuple[Any, ...],
         spread: list[Any],
         folder: CodeFolder | None,
-    ) -> Callable[..., Any] | None:
+    ) -> Code | None:
         """Load machine code from the folder, or compile it; None if that does not work."""
         name = self._file_name(kinds)
         cached = folder.read(name) if folder else None

@@ -88,9 +88,10 @@ class _Raised(ctypes.Structure):
 
 _RaisedPointer = ctypes.POINTER(_Raised)
 _Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
+_HoldingLock = ctypes.PYFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)
 
 
-def load_cached(file: bytes, example: Sequence[Any]) -> Callable[[Sequence[Any]], Any] | None:
+def load_cached(file: bytes, example: Sequence[Any]) -> "Code | None":
     """How to call the code in a file with arguments like these, or None if it cannot be called.
 
     What has the right checksum was written by us, and its code is not doubted; but if it makes no
@@ -106,7 +107,7 @@ def load_cached(file: bytes, example: Sequence[Any]) -> Callable[[Sequence[Any]]
         return None
 
 
-def load(made: ObjectCode) -> Callable[[Sequence[Any]], Any] | None:
+def load(made: ObjectCode) -> "Code | None":
     """How to call the code, with its arguments spread into numbers and addresses.
 
     The code may be empty if LLVM has it already. None if a function is missing that it calls:
@@ -124,14 +125,47 @@ def load(made: ObjectCode) -> Callable[[Sequence[Any]], Any] | None:
     if not function:
         raise ValueError("there is no entry")
 
-    def call(arguments: Sequence[Any], engine: Any = engine) -> Any:
-        result, error = result_type(), _RaisedPointer()
-        status = function(ctypes.byref(result), ctypes.byref(error), pack(*arguments))
-        if status:
-            raise _raised(error.contents, is_from_disk=bool(made.code))
-        return read(result)[0]
+    return Code(made, engine, function, pack, result_type, read)
 
-    return call
+
+class Code:
+    """Machine code that is called with arguments spread into numbers and addresses."""
+
+    def __init__(
+        self, made: ObjectCode, engine: Any, function: Any, pack: Any, result_type: Any, read: Any
+    ) -> None:
+        self._engine = engine  # has the code
+        self._function = function
+        self._pack = pack
+        self._result_type = result_type
+        self._read = read
+        self._is_from_disk = bool(made.code)
+
+    def __call__(self, arguments: Sequence[Any]) -> Any:
+        result, error = self._result_type(), _RaisedPointer()
+        status = self._function(ctypes.byref(result), ctypes.byref(error), self._pack(*arguments))
+        if status:
+            raise _raised(error.contents, is_from_disk=self._is_from_disk)
+        return self._read(result)[0]
+
+    def bound(self, arguments: Sequence[Any], keeps: Any) -> Callable[[], Any]:
+        """The call with these arguments, to be made again and again; `keeps` has their memory.
+
+        Unlike other calls it keeps the interpreter's lock, and so takes a tenth of the time: there
+        is nothing to be packed, and no other thread to wait for.
+        """
+        result, error = self._result_type(), _RaisedPointer()
+        packed = ctypes.create_string_buffer(self._pack(*arguments))
+        function = _HoldingLock(ctypes.cast(self._function, ctypes.c_void_p).value or 0)
+        where = [ctypes.c_void_p(ctypes.addressof(part)) for part in (result, error, packed)]
+        result_at, error_at, packed_at = where
+
+        def call(_: Any = (packed, keeps)) -> Any:
+            if function(result_at, error_at, packed_at):
+                raise _raised(error.contents, is_from_disk=self._is_from_disk)
+            return result.part0
+
+        return call
 
 
 def _object_file(code: bytes) -> Any:

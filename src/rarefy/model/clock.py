@@ -34,6 +34,23 @@ class Clock(NamedTuple):
 
 
 @helper
+def clock_of(schedule: Any, n: Any) -> Clock:
+    """The clock with this schedule and nothing in common; all other numbers are in an array."""
+    return Clock(
+        schedule, n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10], n[11], n[12],
+        n[13], (),
+    )  # fmt: skip
+
+
+@helper
+def write_clock(clock: Clock, numbers: Any) -> None:
+    """Write all numbers of a clock to an array, but the schedule's and those in common."""
+    own = clock[1:15]
+    for k in range(len(own)):
+        numbers[k] = own[k]
+
+
+@helper
 def next_round(rule: Any, clock: Clock) -> Clock:
     """The clock of round t + 1."""
     return round_with_step(rule, clock, clock.schedule.eta(clock.t + 1.0), clock.mistakes)

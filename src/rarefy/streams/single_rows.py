@@ -12,6 +12,7 @@ from rarefy.readers.batch import Batch
 from rarefy.readers.in_memory import NAME, LinesReader, RowsReader
 from rarefy.readers.row_lines import Line, RowLines
 from rarefy.stores import Prepared
+from rarefy.streams.hot_rows import HotRows
 from rarefy.streams.pipeline import prepared_batches
 from rarefy.streams.stream_model import Reading, StreamModel
 from rarefy.system.deferred_signals import Deferral
@@ -30,6 +31,7 @@ class SingleRows:
         self._with_label = columns._replace(label_needed=True)
         self._lines = RowLines(self._columns)
         self._labelled_lines = RowLines(self._with_label)
+        self.hot = HotRows(model, self._columns, self._cross)
 
     def reads_like(self, reading: Reading) -> bool:
         return (self._with_label, self._cross) == (

@@ -8,13 +8,13 @@ class ModelLock:
     """A lock that its owner may take again; a copy of it, or a pickled one, is a new lock."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
 
     def __enter__(self) -> None:
-        self._lock.acquire()
+        self.lock.acquire()
 
     def __exit__(self, *error: object) -> None:
-        self._lock.release()
+        self.lock.release()
 
     def __reduce__(self) -> Any:
         return ModelLock, ()

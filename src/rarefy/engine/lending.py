@@ -1,0 +1,69 @@
+"""The clock and the calibration of a learner, on loan where rows are learned one at a time.
+
+To hand them over as numbers, and to take them back, takes longer than to learn a row. So they are
+lent as arrays, which go on by themselves, until somebody else asks for them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rarefy.arrays import Floats
+from rarefy.model.calibration import Calibration
+from rarefy.model.clock import Clock
+
+NO_CALIBRATION: Floats = np.empty(0)
+
+
+class Loan(NamedTuple):
+    """The numbers of a clock, without its schedule and what is common, and of a calibration."""
+
+    clock: Floats
+    calibration: Floats  # empty: there is none
+
+
+class Lending:
+    """The base of learners, which have a clock and may have a calibration."""
+
+    _clock: Clock
+    _calibration: Calibration | None
+    loan: Loan | None = None
+
+    @property
+    def clock(self) -> Clock:
+        self._take_back()
+        return self._clock
+
+    @clock.setter
+    def clock(self, clock: Clock) -> None:
+        self._take_back()
+        self._clock = clock
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """That of scores before learning; None: not wanted, or not honest."""
+        self._take_back()
+        return self._calibration
+
+    @calibration.setter
+    def calibration(self, calibration: Calibration | None) -> None:
+        self._take_back()
+        self._calibration = calibration
+
+    def lend(self) -> Loan:
+        """Lend clock and calibration, until `loan` is another one."""
+        self._take_back()
+        of_clock = np.array(self._clock[1:-1])
+        of_calibration = (
+            NO_CALIBRATION if self._calibration is None else np.array(self._calibration)
+        )
+        self.loan = Loan(of_clock, of_calibration)
+        return self.loan
+
+    def _take_back(self) -> None:
+        if self.loan is None:
+            return
+        loan, self.loan = self.loan, None
+        self._clock = Clock(self._clock.schedule, *loan.clock.tolist(), self._clock.common)
+        if len(loan.calibration):
+            self._calibration = Calibration(*loan.calibration.tolist())
