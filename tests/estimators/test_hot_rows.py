@@ -66,9 +66,13 @@ def folder(tmp_path, monkeypatch) -> Path:
     ("n_classes", "options"),
     [
         (2, {}),
-        (3, {}),
-        (2, {"rule": "ftrl", "loss": "hinge"}),
-        (2, {"rule": "ogd", "fit_intercept": False, "calibrate": False}),
+        pytest.param(3, {}, marks=pytest.mark.slow),
+        pytest.param(2, {"rule": "ftrl", "loss": "hinge"}, marks=pytest.mark.slow),
+        pytest.param(
+            2,
+            {"rule": "ogd", "fit_intercept": False, "calibrate": False},
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_dicts_on_the_short_way(n_classes, options):
@@ -100,6 +104,7 @@ def test_dicts_on_the_short_way(n_classes, options):
     )
 
 
+@pytest.mark.slow
 def test_regression_on_the_short_way():
     some = [{**row, "label": float(n % 7)} for n, row in enumerate(rows())]
     expected = train(some, loss="huber", rule="adagrad-fobos")

@@ -64,6 +64,7 @@ class Lending:
         if self.loan is None:
             return
         loan, self.loan = self.loan, None
-        self._clock = Clock(self._clock.schedule, *loan.clock.tolist(), self._clock.common)
+        numbers = zip(Clock._fields[1:-1], loan.clock.tolist(), strict=True)
+        self._clock = self._clock._replace(**dict(numbers))
         if len(loan.calibration):
             self._calibration = Calibration(*loan.calibration.tolist())
