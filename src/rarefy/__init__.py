@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rarefy.estimators.persistence import load
     from rarefy.estimators.sweep_grid import sweep
     from rarefy.estimators.train_files import train
+    from rarefy.estimators.update_models import update
     from rarefy.jit import helper
     from rarefy.readers import read
     from rarefy.rules import rule
@@ -42,6 +43,7 @@ __all__ = [
     "sweep",
     "to_matrix",
     "train",
+    "update",
 ]
 
 # Imported when first used; the compiler and scikit-learn take most of the time of a start.
@@ -61,6 +63,7 @@ _LATE = {
     "sweep": "rarefy.estimators.sweep_grid",
     "to_matrix": "rarefy.streams.design_matrix",
     "train": "rarefy.estimators.train_files",
+    "update": "rarefy.estimators.update_models",
 }
 
 

@@ -6,7 +6,7 @@ if TYPE_CHECKING:
 
 PROGRAM = "rarefy"
 COMMANDS = (
-    *("train", "sweep", "predict", "evaluate", "inspect", "diff", "flips"),
+    *("train", "update", "sweep", "predict", "evaluate", "inspect", "diff", "flips"),
     *("threshold", "merge", "slim", "export", "completion"),
 )
 

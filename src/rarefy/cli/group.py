@@ -58,6 +58,6 @@ def main() -> None:
     """Sparse online learning that keeps the rare features that matter.
 
     Exit codes: 0 done; 1 the data or the parameters are wrong; 2 the command is wrong; 3 more
-    answers were lost than allowed (flips --max-negative); 130 interrupted (143, 129: by SIGTERM,
-    SIGHUP), what was learned is saved.
+    answers were lost than allowed (flips --max-negative), or would be (update); 130 interrupted
+    (143, 129: by SIGTERM, SIGHUP), what was learned is saved.
     """

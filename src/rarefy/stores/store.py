@@ -139,6 +139,13 @@ class Store(Protocol):
     def slots_for(self, learner: Learner, kept: Kept) -> NDArray[Any]:
         """Slots for the weights of a model that was read; the store and the learner are empty."""
 
+    def places_of(self, learner: Learner, kept: Kept) -> NDArray[np.int64]:
+        """Slots for the weights of a model from which this one has learned on.
+
+        Features that this one has forgotten since get a place again, unless there is a limit to
+        features: then their slot is ABSENT.
+        """
+
     def n_seen(self, learner: Learner) -> int:
         """How many features there are weights for, zero or not."""
 
@@ -186,6 +193,9 @@ class SlotStore:
         slots, outputs = np.divmod(places, learner.n_outputs)
         r = learner.field("r", places)
         return Kept(slots.astype(np.uint64), outputs, weights, None, None, r)
+
+    def places_of(self, learner: Learner, kept: Kept) -> NDArray[np.int64]:
+        return kept.keys.astype(np.int64)
 
     def snapshot(self, learner: Learner) -> Arrays:
         slots, n_features = learner.used(), np.array([learner.n_features])

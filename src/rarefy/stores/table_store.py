@@ -136,6 +136,40 @@ class TableStore:
             self._names.put(lengths, np.frombuffer(b"".join(names), np.uint8), places)
         return places[which].astype(np.int64)
 
+    def places_of(self, learner: Learner, kept: Kept) -> NDArray[np.int64]:
+        slots = self._located(kept.keys)
+        if self.capacity is None and (slots == ABSENT).any():
+            self._take_in(learner, kept, np.flatnonzero(slots == ABSENT))
+            slots = self._located(kept.keys)
+        return slots.astype(np.int64)
+
+    def _located(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
+        slots = np.empty(len(keys), np.int32)
+        _locate(read_only(keys), self._entries, slots)
+        return slots
+
+    def _take_in(self, learner: Learner, kept: Kept, missing: NDArray[np.int64]) -> None:
+        """Give places to features that are not in the table, with all of their state zero."""
+        keys, first = np.unique(kept.keys[missing], return_index=True)
+        features = missing[first]
+        if self.n_features + len(keys) > self._most_features():
+            staying = np.flatnonzero(self._entries[:, 1])
+            self._rebuild(learner, staying, _places_for(len(staying) + len(keys), 0.5))
+        known = np.flatnonzero(self._entries[:, 1])
+        counts = np.ones(len(keys)) if kept.counts is None else kept.counts[features]
+        places = np.empty(len(keys), np.int32)
+        _insert_all(keys, counts.astype(np.uint64), self._entries, places)
+        self.n_features += len(keys)
+        if self.names_wanted and kept.names is not None:
+            names = [kept.names[n].encode() for n in features.tolist()]
+            lengths, text = self._names.lengths_and_text(known)
+            self._names = NameTexts(self.n_slots)
+            self._names.put(
+                np.concatenate([lengths, np.array([len(name) for name in names], np.int64)]),
+                np.concatenate([text, np.frombuffer(b"".join(names), np.uint8)]),
+                np.concatenate([known, places]),
+            )
+
     def kept(self, learner: Learner) -> Kept:
         places, weights = learner.nonzero()
         slots, outputs = np.divmod(places, learner.n_outputs)

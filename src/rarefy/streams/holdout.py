@@ -122,16 +122,16 @@ class HeldOutFiles:
     """Files of their own, all of which are predicted whenever a summary is asked for."""
 
     def __init__(self, reader: Reader, *, with_flips: bool = False) -> None:
-        self._reader = reader
+        self.reader = reader
         self._flips = RunningFlips() if with_flips else None
 
     @property
     def files(self) -> list[str]:
-        return self._reader.files
+        return self.reader.files
 
     def summary(self, model: StreamModel) -> dict[str, Any]:
         metrics, n_rows = Metrics(model), 0
-        for scored in model.scored(self._reader):
+        for scored in model.scored(self.reader):
             metrics.add(*scored)
             if self._flips is not None:
                 self._flips.add(n_rows + np.arange(len(scored.y)), scored, model.decision_threshold)

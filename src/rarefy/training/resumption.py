@@ -37,11 +37,27 @@ def resumed_plan(
     **asked: Any,
 ) -> Plan:
     """Go on with a run that was interrupted, or learn new DATA with a model that is finished."""
-    saved = load_model(resume)
-    about = _checked_run(saved, resume)
-    is_over = about is None or about["place"].pass_number > about["passes"]
+    return plan_to_go_on(load_model(resume), data, resume, output, slim, asked)
+
+
+def is_finished(saved: Model, path: str) -> bool:
+    """Whether the run of a model has come to its end, so that it can learn new data."""
+    about = _checked_run(saved, path)
     if saved.parameters.get("refit") and saved.state is not None:
-        is_over = False
+        return False
+    return about is None or about["place"].pass_number > about["passes"]
+
+
+def plan_to_go_on(
+    saved: Model,
+    data: Sequence[str | Path],
+    resume: str,
+    output: str | None,
+    slim: bool,
+    asked: dict[str, Any],
+) -> Plan:
+    """What `resumed_plan` plans, for a model that was read from the file `resume`."""
+    about, is_over = _checked_run(saved, resume), is_finished(saved, resume)
     for name in asked:
         if name not in (WITH_FINISHED if is_over else ()):
             raise RequestError(
@@ -89,7 +105,7 @@ def _warn_of_learned(resume: str, files: Sequence[str], learned: Sequence[str]) 
             f"{resume} has learned {', '.join(again)} already: unless the rows have changed, they "
             f"count twice.",
             RarefyWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

@@ -1,0 +1,132 @@
+"""`rarefy update`."""
+
+import json
+from typing import Any
+
+import click
+
+from rarefy.cli.options import FILE, data_options, labelled_data_options, report_bad_lines
+from rarefy.cli.views.display import make_display
+from rarefy.cli.views.update_view import show_update, update_as_json
+from rarefy.parameters.entry import MOST_PASSES
+from rarefy.system.atomic_write import Output
+from rarefy.system.output_checks import STREAM, check_outputs
+from rarefy.training.request import LARGEST_SEED, RequestError
+from rarefy.updating.choice import Limits
+from rarefy.updating.path import MEASURES
+from rarefy.updating.safe_update import DEFAULT_HOLDOUT, SafeUpdate
+
+EXIT_CODE = 3  # the old model stays
+
+
+class Rate(click.ParamType):  # type: ignore[type-arg]
+    """A share, as 0.005 or 0.5%."""
+
+    name = "RATE"
+
+    def convert(self, value: Any, param: Any, context: Any) -> float:
+        if isinstance(value, float):
+            return value
+        number = value.removesuffix("%")
+        rate: float = click.FLOAT.convert(number, param, context)
+        rate = rate / 100.0 if number != value else rate
+        if not 0.0 < rate < 1.0:
+            self.fail(f"{value}: a share above 0 and below 1, as 0.5%, is expected.")
+        return rate
+
+
+@click.command()
+@click.argument("old_path", metavar="OLD", type=FILE)
+@data_options
+@click.option("-o", "--output", type=FILE, required=True, help="Where to write the new model.")
+@click.option(
+    "--max-negative",
+    type=Rate(),
+    required=True,
+    help="The largest rate of lost answers, of all examples: 0.5% or 0.005.",
+)
+@click.option(
+    "--holdout",
+    metavar="SHARE|FILE",
+    default=str(DEFAULT_HOLDOUT),
+    show_default=True,
+    help="What the models are judged by: a share of the rows, which is not learned, or a file.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(list(MEASURES)),
+    default="accuracy",
+    show_default=True,
+    help="What the new model is to be best in.",
+)
+@click.option(
+    "--min-gain",
+    type=click.FloatRange(0.0),
+    default=0.0,
+    show_default=True,
+    help="By how much it has to be better than OLD.",
+)
+@click.option(
+    "--passes",
+    type=click.IntRange(1, MOST_PASSES),
+    default=1,
+    show_default=True,
+    help="How often the rows are learned.",
+)
+@click.option("--shuffle", is_flag=True, help="Learn the rows in random order.")
+@click.option(
+    "--seed",
+    "random_state",
+    type=click.IntRange(0, LARGEST_SEED),
+    metavar="N",
+    help="Seed of the random order.  [default: 0]",
+)
+@labelled_data_options
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
+def update(
+    old_path: str,
+    data: tuple[str, ...],
+    output: str,
+    max_negative: float,
+    by: str,
+    min_gain: float,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Train the model OLD further on DATA, and lose no more of its right answers than allowed.
+
+    A lost answer is one that OLD has right and the new model has wrong. Of all models between OLD
+    and the one that has learned DATA, the best is written whose rate of lost answers is within the
+    budget, as held-out rows show with a confidence of 95 %. If there is none that is better than
+    OLD, nothing is written, and the exit code is 3.
+
+    \b
+    Examples:
+      rarefy update live.model new.svm -o next.model --max-negative 0.5%
+      rarefy update live.model new.svm -o next.model --max-negative 1% --holdout recent.svm
+    """
+    if output == STREAM:
+        raise click.UsageError("-o -: standard output has the report; name a file.")
+    place = Output(output)
+    limits = Limits(max_negative, by, min_gain)
+    try:
+        work = SafeUpdate(old_path, data, limits, output, **asked)
+    except RequestError as error:
+        raise click.UsageError(error.as_command()) from error
+    check_outputs([output, STREAM if as_json else None], work.plan.inputs)
+    with make_display(quiet=as_json) as display:
+        found = work.carry_out(display)
+    report_bad_lines(work.plan.run.reader)
+    if found.model is not None:
+        work.save(found, place)
+    if as_json:
+        click.echo(json.dumps(update_as_json(found), indent=2))
+    else:
+        show_update((old_path, output), found, max_negative)
+    if found.model is None:
+        click.echo(f"Nothing was written, {old_path} stays: {found.reason}.", err=True)
+        raise click.exceptions.Exit(EXIT_CODE)
+    if found.is_slim:
+        click.echo(
+            f"{output} is slim: this rule cannot learn on from weights that are set.", err=True
+        )

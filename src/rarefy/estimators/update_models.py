@@ -1,0 +1,206 @@
+"""`rarefy.update`: from a model in use to the next one, within a budget for lost answers."""
+
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from rarefy.errors import ConfigError, InputError
+from rarefy.estimators.classifier import SparseOnlineClassifier
+from rarefy.estimators.matrices import check_importance
+from rarefy.estimators.persistence import estimator_for
+from rarefy.estimators.warner import Warner
+from rarefy.model.answers import right_answers
+from rarefy.splits import held_out
+from rarefy.system.atomic_write import Output
+from rarefy.system.output_checks import check_outputs
+from rarefy.updating.blending import Blend
+from rarefy.updating.choice import Limits, Update, chosen_update
+from rarefy.updating.path import BothScores, Point
+from rarefy.updating.safe_update import DEFAULT_HOLDOUT, SafeUpdate
+
+
+@dataclass(frozen=True)
+class Updated:
+    """What came of `rarefy.update`.
+
+    Attributes
+    ----------
+    model : SparseOnlineClassifier or None
+        The new model; None if the old one stays.
+    reason : str
+        Why it stays.
+    alpha : float or None
+        The share of the old weights in those of the new model.
+    n_examples : int
+        How many held-out rows the models were judged by.
+    chosen, old, plain : Point
+        The new model, the old one, and the one that has learned on without a budget: `accuracy`,
+        `loss`, `auc`, `n_lost`, `n_won`, `lost_rate`, `won_rate`, and `bound`, which the rate of
+        lost answers on new rows is below with a confidence of 95 %.
+    points : list of Point
+        All models that were judged, from the old one on.
+    """
+
+    model: Any
+    reason: str
+    alpha: float | None
+    n_examples: int
+    chosen: Point | None
+    points: list[Point]
+
+    @property
+    def old(self) -> Point:
+        return self.points[0]
+
+    @property
+    def plain(self) -> Point:
+        return self.points[-1]
+
+
+def update(
+    old: Any,
+    *data: Any,
+    max_negative: float,
+    holdout: Any = DEFAULT_HOLDOUT,
+    by: str = "accuracy",
+    min_gain: float = 0.0,
+    output: str | Path | None = None,
+    **parameters: Any,
+) -> Updated:
+    """Train a model further, and keep the rate of answers that it loses within a budget.
+
+    A lost answer is one that the old model has right and the new one has wrong. Of the models whose
+    weights are between those of the old one and those of the one that has learned on, the best is
+    taken whose rate of lost answers is within the budget, as held-out rows show with a confidence
+    of 95 %.
+
+    Parameters
+    ----------
+    old : str, Path or SparseOnlineClassifier
+        A model file, with `data` in files, or a classifier fitted on a matrix, with X and y. It
+        must be able to learn on, and stays as it is.
+    *data : str or Path; or X and y
+        Rows to learn from.
+    max_negative : float
+        The largest rate of lost answers, as a share of all rows: 0.005 is 0.5 %.
+    holdout : float, str, Path, or (X, y), default=0.2
+        The share of the rows that is not learned, but used to judge the models; or a file, or a
+        matrix with labels, in addition to the data.
+    by : {"accuracy", "loss", "auc"}, default="accuracy"
+        What the best model is best in.
+    min_gain : float, default=0.0
+        By how much it has to be better than the old one.
+    output : str or Path, optional
+        Model file to write, if there is a new model; for files.
+    **parameters
+        For files, those of `rarefy.train` that go with `resume` (`passes`, `shuffle`, `label`,
+        ...); for matrices, `sample_weight`.
+
+    Returns
+    -------
+    Updated
+        The new model in `model`; None if there is none that is better and within the budget.
+
+    Raises
+    ------
+    ConfigError
+        If a parameter is unknown or invalid.
+    InputError
+        If the model is no classifier or cannot learn on, or data cannot be read.
+
+    Examples
+    --------
+    >>> import rarefy
+    >>> random = np.random.default_rng(0)
+    >>> X = random.normal(size=(6000, 20))
+    >>> y = X @ random.normal(size=20) + 2.0 * random.normal(size=6000) > 0.0
+    >>> old = rarefy.SparseOnlineClassifier().fit(X[:200], y[:200])
+    >>> updated = rarefy.update(old, X[200:], y[200:], max_negative=0.03)
+    >>> updated.chosen.bound <= 0.03, updated.chosen.accuracy > updated.old.accuracy
+    (True, True)
+    """
+    limits = Limits(max_negative, by, min_gain)
+    if isinstance(old, str | Path):
+        place = None if output is None else Output(str(output))
+        return _from_files(str(old), data, limits, place, {"holdout": holdout, **parameters})
+    if output is not None:
+        raise ConfigError("output is for files; save the model of the result.")
+    if not isinstance(old, SparseOnlineClassifier):
+        raise InputError(
+            f"the old model, a {type(old).__name__}, cannot be updated: a SparseOnlineClassifier "
+            f"or a model file is expected."
+        )
+    return _from_matrices(old, data, limits, holdout, **parameters)
+
+
+def _from_files(
+    old: str, data: Any, limits: Limits, output: Output | None, asked: dict[str, Any]
+) -> Updated:
+    path = None if output is None else output.path
+    work = SafeUpdate(old, data, limits, path, **asked)
+    check_outputs([path, work.plan.settings["cache"]], work.plan.inputs)
+    task = work.plan.run.model.task
+    found = work.carry_out(Warner())
+    if found.model is None:
+        return _result(found, None)
+    if output is not None:
+        work.save(found, output)
+    estimator = estimator_for(task, work.plan.parameters)
+    estimator._take_over(found.model)
+    estimator.is_slim_ = found.is_slim
+    estimator._learned(task)
+    return _result(found, estimator)
+
+
+def _from_matrices(
+    old: SparseOnlineClassifier,
+    data: Any,
+    limits: Limits,
+    holdout: Any,
+    sample_weight: Any = None,
+) -> Updated:
+    limits.check()
+    check_is_fitted(old)
+    if old.stream_ is not None:
+        raise InputError("the old model was trained on a stream: save it, and give its file.")
+    if len(data) != 2:
+        raise InputError("X and y are expected after the old model.")
+    X, y = data
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    importance = check_importance(sample_weight, n_rows)
+    if isinstance(holdout, tuple):
+        (X_held, y_held), held_importance = holdout, np.ones(len(holdout[1]))
+    else:
+        if not isinstance(holdout, float) or not 0.0 < holdout < 1.0:
+            raise ConfigError(
+                f"holdout={holdout!r}: a share between 0 and 1, or (X, y), is expected."
+            )
+        held = held_out(0, n_rows, holdout)
+        (X_held, X), (y_held, y) = (
+            [_safe_indexing(of, np.flatnonzero(rows)) for rows in (held, ~held)] for of in (X, y)
+        )
+        held_importance, importance = importance[held], importance[~held]
+    new = deepcopy(old)
+    new.partial_fit(X, y, sample_weight=importance)
+    counts = held_importance > 0.0
+    scores, new_scores = old._scores(X_held)[counts], new._scores(X_held)[counts]
+    targets = new._known_targets(X_held, np.asarray(y_held))[counts]
+    right = right_answers(scores, targets, old._threshold_in_use)
+    before = old._as_stream()
+    blend = Blend(before.kept(), before.learner.settled().intercept(), new._as_stream())
+    rows = BothScores(right, scores, new_scores, targets, held_importance[counts])
+    found = chosen_update(blend, rows, limits)
+    if found.model is None:
+        return _result(found, None)
+    new.learner_, new.is_slim_ = found.model.learner, found.is_slim
+    return _result(found, new)
+
+
+def _result(found: Update, model: Any) -> Updated:
+    alpha = None if found.chosen is None else found.chosen.alpha
+    return Updated(model, found.reason, alpha, found.n_rows, found.chosen, found.points)

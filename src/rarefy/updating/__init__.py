@@ -1,0 +1,1 @@
+"""Updates with a budget for lost answers."""

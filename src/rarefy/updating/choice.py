@@ -1,0 +1,104 @@
+"""Which model of the way from an old one to a new one is taken, if any."""
+
+import math
+import numbers
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rarefy.checks import choose
+from rarefy.errors import ConfigError, InputError
+from rarefy.model.calibration import Calibration
+from rarefy.streams.stream_model import StreamModel
+from rarefy.updating.blending import Blend
+from rarefy.updating.bound import rows_needed
+from rarefy.updating.path import MEASURES, BothScores, Point, best, gain, points_of, within
+
+
+class Limits(NamedTuple):
+    """What an update has to keep to, and is chosen by."""
+
+    max_negative: float
+    by: str = "accuracy"
+    min_gain: float = 0.0
+
+    def check(self) -> "Limits":
+        if not (_is_number(self.max_negative) and 0.0 < self.max_negative < 1.0):
+            raise ConfigError(
+                f"max_negative={self.max_negative!r}: a share above 0 and below 1 is expected."
+            )
+        if not (_is_number(self.min_gain) and 0.0 <= self.min_gain < math.inf):
+            raise ConfigError(f"min_gain={self.min_gain!r}: a number from 0 on is expected.")
+        choose("by", self.by, MEASURES)
+        return self
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+class Update(NamedTuple):
+    """What came of an update: the way from the old model to the new one, and where it ended."""
+
+    points: list[Point]  # from the old model on
+    chosen: Point | None  # None: the old model stays
+    reason: str  # why it stays
+    n_rows: int  # that were held out, with a weight
+    model: StreamModel | None  # the chosen one
+    is_slim: bool  # it cannot learn on
+
+    @property
+    def old(self) -> Point:
+        return self.points[0]
+
+    @property
+    def plain(self) -> Point:
+        """The model that has learned on, without a budget."""
+        return self.points[-1]
+
+
+def chosen_update(blend: Blend, rows: BothScores, limits: Limits) -> Update:
+    """The best model within the limits, judged by rows that no model has learned."""
+    if len(rows.y) == 0:
+        raise InputError("there are no held-out rows to judge the model by.")
+    points = within(points_of(blend.new, rows), limits.max_negative)
+    chosen, reason = _choice(points, limits)
+    update = Update(points, chosen, reason, len(rows.y), None, False)
+    if chosen is None:
+        return update
+    model = blend.model(chosen.alpha)
+    is_slim = model is None
+    model = model or blend.scorer(chosen.alpha)
+    _calibrate(model, blend.new, chosen.alpha, rows)
+    return update._replace(model=model, is_slim=is_slim)
+
+
+def _choice(points: list[Point], limits: Limits) -> tuple[Point | None, str]:
+    """The point to go to; or none, and why."""
+    old, by = points[0], limits.by
+    if getattr(old, by) is None:
+        raise InputError(f"by={by!r}: it is not defined for the held-out rows of this model.")
+    chosen = best(points, by)
+    if chosen is None:
+        return None, (
+            f"there are too few held-out rows to show that {limits.max_negative:.4%} is kept: it "
+            f"takes {rows_needed(limits.max_negative):,} at least"
+        )
+    won = gain(chosen, old, by)
+    if won <= 0.0:
+        return None, f"no model within the budget has a better {by} than the old one"
+    if won < limits.min_gain:
+        return None, (
+            f"the best {by} within the budget is better by {won:.5g}, and {limits.min_gain:g} is "
+            f"asked for"
+        )
+    return chosen, ""
+
+
+def _calibrate(model: StreamModel, new: StreamModel, alpha: float, rows: BothScores) -> None:
+    """Scale probabilities by what came of the held-out rows, if they are calibrated at all."""
+    before, learner = new.learner.settled().calibration, model.learner.settled()
+    if before is None or alpha == 0.0:
+        return
+    scores = np.ascontiguousarray(rows.at(alpha))
+    learner.calibration = Calibration(before.slope).after(scores, rows.y, rows.importance)

@@ -1,0 +1,171 @@
+"""Updates of model files and of estimators: what is chosen is what one gets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rarefy
+from rarefy.errors import ConfigError, InputError
+
+N_OLD, N_NEW, N_TEST = 150, 1200, 1500
+
+
+def rows(n: int, seed: int, n_classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    weights = np.random.default_rng(9).normal(size=(30, n_classes))
+    X = (random.random((n, 30)) < 0.3) * random.normal(size=(n, 30))
+    y = (X @ weights + 0.5 * random.normal(size=(n, n_classes))).argmax(axis=1)
+    return X, y
+
+
+def write(path: str, X: np.ndarray, y: np.ndarray) -> None:
+    lines = (
+        " ".join([str(label), *(f"{j}:{x!r}" for j, x in enumerate(row.tolist()) if x)])
+        for row, label in zip(X, y.tolist(), strict=True)
+    )
+    Path(path).write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, n, seed in (("old", N_OLD, 1), ("new", N_NEW, 2), ("test", N_TEST, 3)):
+        write(f"{name}.svm", *rows(n, seed))
+    rarefy.train("old.svm", output="old.model", l1=0.1)
+
+
+def test_the_file_has_the_model_that_was_judged():
+    updated = rarefy.update(
+        "old.model", "new.svm", max_negative=0.03, holdout="test.svm", output="new.model"
+    )
+    chosen, old = updated.chosen, updated.old
+    assert 0.0 < updated.alpha < 1.0
+    assert chosen.accuracy > old.accuracy
+    assert 0 < chosen.n_lost < updated.plain.n_lost
+    assert chosen.bound <= 0.03 < updated.plain.bound
+    test = rarefy.read("test.svm")
+    for new in (rarefy.load("new.model"), updated.model):
+        found = rarefy.flips(rarefy.load("old.model"), new, test)
+        assert (found.n_negative, found.n_positive) == (chosen.n_lost, chosen.n_won)
+        assert found.negative_rate == pytest.approx(chosen.lost_rate)
+        measured = rarefy.evaluate(new, test)
+        assert measured["accuracy"] == pytest.approx(chosen.accuracy)
+        assert measured["loss"] == pytest.approx(chosen.loss, rel=1e-9)
+    more = rarefy.train("test.svm", resume="new.model")
+    assert more.t_ == N_OLD + N_NEW + N_TEST
+
+
+def test_weights_are_between_those_of_both_models():
+    updated = rarefy.update("old.model", "new.svm", max_negative=0.03, holdout="test.svm")
+    plain = rarefy.train("new.svm", resume="old.model")
+    old, new, alpha = rarefy.load("old.model").weights_, plain.weights_, updated.alpha
+    found = updated.model.weights_
+    assert found.keys() == old.keys() | new.keys()
+    for name, weight in found.items():
+        between = (1.0 - alpha) * new.get(name, 0.0) + alpha * old.get(name, 0.0)
+        assert weight == pytest.approx(between, rel=1e-9, abs=1e-12)
+
+
+def test_a_share_is_held_out_and_a_large_budget_is_plain_learning():
+    updated = rarefy.update(
+        "old.model", "new.svm", max_negative=0.9, by="loss", output="new.model", holdout=0.3
+    )
+    plain = rarefy.train("new.svm", resume="old.model", holdout=0.3)
+    assert updated.n_examples == plain.holdout_["examples"]
+    assert updated.plain.loss == pytest.approx(plain.holdout_["loss"])
+    assert updated.chosen.loss == min(point.loss for point in updated.points)
+
+
+def test_the_old_model_stays():
+    for limits, reason in (
+        ({"max_negative": 1e-4}, "too few held-out rows.*29,956"),
+        ({"max_negative": 0.03, "min_gain": 0.5}, "0.5 is asked for"),
+    ):
+        updated = rarefy.update("old.model", "new.svm", output="new.model", **limits)
+        assert updated.model is None
+        with pytest.raises(AssertionError, match=reason):
+            raise AssertionError(updated.reason)
+        assert not Path("new.model").exists()
+
+
+def test_matrices_give_what_files_give():
+    X, y = rows(N_OLD, 1)
+    old = rarefy.SparseOnlineClassifier(l1=0.1, passes=1, shuffle=False).fit(X, y)
+    before = old.sparse_coef_.toarray()
+    X_new, y_new = rows(N_NEW, 2)
+    of_matrix = rarefy.update(old, X_new, y_new, max_negative=0.03, holdout=rows(N_TEST, 3))
+    of_files = rarefy.update("old.model", "new.svm", max_negative=0.03, holdout="test.svm")
+    assert of_matrix.alpha == of_files.alpha
+    assert of_matrix.chosen.n_lost == of_files.chosen.n_lost
+    X_test, y_test = rows(N_TEST, 3)
+    accuracy = (of_matrix.model.predict(X_test) == y_test).mean()
+    assert accuracy == pytest.approx(of_matrix.chosen.accuracy)
+    np.testing.assert_array_equal(old.sparse_coef_.toarray(), before)
+
+
+def test_bad_input():
+    rarefy.train("old.svm", output="slim.model", slim=True)
+    rarefy.train("old.svm", output="numbers.model", loss="squared")
+    for model, error, message in (
+        ("slim.model", InputError, "slim.model: the model is slim"),
+        ("numbers.model", InputError, "numbers.model is a regression model"),
+        ("none.model", InputError, "none.model: No such file"),
+        (rarefy.load("old.model"), InputError, "save it, and give its file"),
+        (object(), InputError, "a object, cannot be updated"),
+    ):
+        with pytest.raises(error, match=message):
+            rarefy.update(model, "new.svm", max_negative=0.01, **_output(model))
+    for parameters, message in (
+        ({"max_negative": 2.0}, "max_negative=2.0"),
+        ({"max_negative": 0.01, "holdout": 1.5}, "holdout='1.5'"),
+        ({"max_negative": 0.01, "holdout": None}, "holdout=None"),
+        ({"max_negative": 0.01, "l1": 1.0}, "l1 cannot be combined"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            rarefy.update("old.model", "new.svm", output="new.model", **parameters)
+    Path("words.svm").write_text("9 1:1\n")
+    with pytest.raises(InputError, match=r"words.svm:1"):
+        rarefy.update("old.model", "words.svm", max_negative=0.01, output="new.model")
+    assert not Path("new.model").exists()
+
+
+def _output(model: object) -> dict[str, str]:
+    return {"output": "new.model"} if isinstance(model, str) else {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"rule": "ogd"},  # which forgets features of weight zero
+        {"rule": "fobos", "l1": 0.05},
+        {"rule": "rda", "l1": 0.01},
+        {"store": "hashed", "bits": 6},
+        {"store": "array"},
+        {"capacity": 20},
+        {"average": True},
+        {"rule": "auto"},
+        {"target_features": 10},
+        {"class_weight": "balanced"},
+        {"multiclass": "softmax", "n_classes": 4},
+        {"rule": "frda", "n_classes": 4},
+    ],
+    ids=str,
+)
+def test_all_kinds_of_models(parameters):
+    n_classes = parameters.pop("n_classes", 2)
+    for name, n, seed in (("old", N_OLD, 1), ("new", N_NEW, 2), ("test", N_TEST, 3)):
+        write(f"{name}.svm", *rows(n, seed, n_classes))
+    rarefy.train("old.svm", output="old.model", **parameters)
+    updated = rarefy.update(
+        "old.model", "new.svm", max_negative=0.05, holdout="test.svm", output="new.model"
+    )
+    assert updated.chosen is not None
+    test, new = rarefy.read("test.svm"), rarefy.load("new.model")
+    found = rarefy.flips(rarefy.load("old.model"), new, test)
+    assert (found.n_negative, found.n_positive) == (updated.chosen.n_lost, updated.chosen.n_won)
+    assert rarefy.evaluate(new, test)["loss"] == pytest.approx(updated.chosen.loss, rel=1e-9)
+    assert rarefy.train("test.svm", resume="new.model").t_ == N_OLD + N_NEW + N_TEST
