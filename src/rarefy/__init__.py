@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from rarefy.analysis.negative_flips import flips
     from rarefy.analysis.of_estimators import evaluate, explain
+    from rarefy.analysis.regret_in_hindsight import regret
     from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
     from rarefy.estimators.cv import SparseOnlineClassifierCV, SparseOnlineRegressorCV
     from rarefy.estimators.merge_models import merge
@@ -39,6 +40,7 @@ __all__ = [
     "load",
     "merge",
     "read",
+    "regret",
     "rule",
     "sweep",
     "to_matrix",
@@ -59,6 +61,7 @@ _LATE = {
     "load": "rarefy.estimators.persistence",
     "merge": "rarefy.estimators.merge_models",
     "read": "rarefy.readers",
+    "regret": "rarefy.analysis.regret_in_hindsight",
     "rule": "rarefy.rules",
     "sweep": "rarefy.estimators.sweep_grid",
     "to_matrix": "rarefy.streams.design_matrix",
