@@ -36,6 +36,8 @@ CASES: list[tuple[str, dict[str, Any], float | None]] = [
     ("ogd", {"rule": "ogd"}, None),
     ("da", {"rule": "da"}, None),
     ("coin", {"rule": "coin"}, None),
+    ("pa1", {"rule": "pa1"}, None),
+    ("arow", {"rule": "arow"}, None),
     ("pegasos", {"rule": "pegasos"}, None),
     ("fobos, mean of past weights", {"rule": "fobos", "l1": 1e-5, "average": True}, None),
 ]

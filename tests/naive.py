@@ -677,7 +677,16 @@ RULES = (
     "scale-free",
     "scale-free-ftrl",
 )
-UNPENALISED = ("ogd", "da", "coin", "pa")  # no parameter makes any of their weights zero
+UNPENALISED = (
+    "ogd",
+    "da",
+    "coin",
+    "perceptron",
+    "second-order-perceptron",
+    "pa",
+    "pa1",
+    "pa2",
+)  # no parameter makes any of their weights zero
 
 
 def make_rule(

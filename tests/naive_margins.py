@@ -27,6 +27,9 @@ class Margins:
     def w(self) -> Array:
         return self.mean
 
+    def penalise_all(self) -> None:
+        """There is no intercept, which would not be penalised."""
+
     def update(self, x: Array, y: float, weight: float) -> None:
         raise NotImplementedError
 
@@ -47,8 +50,111 @@ class PassiveAggressive(Margins):
         self.mean = self.mean + tau * y * x
 
 
+class Perceptron(Margins):
+    """Rosenblatt 1958; Freund and Schapire 1999, figure 1, with labels of -1 and +1."""
+
+    def update(self, x: Array, y: float, weight: float) -> None:
+        if y * np.sum(self.w * x) <= 0.0:
+            self.mean = self.mean + weight * y * x
+
+
+class SecondOrderPerceptron(Margins):
+    """Cesa-Bianchi et al. 2005, with the diagonal of the matrix, and without the row itself."""
+
+    def __init__(self, shape: tuple[int, ...], a: float) -> None:
+        super().__init__(shape)
+        self.matrix, self.v = np.full(shape, a), np.zeros(shape)
+
+    def update(self, x: Array, y: float, weight: float) -> None:
+        if y * np.sum(self.w * x) <= 0.0:
+            self.v = self.v + weight * y * x
+            self.matrix = self.matrix + weight * x * x
+            self.mean = self.v / self.matrix
+
+
+class Gaussian(Margins):
+    """Means and variances; weights within l1 standard deviations of zero are zero."""
+
+    def __init__(self, shape: tuple[int, ...], l1: float = 0.0) -> None:
+        super().__init__(shape)
+        self.variance = np.ones(shape)
+        self.l1, self.penalty = l1, np.full(shape, l1)
+        self.penalty[..., -1] = 0.0  # of the intercept
+
+    def penalise_all(self) -> None:
+        self.penalty[:] = self.l1
+
+    @property
+    def w(self) -> Array:
+        limit = self.penalty * np.sqrt(self.variance)
+        return np.sign(self.mean) * np.maximum(np.abs(self.mean) - limit, 0.0)
+
+    def update(self, x: Array, y: float, weight: float) -> None:
+        margin, v = y * np.sum(self.w * x), np.sum(self.variance * x * x)
+        if v == 0.0:
+            return
+        alpha, beta = self.step(margin, v, weight)
+        if alpha > 0.0:
+            self.mean = self.mean + alpha * y * self.variance * x
+            # Σ - β Σ x xᵀ Σ is the inverse of Σ⁻¹ + β/(1 - β v) x xᵀ, whose diagonal is kept
+            self.variance = 1.0 / (1.0 / self.variance + beta / (1.0 - beta * v) * x * x)
+
+    def step(self, m: float, v: float, weight: float) -> tuple[float, float]:
+        raise NotImplementedError
+
+
+class SoftConfidence(Gaussian):
+    """Wang et al. 2012, propositions 1 and 2; with C = ∞, Crammer et al. 2008, figure 1."""
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        phi: float,
+        C: float = np.inf,
+        squared: bool = False,
+        l1: float = 0.0,
+    ) -> None:
+        super().__init__(shape, l1)
+        self.phi, self.C, self.squared = phi, C, squared
+
+    def step(self, m: float, v: float, weight: float) -> tuple[float, float]:
+        phi, C = self.phi, self.C * weight
+        psi, zeta = 1.0 + phi**2 / 2.0, 1.0 + phi**2
+        if self.squared:
+            n = v + 1.0 / (2.0 * C)
+            gamma = phi * np.sqrt(phi**2 * m**2 * v**2 + 4.0 * n * v * (n + v * phi**2))
+            alpha = max(
+                0.0, (-(2.0 * m * n + phi**2 * m * v) + gamma) / (2.0 * (n**2 + n * v * phi**2))
+            )
+        else:
+            root = np.sqrt(m**2 * phi**4 / 4.0 + v * phi**2 * zeta)
+            alpha = min(C, max(0.0, (-m * psi + root) / (v * zeta)))
+        u = (-alpha * v * phi + np.sqrt(alpha**2 * v**2 * phi**2 + 4.0 * v)) ** 2 / 4.0
+        return alpha, alpha * phi / (np.sqrt(u) + v * alpha * phi)
+
+
+class Arow(Gaussian):
+    """Crammer et al. 2009, figure 1."""
+
+    def __init__(self, shape: tuple[int, ...], r: float, l1: float = 0.0) -> None:
+        super().__init__(shape, l1)
+        self.r = r
+
+    def step(self, m: float, v: float, weight: float) -> tuple[float, float]:
+        beta = 1.0 / (v + self.r / weight)
+        return max(0.0, 1.0 - m) * beta, beta
+
+
 METHODS: dict[str, Callable[..., Margins]] = {
+    "perceptron": Perceptron,
+    "second-order-perceptron": SecondOrderPerceptron,
     "pa": PassiveAggressive,
+    "pa1": PassiveAggressive,
+    "pa2": PassiveAggressive,
+    "cw": SoftConfidence,
+    "scw1": SoftConfidence,
+    "scw2": SoftConfidence,
+    "arow": Arow,
 }
 
 
@@ -76,6 +182,9 @@ def fit(
     d = rows.shape[1]
     one_by_one = [method((d,)) for _ in range(n_classes)]
     together = method((n_classes, d))
+    if not fit_intercept:
+        for one in [*one_by_one, together]:
+            one.penalise_all()
     for i in [*range(n)] * passes:
         if weights[i] == 0.0:
             continue

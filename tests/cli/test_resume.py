@@ -64,6 +64,7 @@ RULES = {
     "da": (),
     "coin": ("--eta0", "0.01"),
     "pa": (),
+    "arow": ("--l1", "0.3"),
     "pegasos": ("--l1", "0.001", "--l2", "0.01"),
     "adagrad-ftprl": (*PENALISED, "--q", "2", "--basis", "feature"),
 }

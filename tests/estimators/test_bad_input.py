@@ -577,18 +577,21 @@ ADAGRAD = ("adagrad-fobos", "adagrad-rda", "adagrad-ftprl")
 WITH_BETA = (*ADAGRAD, "ftrl", "scale-free", "scale-free-ftrl")
 BY_MARGIN = tuple(name for name in RULES if RULES[name].by_margin)
 OWN_STEPS = (*WITH_BETA, "coin", "pegasos", *BY_MARGIN)
-UNPENALISED = ("ogd", "da", "coin", "rounding", "pa")
+GAUSSIAN = ("cw", "scw1", "scw2", "arow")
+UNPENALISED = ("ogd", "da", "coin", "rounding", *(n for n in BY_MARGIN if n not in GAUSSIAN))
 FEATURE_AWARE = ("fr-comid", "sgft", "hf-fobos", "frda", "stda", "ftpfrl", *ADAGRAD)
 RULE_NAMES = (*RULES, "sgft", "hf-fobos", "stda")
 TRUNCATING = ("truncated-gradient", "rounding")
 # parameter -> (a value that would be right, the rules that have the parameter)
 HAVING = {
     "l1": (0.1, tuple(name for name in RULE_NAMES if name not in UNPENALISED)),
-    "l2": (0.1, tuple(name for name in RULE_NAMES if name not in UNPENALISED)),
+    "l2": (0.1, tuple(name for name in RULE_NAMES if name not in (*UNPENALISED, *GAUSSIAN))),
     "q": (2, FEATURE_AWARE),
     "basis": ("update", FEATURE_AWARE),
     "cap": (10.0, FEATURE_AWARE),
-    "beta": (1.0, WITH_BETA),
+    "beta": (1.0, (*WITH_BETA, "second-order-perceptron")),
+    "aggressiveness": (1.0, ("pa1", "pa2", "scw1", "scw2", "arow")),
+    "confidence": (1.0, ("cw", "scw1", "scw2")),
     "eta0": (0.1, tuple(name for name in RULE_NAMES if name not in BY_MARGIN)),
     "schedule": ("constant", tuple(name for name in RULE_NAMES if name not in OWN_STEPS)),
     "truncate_every": (5, TRUNCATING),

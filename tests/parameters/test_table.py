@@ -155,7 +155,8 @@ def test_signatures(cls):
 
 def test_what_the_signature_was():
     assert str(inspect.signature(SparseOnlineClassifier)).split("*, ")[1] == (
-        "l1=None, l2=None, q=None, basis=None, cap=None, eta0=None, beta=None, schedule=None, "
+        "l1=None, l2=None, q=None, basis=None, cap=None, eta0=None, beta=None, "
+        "aggressiveness=None, confidence=None, schedule=None, "
         "truncate_every=None, threshold=None, cumulative=False, average=False, "
         "average_power=None, l1_of=None, groups=None, endowment=0.0, "
         "endowment_by='prediction', importance='plain', multiclass='auto', class_weight=None, "

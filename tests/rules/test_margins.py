@@ -1,9 +1,13 @@
 """Rules that act on margins: as their papers have them, in pieces, resumed, and side by side."""
 
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import SGDClassifier
 
 import rarefy
 from rarefy import SparseOnlineClassifier, SparseOnlineRegressor
@@ -11,11 +15,27 @@ from rarefy.errors import ConfigError
 from rarefy.rules import RULES
 from tests import data, naive_margins
 from tests.in_order import classifier_in_order
+from tests.stores import test_stores as test_stores_of
 
 # What users give, and what the papers call it.
 SETTINGS = {
+    "perceptron": ({}, {}),
+    "second-order-perceptron": ({"beta": 0.7}, {"a": 0.7}),
     "pa": ({}, {}),
+    "pa1": ({"aggressiveness": 0.2}, {"C": 0.2}),
+    "pa2": ({"aggressiveness": 0.2}, {"C": 0.2, "squared": True}),
+    "cw": ({"confidence": 0.8, "l1": 0.7}, {"phi": 0.8, "l1": 0.7}),
+    "scw1": (
+        {"confidence": 0.8, "aggressiveness": 0.3, "l1": 0.7},
+        {"phi": 0.8, "C": 0.3, "l1": 0.7},
+    ),
+    "scw2": (
+        {"confidence": 0.8, "aggressiveness": 0.3, "l1": 0.7},
+        {"phi": 0.8, "C": 0.3, "l1": 0.7, "squared": True},
+    ),
+    "arow": ({"aggressiveness": 0.25, "l1": 0.7}, {"r": 2.0, "l1": 0.7}),
 }
+SPARSE = ("cw", "scw1", "scw2", "arow")
 BINARY = data.problem("binary", n=300)
 SEVERAL = data.problem("multiclass", n=200)
 
@@ -26,8 +46,8 @@ def test_all_of_them_are_compared():
 
 
 def fitted(name: str, problem=BINARY, **chosen) -> SparseOnlineClassifier:
-    given, _ = SETTINGS[name]
-    chosen = {"passes": 2, "shuffle": False, **given, **chosen}
+    chosen_for, _ = SETTINGS[name]
+    chosen = {"passes": 2, "shuffle": False, **chosen_for, **chosen}
     return classifier_in_order(rule=name, **chosen)
 
 
@@ -43,6 +63,8 @@ def assert_same(model, result: naive_margins.Result) -> None:
     np.testing.assert_allclose(model.coef_, result.coef, rtol=1e-9, atol=1e-12 * scale)
     np.testing.assert_allclose(model.intercept_, result.intercept, rtol=1e-9, atol=1e-12 * scale)
     np.testing.assert_array_equal(model.coef_ == 0.0, result.coef == 0.0)
+    if model.rule in SPARSE:
+        assert 0.02 < np.mean(result.coef == 0.0) < 0.98
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -82,6 +104,130 @@ def test_in_pieces_and_from_a_file(name, tmp_path):
     np.testing.assert_array_equal(model.coef_, whole.coef_)
     np.testing.assert_array_equal(model.intercept_, whole.intercept_)
     assert model.learner_.clock == whole.learner_.clock
+
+
+@pytest.mark.parametrize("store", ["table", pytest.param("hashed", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name",
+    ["arow", *(pytest.param(one, marks=pytest.mark.slow) for one in SETTINGS if one != "arow")],
+)
+def test_stores(name, store):
+    chosen_for, _ = SETTINGS[name]
+    chosen = {"rule": name, "loss": "logistic", "multiclass": "crammer_singer", **chosen_for}
+    examples = test_stores_of.examples_in(SEVERAL)
+    expected, found = (
+        test_stores_of.all_of(test_stores_of.learned_numbers(one, chosen, examples, blocks=blocks))
+        for one, blocks in (("array", (1 << 30,)), (store, (7, 60)))
+    )
+    assert found == expected
+
+
+@pytest.mark.parametrize("rate", ["pa1", "pa2"])
+def test_passive_aggressive_is_that_of_scikit_learn(rate):
+    """Its norms leave out the intercept, so there is none."""
+    theirs = SGDClassifier(
+        loss="hinge",
+        penalty=None,
+        learning_rate=rate,
+        eta0=0.2,
+        fit_intercept=False,
+        max_iter=2,
+        tol=None,
+        shuffle=False,
+    ).fit(BINARY.dense, BINARY.y)
+    ours = fitted(rate, fit_intercept=False).fit(BINARY.dense, BINARY.y)
+    assert np.abs(theirs.coef_).max() > 0.1
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-12)
+
+
+def test_pa1_is_gradient_descent_that_never_passes_the_margin():
+    """Importance-aware updates of the hinge with steps of C."""
+    expected = classifier_in_order(
+        rule="ogd", loss="hinge", importance="aware", schedule="constant", eta0=0.2, passes=2
+    ).fit(BINARY.csr, BINARY.y)
+    found = fitted("pa1").fit(BINARY.csr, BINARY.y)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-9, atol=1e-12)
+
+
+def test_the_perceptron_is_gradient_descent_with_its_loss():
+    chosen = {"loss": "perceptron", "schedule": "constant", "eta0": 1.0, "passes": 2}
+    expected = classifier_in_order(rule="ogd", **chosen).fit(BINARY.csr, BINARY.y)
+    found = fitted("perceptron").fit(BINARY.csr, BINARY.y)
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+
+
+@pytest.mark.parametrize("name", ["scw1", "scw2"])
+def test_soft_confidence_that_is_hard_is_confidence(name):
+    expected = fitted("cw", l1=0.0).fit(BINARY.csr, BINARY.y)
+    found = fitted(name, l1=0.0, aggressiveness=1e15).fit(BINARY.csr, BINARY.y)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-4, atol=1e-6)
+
+
+def test_pa1_that_is_never_at_its_limit_is_pa():
+    expected = fitted("pa").fit(BINARY.csr, BINARY.y)
+    found = fitted("pa1", aggressiveness=1e12).fit(BINARY.csr, BINARY.y)
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+
+
+def test_arow_begins_like_pa2():
+    chosen = {"aggressiveness": 0.3, "passes": 1}
+    expected = fitted("pa2", **chosen).partial_fit(BINARY.csr[:1], BINARY.y[:1], classes=[-1, 1])
+    found = fitted("arow", l1=0.0, **chosen).partial_fit(
+        BINARY.csr[:1], BINARY.y[:1], classes=[-1, 1]
+    )
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-12)
+
+
+def whole_matrices(X, y, name: str) -> np.ndarray:
+    """CW and AROW as the papers have them, with all covariances."""
+    mean, S = np.zeros(X.shape[1]), np.eye(X.shape[1])
+    for x, label in zip(X, y, strict=True):
+        m, v = label * mean @ x, x @ S @ x
+        if name == "arow":
+            beta = 1.0 / (v + 2.0)
+            alpha = max(0.0, 1.0 - m) * beta
+        else:
+            phi = 0.8
+            root = np.sqrt(m**2 * phi**4 / 4.0 + v * phi**2 * (1.0 + phi**2))
+            alpha = max(0.0, (-m * (1.0 + phi**2 / 2.0) + root) / (v * (1.0 + phi**2)))
+            u = (-alpha * v * phi + np.sqrt(alpha**2 * v**2 * phi**2 + 4.0 * v)) ** 2 / 4.0
+            beta = alpha * phi / (np.sqrt(u) + v * alpha * phi)
+        if alpha > 0.0:
+            mean, S = mean + alpha * label * S @ x, S - beta * np.outer(S @ x, S @ x)
+    return mean
+
+
+@pytest.mark.parametrize("name", ["cw", "arow"])
+def test_where_features_do_not_meet_diagonals_are_exact(name):
+    """Every row has one feature, so that covariances stay zero."""
+    rng = np.random.default_rng(2)
+    X = np.eye(6)[rng.integers(6, size=80)] * rng.normal(1.0, 0.5, (80, 1))
+    y = np.where(rng.random(80) < 0.7, 1.0, -1.0)
+    model = fitted(name, l1=0.0, passes=1, fit_intercept=False).fit(X, y)
+    np.testing.assert_allclose(model.coef_[0], whole_matrices(X, y, name), rtol=1e-9)
+
+
+@settings(max_examples=15, deadline=None)
+@given(cuts=st.lists(st.integers(0, 300), max_size=4), pair=st.sampled_from(["pa1", "arow"]))
+def test_any_split_into_calls(cuts, pair):
+    whole = fitted(pair, passes=1).fit(BINARY.csr, BINARY.y)
+    model = fitted(pair)
+    for begin, end in pairwise([0, *sorted(cuts), 300]):
+        if begin < end:
+            model.partial_fit(BINARY.csr[begin:end], BINARY.y[begin:end], classes=[-1.0, 1.0])
+    np.testing.assert_array_equal(model.coef_, whole.coef_)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SETTINGS)
+def test_sweeps(name):
+    """A model of a sweep is that of an estimator: here, the one of the first fold of two."""
+    chosen_for, _ = SETTINGS[name]
+    X, y, folds = BINARY.dense, BINARY.y, np.arange(300) % 2
+    chosen = {**chosen_for, "passes": 1, "shuffle": False}
+    found = rarefy.sweep(X, y, rule=name, folds=folds, **chosen).by_fold["accuracy"][0, 0]
+    model = fitted(name, passes=1).fit(X[folds != 0], y[folds != 0])
+    assert found == pytest.approx(model.score(X[folds == 0], y[folds == 0]))
 
 
 def test_means_of_all_past_weights():

@@ -39,8 +39,11 @@ from tests.rules.test_exactness import (
 from tests.runs import learn_all
 
 Features = list[tuple[int, float]]
-PENALISED = tuple(rule for rule in RULES if "l1" in RULES[rule]._fields)
-FORGETFUL = ("ogd", "da", "fobos", "pegasos", "truncated-gradient", "rounding", "pa")
+PENALISED = tuple(rule for rule in RULES if {"l1", "l2"} <= {*RULES[rule]._fields})
+FORGETFUL = (
+    *("ogd", "da", "fobos", "pegasos", "truncated-gradient", "rounding"),
+    *("perceptron", "pa", "pa1", "pa2"),
+)
 GOLDEN = 0x9E3779B97F4A7C15
 
 

@@ -27,7 +27,7 @@ def _with_class(parts: Any, sums: Any, begin: Any, end: Any, clock: Clock, z: in
 
 
 @inlined
-def meet_classes(
+def meet_pair(
     parts: Any,
     begin: Any,
     end: Any,
@@ -37,25 +37,42 @@ def meet_classes(
     scores: Floats,
     slopes: Floats,
 ) -> Clock:
-    """Let the rule change the slopes of a row's scores; the clock afterwards.
+    """Let the rule change the slopes of the right class and the best wrong one; the clock then.
 
-    `parts` are rule and intercept rule, the loss, indices and values of rows, and both states.
+    `parts` are rule and intercept rule, the loss, indices and values of rows, and both states. If
+    the loss is not of two scores, nothing happens.
     """
     rule, _, loss, _, _, _, _ = parts
-    n = len(scores)
-    if loss.is_of_two_scores():
-        rival = best_wrong(scores, label)
-        sums = _with_class(parts, row_zeros(rule), begin, end, clock, label, n)
-        sums = _with_class(parts, sums, begin, end, clock, rival, n)
-        score = scores[label] - scores[rival]
-        example = Example(score, 1.0, slopes[label], weight, sums, 2.0, 1.0)
-        common, slope = rule.meet(clock, example)
-        slopes[label], slopes[rival] = slope, -slope
-        return with_common(clock, common)
-    for z in range(n):
-        sums = _with_class(parts, row_zeros(rule), begin, end, clock, z, n)
-        y = 1.0 if z == label else -1.0
-        example = Example(scores[z], y, slopes[z], weight, sums, 1.0, 1.0 / n)
-        common, slopes[z] = rule.meet(clock, example)
-        clock = with_common(clock, common)
-    return clock
+    if not (rule.meets() and loss.is_of_two_scores()):
+        return clock
+    rival, n = best_wrong(scores, label), len(scores)
+    sums = _with_class(parts, row_zeros(rule), begin, end, clock, label, n)
+    sums = _with_class(parts, sums, begin, end, clock, rival, n)
+    score = scores[label] - scores[rival]
+    example = Example(score, 1.0, slopes[label], weight, sums, 2.0, 1.0)
+    common, slope = rule.meet(clock, example)
+    slopes[label], slopes[rival] = slope, -slope
+    return with_common(clock, common)
+
+
+@inlined
+def meet_class(
+    parts: Any,
+    begin: Any,
+    end: Any,
+    clock: Clock,
+    z: int,
+    label: int,
+    weight: float,
+    scores: Floats,
+    slopes: Floats,
+) -> Clock:
+    """Let the rule change the slope of one class; nothing happens if the loss is of two scores."""
+    rule, _, loss, _, _, _, _ = parts
+    if not rule.meets() or loss.is_of_two_scores():
+        return clock
+    sums = _with_class(parts, row_zeros(rule), begin, end, clock, z, len(scores))
+    y = 1.0 if z == label else -1.0
+    example = Example(scores[z], y, slopes[z], weight, sums, 1.0, 1.0 / len(scores))
+    common, slopes[z] = rule.meet(clock, example)
+    return with_common(clock, common)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.arrays import LARGEST_SCORE, Floats, Rows
-from rarefy.engine.class_meeting import meet_classes
+from rarefy.engine.class_meeting import meet_class, meet_pair
 from rarefy.jit import compiled, inlined
 from rarefy.jit.intrinsics import lay_out, load, prefetch, store, take_up
 from rarefy.jit.sum_tuples import plus, row_zeros, step_zeros
@@ -176,9 +176,8 @@ def learn_classes(
         clock = weighting.endowment.clock(rule, before, clock, right)
         weight = weighting.endowment.importance(importance, right)
         loss.slopes(scores, label, weighting.update, weight, clock.eta * squares, slopes)
-        if rule.meets():
-            parts = (rule, intercept_rule, loss, rows.indices, rows.values, state, intercept)
-            clock = meet_classes(parts, begin, end, clock, label, weight, scores, slopes)
+        parts = (rule, intercept_rule, loss, rows.indices, rows.values, state, intercept)
+        clock = meet_pair(parts, begin, end, clock, label, weight, scores, slopes)
         for z in range(n_classes):
             if not (abs(scores[z]) <= LARGEST_SCORE and abs(slopes[z]) <= LARGEST_SCORE):
                 return clock, row
@@ -188,6 +187,9 @@ def learn_classes(
 
         steps = step_zeros(rule)
         for z in range(n_classes):
+            clock = meet_class(parts, begin, end, clock, z, label, weight, scores, slopes)
+            if not abs(slopes[z]) <= LARGEST_SCORE:
+                return clock, row
             if slopes[z] == 0.0 and not rule.steps_without_gradient():
                 continue
             if len(intercept) > 0:

@@ -28,7 +28,8 @@ from rarefy.lanes.lane_meeting import (
     begin_step_sums,
     conclude,
     meet,
-    meet_classes,
+    meet_class,
+    meet_pair,
     n_columns,
 )
 from rarefy.lanes.lane_tally import (
@@ -163,11 +164,33 @@ def _take_slopes(
     copy_scores(lane, seats, scores)
     loss = parameters_of(seats.loss, seats.losses, lane)
     loss.slopes(scores, label, PlainUpdate(), importance, 0.0, slopes)
-    meet_classes(lane, seats, rows, row, label, importance, scores, slopes)
+    meet_pair(lane, seats, rows, row, label, importance, scores, slopes)
     for output in range(len(slopes)):
         slope = slopes[output]
         put(seats.work, SLOPE + PER_OUTPUT * output, lane, slope)
         _stop_if_diverged(lane, seats, scores[output], slope)
+
+
+@inlined
+def _meet_class(
+    lane: int,
+    seats: Seats,
+    rows: LaneRows,
+    row: int,
+    output: int,
+    n_outputs: int,
+    label: int,
+    importance: float,
+) -> None:
+    """Let a rule that looks at the whole row change the slope of a class."""
+    rule = parameters_of(seats.rule, seats.rules, lane)
+    if not rule.meets():
+        return
+    score = get(seats.work, SCORE + PER_OUTPUT * output, lane)
+    slope = get(seats.work, SLOPE + PER_OUTPUT * output, lane)
+    slope = meet_class(lane, seats, rows, row, output, n_outputs, label, score, slope, importance)
+    put(seats.work, SLOPE + PER_OUTPUT * output, lane, slope)
+    _stop_if_diverged(lane, seats, score, slope)
 
 
 @inlined
@@ -278,6 +301,7 @@ def learn_classes(
         if judged:
             each_lane(tally_classes, (seats, label, importance, scores))
         for output in range(n_outputs):
+            each_lane(_meet_class, (seats, rows, row, output, n_outputs, label, importance))
             _step_row(seats, rows, row, output, n_outputs)
         each_lane(conclude, (seats,))
         each_lane(_tick, (seats,))

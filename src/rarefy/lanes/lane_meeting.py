@@ -76,7 +76,7 @@ def meet(
 
 
 @inlined
-def meet_classes(
+def meet_pair(
     lane: int,
     seats: Seats,
     rows: LaneRows,
@@ -86,30 +86,50 @@ def meet_classes(
     scores: Floats,
     slopes: Floats,
 ) -> None:
-    """Let the rule change the slopes of an example with a score for every class."""
+    """Let the rule change the slopes of the right class and the best wrong one.
+
+    If the loss is not of two scores, nothing happens.
+    """
     rule = parameters_of(seats.rule, seats.rules, lane)
-    if not rule.meets() or get(seats.work, SEES, lane) == 0.0:
-        return
-    before = clock_of(seats.clock, seats.clocks, lane)
-    clock, n = before, len(scores)
     loss = parameters_of(seats.loss, seats.losses, lane)
-    if loss.is_of_two_scores():
-        rival = best_wrong(scores, label)
-        sums = _with_class(lane, seats, rows, row, clock, label, n, row_zeros(rule))
-        sums = _with_class(lane, seats, rows, row, clock, rival, n, sums)
-        score = scores[label] - scores[rival]
-        example = Example(score, 1.0, slopes[label], weight, sums, 2.0, 1.0)
-        common, slope = rule.meet(clock, example)
-        slopes[label], slopes[rival] = slope, -slope
-        clock = with_common(clock, common)
-    else:
-        for z in range(n):
-            sums = _with_class(lane, seats, rows, row, clock, z, n, row_zeros(rule))
-            y = 1.0 if z == label else -1.0
-            example = Example(scores[z], y, slopes[z], weight, sums, 1.0, 1.0 / n)
-            common, slopes[z] = rule.meet(clock, example)
-            clock = with_common(clock, common)
-    set_clock(before, 1.0, clock, seats.clocks, lane)
+    if not (rule.meets() and loss.is_of_two_scores()) or get(seats.work, SEES, lane) == 0.0:
+        return
+    clock = clock_of(seats.clock, seats.clocks, lane)
+    rival, n = best_wrong(scores, label), len(scores)
+    sums = _with_class(lane, seats, rows, row, clock, label, n, row_zeros(rule))
+    sums = _with_class(lane, seats, rows, row, clock, rival, n, sums)
+    score = scores[label] - scores[rival]
+    example = Example(score, 1.0, slopes[label], weight, sums, 2.0, 1.0)
+    common, slope = rule.meet(clock, example)
+    slopes[label], slopes[rival] = slope, -slope
+    set_clock(clock, 1.0, with_common(clock, common), seats.clocks, lane)
+
+
+@inlined
+def meet_class(
+    lane: int,
+    seats: Seats,
+    rows: LaneRows,
+    row: int,
+    z: int,
+    n: int,
+    label: int,
+    score: float,
+    slope: float,
+    weight: float,
+) -> float:
+    """The slope of one of n classes; the same as before if the loss is of two scores."""
+    rule = parameters_of(seats.rule, seats.rules, lane)
+    loss = parameters_of(seats.loss, seats.losses, lane)
+    if not rule.meets() or loss.is_of_two_scores():
+        return slope
+    clock = clock_of(seats.clock, seats.clocks, lane)
+    sums = _with_class(lane, seats, rows, row, clock, z, n, row_zeros(rule))
+    y = 1.0 if z == label else -1.0
+    common, slope = rule.meet(clock, Example(score, y, slope, weight, sums, 1.0, 1.0 / n))
+    sees, later = get(seats.work, SEES, lane), with_common(clock, common)
+    set_clock(clock, sees, later, seats.clocks, lane)
+    return slope
 
 
 @inlined

@@ -35,8 +35,8 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             "Strength of the L1 penalty. Larger values keep fewer weights.",
             usual=(
                 "1 for ftrl and the scale-free rules, where it is in standard deviations; 1e-4 "
-                "for AdaGrad; 0 for pegasos, sag and svrg; 3e-4 for the others, where it is "
-                "applied in every round"
+                "for AdaGrad; 0 for cw, scw1, scw2 and arow, also in standard deviations; 0 for "
+                "pegasos, sag and svrg; 3e-4 for the others, where it is applied in every round"
             ),
             help="Strength of the L1 penalty; larger values keep fewer weights.",
             absent="it has no L1 penalty",
@@ -104,11 +104,31 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
         Parameter(
             Number(),
             "Constant added to the root of the sum of squared gradients that divides the step "
-            "size.",
-            usual="1 for ftrl and the scale-free rules, 0 for AdaGrad",
+            "size; in second-order-perceptron, to the sum of squared values.",
+            usual="1; 0 for AdaGrad",
             help="Constant added to the root of the sum of squared gradients that divides the "
             "step size.",
             absent="its step sizes are not divided by a sum of squared gradients",
+        ),
+    ]
+    aggressiveness: Annotated[
+        N | None,
+        Parameter(
+            Number(may_be_least=False),
+            "C, how much a missing margin may change the weights.",
+            usual="1; 0.5 for arow, whose r is 1/(2C)",
+            help="C, how much a missing margin may change the weights.",
+            absent="its steps do not weigh margins against changes of the weights",
+        ),
+    ]
+    confidence: Annotated[
+        N | None,
+        Parameter(
+            Number(may_be_least=False),
+            "phi, by how many standard deviations a margin is to be positive.",
+            usual="1",
+            help="By how many standard deviations a margin is to be positive.",
+            absent="its margins have no standard deviations",
         ),
     ]
     schedule: Annotated[

@@ -5,6 +5,7 @@ from typing import Any
 from rarefy.rules.adagrad import AdagradFobos, AdagradFtprl, AdagradRda
 from rarefy.rules.aware_adagrad import AwareAdagradFobos, AwareAdagradFtprl, AwareAdagradRda
 from rarefy.rules.coin import Coin
+from rarefy.rules.confidence_weighted import Arow, Cw, Scw1, Scw2
 from rarefy.rules.cumulative import (
     CumulativeFobos,
     CumulativeFrComid,
@@ -17,8 +18,9 @@ from rarefy.rules.ftrl import Ftrl
 from rarefy.rules.leader import Ftpfrl, Ftprl
 from rarefy.rules.ogd import Ogd
 from rarefy.rules.own_l1 import with_own_l1
-from rarefy.rules.passive_aggressive import Pa
+from rarefy.rules.passive_aggressive import Pa, Pa1, Pa2
 from rarefy.rules.pegasos import Pegasos
+from rarefy.rules.perceptron import PerceptronRule, SecondOrderPerceptron
 from rarefy.rules.rule_protocol import Rule, State, rule, unpenalised
 from rarefy.rules.scale_free import ScaleFree
 from rarefy.rules.scale_free_ftrl import ScaleFreeFtrl
@@ -41,7 +43,15 @@ RULES: dict[str, Any] = {
     "adagrad-ftprl": AdagradFtprl,
     "ftrl": Ftrl,
     "coin": Coin,
+    "perceptron": PerceptronRule,
+    "second-order-perceptron": SecondOrderPerceptron,
     "pa": Pa,
+    "pa1": Pa1,
+    "pa2": Pa2,
+    "cw": Cw,
+    "scw1": Scw1,
+    "scw2": Scw2,
+    "arow": Arow,
     "pegasos": Pegasos,
     "scale-free": ScaleFree,
     "scale-free-ftrl": ScaleFreeFtrl,

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 from rarefy.jit import helper
 from rarefy.model.clock import Clock
+from rarefy.model.example import Example
 from rarefy.rules.rule_protocol import State, rule, unpenalised
 
 OWN_L1 = "l1"  # what the state calls it
@@ -49,6 +50,24 @@ def with_own_l1(cls: Any) -> Any:
         def is_shift_free(self: Any) -> bool:
             return of(self, self.l1).is_shift_free()  # type: ignore[no-any-return]
 
+        def row_terms(self: Any, clock: Clock, state: State, x: float) -> State:
+            return of(self, state[-1]).row_terms(clock, state[:-1], x)  # type: ignore[no-any-return]
+
+        def meet(self: Any, clock: Clock, example: Example) -> tuple[State, float]:
+            return of(self, self.l1).meet(clock, example)  # type: ignore[no-any-return]
+
+        def step_terms(self: Any, clock: Clock, old: State, new: State, x: float) -> State:
+            return of(self, old[-1]).step_terms(clock, old[:-1], new[:-1], x)  # type: ignore[no-any-return]
+
+        def conclude(self: Any, clock: Clock, sums: State) -> State:
+            return of(self, self.l1).conclude(clock, sums)  # type: ignore[no-any-return]
+
+        def meets(self: Any) -> bool:
+            return of(self, self.l1).meets()  # type: ignore[no-any-return]
+
+        def concludes(self: Any) -> bool:
+            return of(self, self.l1).concludes()  # type: ignore[no-any-return]
+
         def on_intercept(self: Any) -> Any:
             return unpenalised(cls(*self))
 
@@ -57,4 +76,11 @@ def with_own_l1(cls: Any) -> Any:
     for name, method in vars(Methods).items():
         if not name.startswith("_"):
             setattr(own, name, method)
-    return rule(*cls.state_fields, OWN_L1)(own)
+    return rule(
+        *cls.state_fields,
+        OWN_L1,
+        common=cls.common_fields,
+        row_sums=cls.row_sums,
+        step_sums=cls.step_sums,
+        by_margin=cls.by_margin,
+    )(own)

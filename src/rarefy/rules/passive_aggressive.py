@@ -11,7 +11,7 @@ Of several classes, ℓ is that of the difference of two scores, whose row has t
 example of weight h has C h for C; pa, whose C is infinite, knows no weights.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rarefy.jit import helper
 from rarefy.model.clock import Clock
@@ -25,16 +25,11 @@ def shortfall(example: Example) -> float:
     return max(0.0, 1.0 - example.y * example.score)
 
 
-@rule("w", row_sums=("squares",), by_margin=True)
-class Pa(NamedTuple):
-    """w ← w + y x ℓ/‖x‖²."""
+class _Methods:
+    """What the three have in common."""
 
-    def row_terms(self, clock: Clock, state: State, x: float) -> tuple[float]:
+    def row_terms(self, clock: Clock, state: State, x: float) -> State:
         return (x * x,)
-
-    def meet(self, clock: Clock, example: Example) -> tuple[State, float]:
-        (norm,) = example.sums
-        return clock.common, -example.y * shortfall(example) / norm if norm > 0.0 else 0.0
 
     def weight(self, clock: Clock, state: State) -> float:
         return state[0]
@@ -47,3 +42,43 @@ class Pa(NamedTuple):
 
     def rests(self) -> bool:
         return True
+
+
+def passive_aggressive(cls: Any) -> Any:
+    """Make a rule of a NamedTuple that has only `meet`."""
+    return rule("w", row_sums=("squares",), by_margin=True, like=_Methods)(cls)
+
+
+@passive_aggressive
+class Pa(NamedTuple):
+    """w ← w + y x ℓ/‖x‖²."""
+
+    def meet(self, clock: Clock, example: Example) -> tuple[State, float]:
+        (norm,) = example.sums
+        tau = shortfall(example) / norm if norm > 0.0 else 0.0
+        return clock.common, -example.y * tau
+
+
+@passive_aggressive
+class Pa1(NamedTuple):
+    """w ← w + y x min(C, ℓ/‖x‖²)."""
+
+    aggressiveness: float = 1.0
+
+    def meet(self, clock: Clock, example: Example) -> tuple[State, float]:
+        (norm,) = example.sums
+        most = self.aggressiveness * example.weight
+        tau = min(most, shortfall(example) / norm) if norm > 0.0 else 0.0
+        return clock.common, -example.y * tau
+
+
+@passive_aggressive
+class Pa2(NamedTuple):
+    """w ← w + y x ℓ/(‖x‖² + 1/(2C))."""
+
+    aggressiveness: float = 1.0
+
+    def meet(self, clock: Clock, example: Example) -> tuple[State, float]:
+        (norm,) = example.sums
+        slack = 0.5 / (self.aggressiveness * example.weight)
+        return clock.common, -example.y * shortfall(example) / (norm + slack)

@@ -81,6 +81,7 @@ def rule(
     row_sums: tuple[str, ...] = (),
     step_sums: tuple[str, ...] = (),
     by_margin: bool = False,
+    like: type | None = None,
 ) -> Callable[[R], R]:
     """Class decorator that makes a rule of a NamedTuple with the methods `weight` and `step`.
 
@@ -96,6 +97,8 @@ def rule(
     by_margin : bool
         Whether slopes are those that `meet` makes of margins, whatever the loss: such a rule is
         for classes, and has no step size.
+    like : type
+        A class whose methods the rule has, too, in common with other rules.
 
     Returns
     -------
@@ -122,6 +125,9 @@ def rule(
     """
 
     def decorate(cls: R) -> R:
+        for name, method in vars(like).items() if like else ():
+            if callable(method) and not hasattr(cls, name):
+                setattr(cls, name, method)
         missing = [name for name in ("weight", "step") if not hasattr(cls, name)]
         if missing or not hasattr(cls, "_fields"):
             raise ConfigError(

@@ -142,7 +142,7 @@ def _is_of_rule(name: str, rule: Any) -> bool:
 def _default_l1(rule: Any, n_l1: int) -> dict[str, list[float]]:
     _, cls = resolve(rule)
     default = cls._field_defaults.get("l1")
-    if default is None or isinstance(rule, tuple):
+    if not default or isinstance(rule, tuple):
         return {}
     decades = SCALE_FREE_L1_DECADES if cls in SCALE_FREE else L1_DECADES
     return {"l1": (default * np.logspace(*decades, n_l1)).tolist()}
