@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from experiments.comparison import SIGNIFICANT
-from experiments.reproduction import beyond_section, sections, shortfalls
+from experiments.reproduction import beyond_section, reasons, sections, shortfalls
 from experiments.reproduction.beyond import Beyond
 from experiments.reproduction.checks import (
     Check,
@@ -58,6 +58,7 @@ def page(results: Results) -> str:
         how_to_read(study),
         sections.default_parameters(study, defaults),
         shortfalls.section(study, of_texts),
+        reasons.of_claims(claims),
         sections.left_open(study),
         sections.data_and_protocol(study),
         *(sections.table_of_the_papers(study, table) for table in TABLES),
