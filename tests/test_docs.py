@@ -97,7 +97,7 @@ def test_the_table_of_algorithms_has_every_rule():
     text = (ROOT / "docs" / "algorithms.md").read_text()
     lines = [line.split("|") for line in text.splitlines() if line.startswith("| ")]
     rules = [line for line in lines if len(line) == 8]
-    by_name = {name: line for line in rules for name in re.findall(r"`([a-z-]+)`", line[1])}
+    by_name = {name: line for line in rules for name in re.findall(r"`([a-z0-9-]+)`", line[1])}
     for name, cls in {**RULES, **FINITE_DATA}.items():
         parameters = set(re.findall(r"[a-z0-9_]+", by_name[name][2]))
         own = set(parameters_of(cls)) - {"eta0"}
