@@ -150,7 +150,7 @@ def test_predictions_while_another_thread_learns():
     probe = dict.fromkeys(names, 1.0)
 
     def new() -> Any:
-        model = SparseOnlineClassifier(rule="ftrl", calibrate=False).start(classes=["a", "b"])
+        model = SparseOnlineClassifier(rule="ftrl").start(classes=["a", "b"])
         return model.learn_one(probe, "a")
 
     model, possible = new(), set()

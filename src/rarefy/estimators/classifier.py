@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from rarefy.checks import choose, numbers_if_all_are
 from rarefy.errors import ConfigError, InputError
@@ -18,6 +19,7 @@ from rarefy.model.losses import MARGIN_LOSSES
 from rarefy.model.multiclass import check_multiclass
 from rarefy.parameters.build import make_loss
 from rarefy.parameters.table import CLASSIFIER, DEFAULT_RULE, ClassifierParameters
+from rarefy.readers import Reader
 from rarefy.readers.features.labels import checked_classes
 from rarefy.streams.stream_model import StreamModel
 from rarefy.system.deferred_signals import Deferral
@@ -143,18 +145,26 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         classes, `predict` goes by the score and not by the probability, so that a row with a
         probability somewhat above 0.5 can be of the other class.
         """
-        return self._probabilities(self._scores(X))
+        if isinstance(X, Reader):
+            return self._probabilities(self._scores(X))
+        check_is_fitted(self)
+        with self._lock:  # scores, and what scales them, are of one moment
+            return self._probabilities(self._scores(X))
 
     @available_if(_has_probabilities)
     def predict_proba_one(self, x: Any, *, format: str | None = None) -> dict[Any, float]:
         """The probability of each class for one row, which is what `learn_one` takes."""
-        found = self._probabilities(self._scores_of_rows([x], format))
+        check_is_fitted(self)
+        with self._lock:
+            found = self._probabilities(self._scores_of_row(x, format))
         return dict(zip(self.classes_.tolist(), found[0].tolist(), strict=True))
 
     @available_if(_has_probabilities)
     def predict_proba_many(self, rows: Any, *, format: str | None = None) -> NDArray[np.float64]:
         """The probabilities of the classes for several rows, which are what `learn_many` takes."""
-        return self._probabilities(self._scores_of_rows(rows, format))
+        check_is_fitted(self)
+        with self._lock:
+            return self._probabilities(self._scores_of_rows(rows, format))
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:

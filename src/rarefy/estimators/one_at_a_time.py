@@ -103,15 +103,16 @@ class OneAtATime:
             Says that x is a line, and of which format. By default that is inferred.
         """
         hot = self._hot
-        if hot is not None and type(x) is dict and format is None and hot.model is self.stream_:
-            target = self._plain_target(y)
-            if target is not None and (weight is None or _is_plain(weight)):
-                with hot.lock:
-                    if hot.learn(x, target, 1.0 if weight is None else weight):
-                        return self
-        return self.learn_many(
-            [x], None if y is None else [y], None if weight is None else [weight], format=format
-        )
+        target = self._plain_target(y) if hot is not None and hot.model is self.stream_ else None
+        if target is None or not (weight is None or _is_plain(weight)):
+            weights = None if weight is None else [weight]
+            return self.learn_many([x], None if y is None else [y], weights, format=format)
+        importance = 1.0 if weight is None else weight
+        if type(x) is dict and format is None:
+            with hot.lock:
+                if hot.learn(x, target, importance):
+                    return self
+        return self._learn_rows([x], np.array([target]), np.array([importance], float), format)
 
     def learn_many(
         self: Any, rows: Sequence[Any], y: Any = None, weight: Any = None, *, format: Any = None
@@ -120,10 +121,14 @@ class OneAtATime:
 
         If one of them is invalid, nothing is learned.
         """
-        single = self._rows_to_learn()
+        self._be_ready_to_learn()
         targets = None if y is None else self._targets_of(rows, y)
         importance = None if weight is None else check_importance(weight, len(rows))
-        ready = single.prepared(rows, targets, importance, format)
+        return self._learn_rows(rows, targets, importance, format)
+
+    def _learn_rows(self: Any, rows: Any, y: Any, importance: Any, format: str | None) -> Any:
+        single: SingleRows = self._single()
+        ready = single.prepared(rows, y, importance, format)
         with Deferral():
             single.learn(ready)
             self._note_learned()
@@ -143,6 +148,14 @@ class OneAtATime:
         """The predictions for several rows, which are what `learn_many` takes."""
         return self._answers(self._scores_of_rows(rows, format)).tolist()  # type: ignore[no-any-return]
 
+    def _scores_of_row(self: Any, x: Any, format: str | None) -> NDArray[np.float64]:
+        """The scores of one row; the next one may overwrite them."""
+        hot = self._hot
+        is_short = hot is not None and type(x) is dict and format is None
+        if is_short and hot.model is self.stream_ and hot.score(x):
+            return hot.scores  # type: ignore[no-any-return]
+        return self._scores_of_rows([x], format)  # type: ignore[no-any-return]
+
     def _scores_of_rows(self: Any, rows: Sequence[Any], format: str | None) -> NDArray[np.float64]:
         check_is_fitted(self)
         return self._single().scores(rows, format)  # type: ignore[no-any-return]
@@ -160,11 +173,10 @@ class OneAtATime:
             single = self._single_rows = SingleRows(model)
         return single
 
-    def _rows_to_learn(self: Any) -> SingleRows:
+    def _be_ready_to_learn(self: Any) -> None:
         if not self.__sklearn_is_fitted__():
             self._start_by_default(None)
         self._check_can_learn()
-        return self._single()  # type: ignore[no-any-return]
 
     def _note_learned(self: Any) -> None:
         """Take note of what follows from having learned rows of a stream."""

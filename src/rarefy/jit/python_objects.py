@@ -14,7 +14,7 @@ ir, types = Late("llvmlite.ir"), Late("numba.core.types")
 
 HEAD_BYTES = object.__basicsize__
 TYPES = tuple(map(id, (float, int, bool, str, type(None), dict)))  # by the numbers below
-FLOAT, INT, BOOL, STR, NONE, DICT, OTHER = range(7)
+FLOAT, INT, BOOL, STR, NONE, DICT = range(6)
 
 
 def _call(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
@@ -55,18 +55,6 @@ def next_item(typing_context: Any, mapping: Any, position: Any, item: Any) -> An
         return builder.sext(found, ir.IntType(64))
 
     return types.int64(mapping, position, item), codegen
-
-
-@intrinsic
-def element(typing_context: Any, elements: Any, number: Any) -> Any:
-    """The address of an element of a list, which has as many."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = ir.IntType(8).as_pointer()
-        found = _call(builder, "PyList_GetItem", pointer, [_object(builder, args[0]), args[1]])
-        return builder.ptrtoint(found, ir.IntType(64))
-
-    return types.int64(types.int64, types.int64), codegen
 
 
 @intrinsic

@@ -11,7 +11,9 @@ import numpy as np
 
 from rarefy.engine.learner import CACHE_BYTES, Learner
 from rarefy.engine.lending import Loan
+from rarefy.readers.buffers import new_buffer
 from rarefy.readers.features.columns import Columns
+from rarefy.readers.features.grams import OF_TEXTS, expansion, grams_of
 from rarefy.readers.formats.dict_parser import dict_scratch
 from rarefy.readers.formats.jsonl import plan_for
 from rarefy.rules.averaging import is_averaged
@@ -37,14 +39,13 @@ class HotRows:
         self.model = model
         self.lock = model.lock.lock
         self._store: Any = model.store
-        self._is_open = columns.named and not cross and not columns.text
+        self._is_open = columns.named and not cross
         self._learner: Any = None
         self._loan: Loan | None = None
         self.scores = np.zeros((1, 1))
         self._address = np.zeros(1, np.int64)
-        self._keys = np.empty(MOST_ENTRIES, np.uint64)
-        self._values = np.empty(MOST_ENTRIES)
-        self._n = np.zeros(1, np.int64)
+        n_grams = expansion(grams_of(columns.ngram, columns.skips, OF_TEXTS))
+        self._buffer = new_buffer(MOST_ENTRIES, expansion=n_grams)
         self._y, self._importance = np.zeros(1), np.ones(1)
         self._plan = plan_for(columns)
         self._learn: Callable[[], int] = lambda: 0
@@ -62,10 +63,7 @@ class HotRows:
         self._address[0] = id(x)
         self._y[0] = y
         self._importance[0] = importance
-        is_learned = self._learn() == DONE
-        if self._learner.loan is not self._loan:  # somebody has asked for the clock meanwhile
-            self._learner.loan = self._loan
-        return is_learned
+        return self._learn() == DONE
 
     def _is_ready(self) -> bool:
         """Whether the calls are bound to the model as it is now."""
@@ -128,9 +126,7 @@ class HotRows:
             self._address,
             self._plan,
             dict_scratch(),
-            self._keys,
-            self._values,
-            self._n,
+            self._buffer,
             self._y,
             self._importance,
             np.zeros(2, np.int64),

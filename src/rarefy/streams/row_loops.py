@@ -15,6 +15,7 @@ from rarefy.jit import compiled, helper
 from rarefy.jit.intrinsics import load
 from rarefy.model import calibration
 from rarefy.model.clock import Clock, clock_of, next_round, write_clock
+from rarefy.readers.buffers import BatchBuffer
 from rarefy.readers.feature_names import ABSENT
 from rarefy.readers.formats.dict_parser import NOT_PLAIN, DictScratch, add_dict
 from rarefy.readers.formats.jsonl_parser import Plan
@@ -34,12 +35,10 @@ _locate = helper(table_store._locate.function)  # type: ignore[attr-defined]
 class RowMemory(NamedTuple):
     """One row, and what is made of it on its way; arrays are longer than most rows."""
 
-    address: Numbers  # of a dict that is to be read; 0: keys and values are there already
+    address: Numbers  # of the dict
     plan: Plan  # how to read it
     scratch: DictScratch
-    keys: NDArray[np.uint64]
-    values: Floats
-    n: Numbers  # of keys and values
+    buffer: BatchBuffer  # for its features
     y: Floats
     importance: Floats
     indptr: Numbers
@@ -76,13 +75,11 @@ class RowModel(NamedTuple):
 
 @helper
 def _placed(model: RowModel, row: RowMemory) -> tuple[int, int]:
-    """Lead from keys to slots, each once; how many there are, and what is in the way."""
-    if row.address[0] != 0:
-        row.n[0] = add_dict(row.address[0], 0, row.plan, row.scratch, row.keys, row.values)
-        if row.n[0] == NOT_PLAIN:
-            return 0, NOT_TAKEN
-    n = row.n[0]
-    keys, values = row.keys[:n], row.values[:n]
+    """Read the dict, and lead from keys to slots, each once; how many, and what is in the way."""
+    n = add_dict(row.address[0], row.plan, row.scratch, row.buffer)
+    if n == NOT_PLAIN or n > len(row.slots):
+        return 0, NOT_TAKEN
+    keys, values = row.buffer.keys[:n], row.buffer.values[:n]
     row.indptr[0], row.indptr[1] = 0, n
     if not (_are_within(values, LARGEST_VALUE) and _are_within(row.importance, LARGEST_VALUE)):
         return n, NOT_TAKEN
@@ -104,7 +101,7 @@ def _placed(model: RowModel, row: RowMemory) -> tuple[int, int]:
 @helper
 def _rows_to_learn(model: RowModel, row: RowMemory, n: int) -> Rows:
     """The row, relative to the means of the features that are centred."""
-    plain = Rows(row.indptr, row.slots[:n], row.values[:n], row.y, row.importance)
+    plain = Rows(row.indptr, row.slots[:n], row.buffer.values[:n], row.y, row.importance)
     if len(model.centred) == 0:
         return plain
     row.last_row[:] = -1
@@ -195,6 +192,6 @@ def score_row(model: RowModel, row: RowMemory) -> int:
             if row.slots[j] != ABSENT:
                 slot = np.intp(row.slots[j]) * n_classes + z
                 weight = model.rule.weight(clock, load(model.rule, model.state, slot))
-                score += row.values[j] * weight
+                score += row.buffer.values[j] * weight
         row.scores[0, z] = score
     return DONE

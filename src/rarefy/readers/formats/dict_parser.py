@@ -1,7 +1,8 @@
 """Dicts read without the detour of a line, compiled; each feature is that of the JSON object.
 
 Only what is plain is read: texts as names; numbers, texts, None and NaN as values. Whatever else
-there is, and whatever is wrong, is left to the parser of lines, which says so.
+there is, and whatever is wrong, is left to the parser of lines, which says so. Names of features
+are not noted.
 """
 
 import math
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.hashing import xxh64
-from rarefy.jit import compiled, helper
+from rarefy.jit import helper
 from rarefy.jit.python_objects import (
     BOOL,
     DICT,
@@ -21,12 +22,14 @@ from rarefy.jit.python_objects import (
     STR,
     TYPES,
     copy_text,
-    element,
     float_value,
     next_item,
     type_address,
     whole_value,
 )
+from rarefy.readers.buffers import BatchBuffer
+from rarefy.readers.features.grams import WordsSoFar, room_for_words
+from rarefy.readers.features.words import add_words
 from rarefy.readers.formats.jsonl_parser import (
     CATEGORICAL,
     IGNORED,
@@ -48,7 +51,9 @@ class DictScratch(NamedTuple):
     """What is needed on the way."""
 
     types: NDArray[np.int64]  # addresses, in the order of TYPES
+    name: NDArray[np.uint8]
     text: NDArray[np.uint8]
+    words: WordsSoFar
     size: NDArray[np.int64]
     position: NDArray[np.int64]
     item: NDArray[np.int64]
@@ -58,6 +63,8 @@ def dict_scratch() -> DictScratch:
     return DictScratch(
         np.array(TYPES, np.int64),
         np.zeros(LONGEST_TEXT, np.uint8),
+        np.zeros(LONGEST_TEXT, np.uint8),
+        room_for_words(LONGEST_TEXT),
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
         np.zeros(2, np.int64),
@@ -74,19 +81,20 @@ def _type_number(types: Any, address: Any) -> int:
 
 
 @helper
-def add_dict(row: Any, entry: int, plan: Plan, scratch: DictScratch, keys: Any, values: Any) -> int:
-    """Write the features of a dict; the entry after them, or NOT_PLAIN."""
-    types, text, size, position, item = scratch
+def add_dict(row: Any, plan: Plan, scratch: DictScratch, buffer: BatchBuffer) -> int:
+    """Write the features of a dict; how many there are, or NOT_PLAIN."""
+    types, name, text, words, size, position, item = scratch
+    keys, values, entry = buffer.keys, buffer.values, 0
     if _type_number(types, row) != DICT:
         return NOT_PLAIN
     position[0] = 0
     while next_item(row, position, item) != 0:
         if _type_number(types, item[0]) != STR or entry == len(keys):
             return NOT_PLAIN
-        n_bytes = copy_text(item[0], text, size)
-        if n_bytes < 0:
+        name_end = copy_text(item[0], name, size)
+        if name_end < 0:
             return NOT_PLAIN
-        seed = xxh64(text, 0, n_bytes, np.uint64(0))
+        seed = xxh64(name, 0, name_end, np.uint64(0))
         kind = kind_of(plan.columns, plan.kinds, seed, 0, plan.complete)
         value_type = _type_number(types, item[1])
         if kind in (LABEL, WEIGHT, IGNORED) or value_type == NONE:
@@ -95,8 +103,16 @@ def add_dict(row: Any, entry: int, plan: Plan, scratch: DictScratch, keys: Any, 
             n_bytes = copy_text(item[1], text, size)
             if n_bytes == 0:
                 continue
-            is_category = kind == CATEGORICAL or (kind == UNNAMED and not plan.complete)
-            if n_bytes < 0 or not is_category:
+            if n_bytes < 0:
+                return NOT_PLAIN
+            if kind == TEXT:
+                entry = add_words(
+                    buffer, entry, plan.tables, words, text, 0, n_bytes, seed, name, 0, name_end
+                )
+                if entry < 0:
+                    return NOT_PLAIN
+                continue
+            if kind != CATEGORICAL and (kind != UNNAMED or plan.complete):
                 return NOT_PLAIN
             keys[entry], values[entry] = xxh64(text, 0, n_bytes, seed), 1.0
             entry += 1
@@ -110,32 +126,8 @@ def add_dict(row: Any, entry: int, plan: Plan, scratch: DictScratch, keys: Any, 
         else:
             return NOT_PLAIN
         is_number = kind == NUMERIC or (kind == UNNAMED and not plan.complete)
-        if not is_number or kind == TEXT or not abs(value) <= LARGEST_WHOLE:
+        if not is_number or not abs(value) <= LARGEST_WHOLE:
             return NOT_PLAIN
         keys[entry], values[entry] = xxh64(text, 0, 0, seed), value
         entry += 1
     return entry
-
-
-@compiled
-def read_dicts(
-    rows: int,
-    n_rows: int,
-    plan: Plan,
-    scratch: DictScratch,
-    keys: Any,
-    values: Any,
-    indptr: NDArray[np.int64],
-) -> int:
-    """Write the features of the dicts in a list; how many were plain, up to the first that is not.
-
-    It also ends where there is no room for another entry.
-    """
-    entry = 0
-    indptr[0] = 0
-    for number in range(n_rows):
-        entry = add_dict(element(rows, number), entry, plan, scratch, keys, values)
-        if entry == NOT_PLAIN:
-            return number
-        indptr[number + 1] = entry
-    return n_rows

@@ -1,0 +1,99 @@
+"""rarefy's models as estimators of River: for its pipelines, metrics and drift detectors.
+
+They learn what `SparseOnlineClassifier` and `SparseOnlineRegressor` learn from the same dicts.
+`pip install rarefy[river]` installs River.
+"""
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from river import base
+
+from rarefy.estimators import classifier, regressor
+
+
+class SparseOnlineClassifier(base.Classifier):  # type: ignore[misc]
+    """Sparse linear classifier.
+
+    Parameters
+    ----------
+    classes : sequence, default=(False, True)
+        All classes, which have to be known beforehand.
+    text : sequence of str, optional
+        Names of features that are texts, to be split into words and word pairs. Other texts are
+        categories.
+    **parameters
+        Those of `rarefy.SparseOnlineClassifier`.
+
+    Examples
+    --------
+    >>> from rarefy.river import SparseOnlineClassifier
+    >>> from river import datasets, evaluate, metrics
+    >>> evaluate.progressive_val_score(
+    ...     datasets.Phishing().take(300), SparseOnlineClassifier(), metrics.Accuracy()
+    ... ).get() > 0.8
+    True
+    """
+
+    def __init__(
+        self,
+        classes: Sequence[Any] = (False, True),
+        text: Sequence[str] | None = None,
+        **parameters: Any,
+    ) -> None:
+        self.classes = classes
+        self.text = text
+        self.parameters = parameters
+        model = classifier.SparseOnlineClassifier(**parameters)
+        self.model = model.start(classes=list(classes), text=text or ())
+
+    @property
+    def _multiclass(self) -> bool:
+        return len(self.classes) > 2
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        """Learn an example, which weighs `w`."""
+        self.model.learn_one(x, y, w)
+
+    def predict_one(self, x: dict[Hashable, Any]) -> Any:
+        """The most probable class."""
+        return self.model.predict_one(x)
+
+    def predict_proba_one(self, x: dict[Hashable, Any]) -> dict[Any, float]:
+        """The probability of each class."""
+        return self.model.predict_proba_one(x)  # type: ignore[no-any-return]
+
+
+class SparseOnlineRegressor(base.Regressor):  # type: ignore[misc]
+    """Sparse linear regressor.
+
+    Parameters
+    ----------
+    text : sequence of str, optional
+        Names of features that are texts, to be split into words and word pairs. Other texts are
+        categories.
+    **parameters
+        Those of `rarefy.SparseOnlineRegressor`.
+
+    Examples
+    --------
+    >>> from rarefy.river import SparseOnlineRegressor
+    >>> model = SparseOnlineRegressor()
+    >>> for n in range(100):
+    ...     model.learn_one({"n": n % 10}, 3.0 * (n % 10))
+    >>> round(model.predict_one({"n": 5}))
+    15
+    """
+
+    def __init__(self, text: Sequence[str] | None = None, **parameters: Any) -> None:
+        self.text = text
+        self.parameters = parameters
+        self.model = regressor.SparseOnlineRegressor(**parameters).start(text=text or ())
+
+    def learn_one(self, x: dict[Hashable, Any], y: float, w: float = 1.0) -> None:
+        """Learn an example, which weighs `w`."""
+        self.model.learn_one(x, y, w)
+
+    def predict_one(self, x: dict[Hashable, Any]) -> float:
+        """The prediction."""
+        return self.model.predict_one(x)  # type: ignore[no-any-return]

@@ -1,0 +1,41 @@
+"""rarefy's models are estimators of River, by River's own checks."""
+
+import pytest
+
+pytest.importorskip("river")
+
+from river import checks, compose, datasets, drift, evaluate, metrics, preprocessing
+
+from rarefy.river import SparseOnlineClassifier, SparseOnlineRegressor
+
+SEGMENTS = ("brickface", "cement", "foliage", "grass", "path", "sky", "window")
+MODELS = {
+    "classifier": lambda: SparseOnlineClassifier(rule="ftrl"),
+    "regressor": lambda: SparseOnlineRegressor(rule="ftrl", loss="huber"),
+    "default classifier": SparseOnlineClassifier,
+    "default regressor": SparseOnlineRegressor,
+    "several classes": lambda: SparseOnlineClassifier(classes=SEGMENTS),
+}
+SLOW = ("default regressor", "several classes", "regressor", "classifier")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if n in SLOW else ()) for n in MODELS]
+)
+def test_rivers_own_checks(name):
+    checks.check_estimator(MODELS[name]())
+
+
+def test_in_a_pipeline_with_a_drift_detector():
+    model = compose.Pipeline(preprocessing.StandardScaler(), SparseOnlineClassifier())
+    detector = drift.ADWIN()
+    accuracy = metrics.Accuracy()
+    for x, y in datasets.Phishing().take(200):
+        predicted = model.predict_one(x)
+        accuracy.update(y, predicted)
+        detector.update(float(predicted != y))
+        model.learn_one(x, y)
+    assert accuracy.get() > 0.8
+    twin = model.clone()
+    stream = datasets.Phishing().take(200)
+    assert evaluate.progressive_val_score(stream, twin, metrics.Accuracy()).get() == accuracy.get()
