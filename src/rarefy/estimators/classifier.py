@@ -1,5 +1,6 @@
 """The classifier."""
 
+from collections.abc import Hashable
 from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
@@ -152,11 +153,17 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
             return self._probabilities(self._scores(X))
 
     @available_if(_has_probabilities)
-    def predict_proba_one(self, x: Any, *, format: str | None = None) -> dict[Any, float]:
-        """The probability of each class for one row, which is what `learn_one` takes."""
+    def predict_proba_one(
+        self, x: Any, *, id: Hashable = None, format: str | None = None
+    ) -> dict[Any, float]:
+        """The probability of each class for one row; x and id as in `predict_one`."""
         check_is_fitted(self)
         with self._lock:
-            found = self._probabilities(self._scores_of_row(x, format))
+            if id is None:
+                scores = self._scores_of_row(x, format)
+            else:
+                scores = self._remembered_scores(x, id, format)
+            found = self._probabilities(scores)
         return dict(zip(self.classes_.tolist(), found[0].tolist(), strict=True))
 
     @available_if(_has_probabilities)

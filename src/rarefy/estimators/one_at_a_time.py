@@ -1,6 +1,7 @@
 """Learning and predicting single rows of Python, and going on with whatever rows come."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from itertools import groupby, islice
 from typing import Any
 
@@ -10,7 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from rarefy.arrays import LARGEST_VALUE
 from rarefy.errors import InputError
+from rarefy.estimators.asked_rows import MOST_ROWS, MOST_SECONDS, AskedRows
 from rarefy.estimators.matrices import check_importance
+from rarefy.model.answers import right_answers
 from rarefy.readers import Reader
 from rarefy.readers.features.columns import Columns, checked_columns, checked_names
 from rarefy.readers.features.crosses import checked_crosses
@@ -32,6 +35,7 @@ class OneAtATime:
 
     stream_: StreamModel | None
     _single_rows: SingleRows | None = None
+    _asked: AskedRows | None = None  # rows whose labels are to come
     _hot: HotRows | None = None  # once a row has been learned, for all that can go the short way
 
     def start(
@@ -85,7 +89,13 @@ class OneAtATime:
         return self
 
     def learn_one(
-        self: Any, x: Any, y: Any = None, weight: float | None = None, *, format: str | None = None
+        self: Any,
+        x: Any = None,
+        y: Any = None,
+        weight: float | None = None,
+        *,
+        id: Hashable = None,
+        format: str | None = None,
     ) -> Any:
         """Learn one example.
 
@@ -101,7 +111,12 @@ class OneAtATime:
             The importance of the row; by default 1, or its own, if the label is its own.
         format : {"vw", "svmlight", "json", "csv"}, optional
             Says that x is a line, and of which format. By default that is inferred.
+        id : hashable, optional
+            Instead of x: the row that was predicted by `predict_one(x, id=...)`. Progressive
+            figures count the prediction that was made then.
         """
+        if id is not None:
+            return self._learn_asked(id, x, y, weight)
         hot = self._hot
         target = self._plain_target(y) if hot is not None and hot.model is self.stream_ else None
         if target is None or not (weight is None or _is_plain(weight)):
@@ -135,8 +150,42 @@ class OneAtATime:
         self._hot = single.hot
         return self
 
-    def predict_one(self: Any, x: Any, *, format: str | None = None) -> Any:
-        """The prediction for one row, which is what `learn_one` takes."""
+    def remember(self: Any, most: int = MOST_ROWS, seconds: float = MOST_SECONDS) -> Any:
+        """Say how many rows to remember that are predicted with an id, and for how long.
+
+        Those that are remembered now are forgotten. They are not saved with the model.
+        """
+        self._asked = AskedRows(most, seconds)
+        return self
+
+    def _learn_asked(self: Any, id: Hashable, x: Any, y: Any, weight: float | None) -> Any:
+        """Learn a row that was predicted, and count the prediction of that time."""
+        if x is not None or y is None:
+            raise InputError(f"id={id!r}: give y, the label, and no x: the row is remembered.")
+        with self._lock:
+            asked = (self._asked or AskedRows()).row(id)
+            progress = self.learner_.settled().progress
+            before = progress.copy()
+            self.learn_one(asked.x, y, weight, format=asked.format)
+            learner = self.learner_.settled()
+            target = float(self._targets_of([asked.x], [y])[0])
+            added = learner.progress[1] - before[1]
+            if learner.n_outputs == 1:
+                loss = learner.loss.value(float(asked.scores[0, 0]), target)
+            else:
+                loss = learner.loss.value(asked.scores[0], int(target))
+            right = right_answers(asked.scores, np.array([target]))[0]
+            learner.progress[:] = before + added * np.array([loss, 1.0, float(right)])
+            self._asked.forget(id)
+        return self
+
+    def predict_one(self: Any, x: Any, *, id: Hashable = None, format: str | None = None) -> Any:
+        """The prediction for one row, which is what `learn_one` takes.
+
+        With an `id`, the row is remembered, until `learn_one(id=..., y=...)` brings its label.
+        """
+        if id is not None:
+            return self._answer(self._remembered_scores(x, id, format))
         hot = self._hot
         if hot is not None and type(x) is dict and format is None and hot.model is self.stream_:
             with hot.lock:
@@ -147,6 +196,16 @@ class OneAtATime:
     def predict_many(self: Any, rows: Sequence[Any], *, format: str | None = None) -> list[Any]:
         """The predictions for several rows, which are what `learn_many` takes."""
         return self._answers(self._scores_of_rows(rows, format)).tolist()  # type: ignore[no-any-return]
+
+    def _remembered_scores(self: Any, x: Any, id: Hashable, format: str | None) -> Any:
+        """The scores of one row, which is remembered, as it is now, with them."""
+        check_is_fitted(self)
+        with self._lock:
+            scores = self._scores_of_row(x, format).copy()
+            if self._asked is None:
+                self._asked = AskedRows()
+            self._asked.add(id, deepcopy(x), format, scores)
+        return scores
 
     def _scores_of_row(self: Any, x: Any, format: str | None) -> NDArray[np.float64]:
         """The scores of one row; the next one may overwrite them."""
