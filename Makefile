@@ -18,17 +18,17 @@ demo: $(READY)
 	$(BIN)/python -m demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-all: $(READY)
-	$(BIN)/python -m pytest -n 2 -m "slow or not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "slow or not slow"
 
 test-oldest:  # with the oldest versions that pyproject.toml allows
 	$(PYTHON) -m venv --clear $(OLDEST)
 	grep -oE '[a-z-]+>=[0-9.]+' pyproject.toml | sed 's/>=/==/' | sort -u > $(OLDEST)/bounds.txt
 	$(OLDEST)/bin/pip install --quiet --disable-pip-version-check -r $(OLDEST)/bounds.txt $(TEST_TOOLS)
 	$(OLDEST)/bin/pip install --quiet --disable-pip-version-check --no-deps -e .
-	$(OLDEST)/bin/python -m pytest -n 2
+	$(OLDEST)/bin/python -m pytest -n 2 --dist loadfile
 
 lint: $(READY)
 	$(BIN)/ruff check .

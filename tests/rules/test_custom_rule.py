@@ -418,6 +418,7 @@ PLAIN = {
     "ftrl": RULES["ftrl"](l1=0.5),
     "fobos with l2": RULES["fobos"](l1=0.02, l2=0.1),
     "ftpfrl with l2": RULES["ftpfrl"](l1=0.02, l2=0.1),
+    "pegasos": RULES["pegasos"](l1=0.02, l2=1.0),
     "a user's": ClippedFobos(l1=0.02),
 }
 

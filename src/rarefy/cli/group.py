@@ -9,6 +9,7 @@ import click
 
 from rarefy.cli import COMMANDS
 from rarefy.errors import EXPECTED, RarefyWarning, sentence
+from rarefy.version import __version__
 
 # BLAS starts threads that wait busily, beside those that learn; no command has use for them.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -53,7 +54,7 @@ def _show_warning(
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="rarefy")
+@click.version_option(__version__)
 def main() -> None:
     """Sparse online learning that keeps the rare features that matter.
 

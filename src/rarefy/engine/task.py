@@ -90,5 +90,5 @@ def with_calibration(task: Task, wanted: bool) -> Task:
 
     Means of weights are not calibrated: the scores before learning are not theirs.
     """
-    has_any = task.loss_name in LOSSES_WITH_PROBABILITIES and not is_averaged(task.rule)
-    return task._replace(calibrate=wanted and has_any)
+    wanted = wanted and not is_averaged(task.rule)
+    return task._replace(calibrate=wanted and task.loss_name in LOSSES_WITH_PROBABILITIES)

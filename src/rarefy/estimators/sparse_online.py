@@ -145,6 +145,7 @@ class SparseOnline(FromMatrices, FromStreams, OneAtATime, Saving, Parametrised):
         if self.is_slim_:
             parameters["refit"] = True  # a target was met by one
         self._learned_by = LearnedBy(task, parameters)
+        _ = self._lock  # made now, since predicting leaves an estimator as it is
 
     def _check_rows(self, X: Any, *, reset: bool, learning: bool = True) -> sparse.csr_array:
         """X as the engine needs it; with `reset` its columns become those of the estimator."""

@@ -13,8 +13,9 @@ from rarefy.model.losses import REGRESSION_LOSSES
 from rarefy.parameters.build import make_rule
 from rarefy.parameters.combinations import check_target
 from rarefy.parameters.entry import AUTO
+from rarefy.parameters.kinds import Flag
 from rarefy.parameters.meaning import has_meaning, resolve
-from rarefy.parameters.table import RULE_PARAMETERS, check_number, is_open, left_open
+from rarefy.parameters.table import RULE, RULE_PARAMETERS, check_number, is_open, left_open
 from rarefy.rules import SCALE_FREE
 from rarefy.rules.penalty_norm import MeanIntensity, growth_of
 from rarefy.tuning.stationary_rules import SLOWER, SlowlyFalling, stationary
@@ -165,8 +166,10 @@ def moved(rule: Any, schedule: Any, point: Point) -> tuple[Any, Any]:
 
 def space_of(parameters: Mapping[str, Any]) -> Space:
     """The space that a user's parameters leave open, if they do; some may be missing."""
-    given = {"cumulative": False, **dict.fromkeys(RULE_PARAMETERS), **parameters}
-    given["cumulative"] = bool(given["cumulative"])
+    given = {**dict.fromkeys(RULE_PARAMETERS), **parameters}
+    for name, parameter in RULE.items():
+        if isinstance(parameter.kind, Flag):
+            given[name] = bool(given[name])
     target_features = None if given.get("refit") else given.get("target_features")
     if not is_open(given, target_features):
         raise ValueError("nothing is left to be found")

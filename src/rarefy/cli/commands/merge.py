@@ -11,7 +11,7 @@ from rarefy.system.output_checks import check_outputs
 
 
 @click.command()
-@click.argument("model_paths", metavar="MODEL...", nargs=-1, required=True, type=FILE)
+@click.argument("model_paths", metavar="MODELS", nargs=-1, required=True, type=FILE)
 @click.option("-o", "--output", type=FILE, required=True, help="Where to write the merged model.")
 @click.option(
     "--base",
@@ -20,9 +20,9 @@ from rarefy.system.output_checks import check_outputs
     help="The model that all others were trained further from, if there was one.",
 )
 def merge(model_paths: tuple[str, ...], output: str, base: str | None) -> None:
-    """Make one model of MODELs that were trained on different rows of the same problem.
+    """Make one model of MODELS that were trained on different rows of the same problem.
 
-    The merged model can predict, and be trained further. If all MODELs began with --resume of a
+    The merged model can predict, and be trained further. If all MODELS began with --resume of a
     common one, name that as --base: what it has learned counts only once.
 
     \b
