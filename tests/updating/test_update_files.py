@@ -148,7 +148,6 @@ def _output(model: object) -> dict[str, str]:
         {"capacity": 20},
         {"average": True},
         {"rule": "auto"},
-        {"target_features": 10, "refit": False},
         {"class_weight": "balanced"},
         {"multiclass": "softmax", "n_classes": 4},
         {"rule": "frda", "n_classes": 4},

@@ -22,6 +22,7 @@ from rarefy.updating.blending import Blend
 from rarefy.updating.choice import Limits, Update, chosen_update
 from rarefy.updating.path import BothScores, Point
 from rarefy.updating.safe_update import DEFAULT_HOLDOUT, SafeUpdate
+from rarefy.updating.slices import SliceLoss
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,9 @@ class Updated:
         lost answers on new rows is below with a confidence of 95 %.
     points : list of Point
         All models that were judged, from the old one on.
+    slices : list of SliceLoss
+        With `slice_by`, what the rows of each value lose, the worst first: `value`, `n_rows`,
+        `n_lost`, `lost_rate`, `bound`.
     """
 
     model: Any
@@ -52,6 +56,7 @@ class Updated:
     n_examples: int
     chosen: Point | None
     points: list[Point]
+    slices: list[SliceLoss]
 
     @property
     def old(self) -> Point:
@@ -98,8 +103,9 @@ def update(
     output : str or Path, optional
         Model file to write, if there is a new model; for files.
     **parameters
-        For files, those of `rarefy.train` that go with `resume` (`passes`, `shuffle`, `label`,
-        ...); for matrices, `sample_weight`.
+        For files, `slice_by` (a column for each of whose values the budget is to be kept),
+        `protect` (a file with rows of which no answer may be lost), and those of `rarefy.train`
+        that go with `resume` (`passes`, `shuffle`, `label`, ...); for matrices, `sample_weight`.
 
     Returns
     -------
@@ -143,7 +149,7 @@ def _from_files(
 ) -> Updated:
     path = None if output is None else output.path
     work = SafeUpdate(old, data, limits, path, **asked)
-    check_outputs([path, work.plan.settings["cache"]], work.plan.inputs)
+    check_outputs([path, work.plan.settings["cache"]], work.inputs)
     task = work.plan.run.model.task
     found = work.carry_out(Warner())
     if found.model is None:
@@ -203,4 +209,5 @@ def _from_matrices(
 
 def _result(found: Update, model: Any) -> Updated:
     alpha = None if found.chosen is None else found.chosen.alpha
-    return Updated(model, found.reason, alpha, found.n_rows, found.chosen, found.points)
+    seen = found.n_rows, found.chosen, found.points, [*found.slices]
+    return Updated(model, found.reason, alpha, *seen)

@@ -2,17 +2,20 @@
 
 import math
 import numbers
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rarefy.checks import choose
 from rarefy.errors import ConfigError, InputError
+from rarefy.model.answers import right_answers
 from rarefy.model.calibration import Calibration
 from rarefy.streams.stream_model import StreamModel
 from rarefy.updating.blending import Blend
 from rarefy.updating.bound import rows_needed
 from rarefy.updating.path import MEASURES, BothScores, Point, best, gain, points_of, within
+from rarefy.updating.slices import SliceLoss, Slices, slice_losses
 
 
 class Limits(NamedTuple):
@@ -46,6 +49,7 @@ class Update(NamedTuple):
     n_rows: int  # that were held out, with a weight
     model: StreamModel | None  # the chosen one
     is_slim: bool  # it cannot learn on
+    slices: Sequence[SliceLoss] = ()  # of the chosen model, or the one that has learned on
 
     @property
     def old(self) -> Point:
@@ -57,13 +61,34 @@ class Update(NamedTuple):
         return self.points[-1]
 
 
-def chosen_update(blend: Blend, rows: BothScores, limits: Limits) -> Update:
-    """The best model within the limits, judged by rows that no model has learned."""
+def chosen_update(
+    blend: Blend,
+    rows: BothScores,
+    limits: Limits,
+    slices: Slices | None = None,
+    golden: BothScores | None = None,
+) -> Update:
+    """The best model within the limits, judged by rows that no model has learned.
+
+    The budget holds for each of the slices, too, and no golden row may be lost at all.
+    """
     if len(rows.y) == 0:
         raise InputError("there are no held-out rows to judge the model by.")
-    points = within(points_of(blend.new, rows), limits.max_negative)
+    threshold = blend.new.decision_threshold
+
+    def losses(alpha: float) -> list[SliceLoss]:
+        return [] if slices is None else slice_losses(rows, slices, rows.at(alpha), threshold)
+
+    def keeps(alpha: float) -> bool:
+        is_kept = all(loss.is_within(limits.max_negative) for loss in losses(alpha))
+        if golden is None:
+            return is_kept
+        return is_kept and bool(right_answers(golden.at(alpha), golden.y, threshold).all())
+
+    points = within(points_of(blend.new, rows), limits.max_negative, keeps)
     chosen, reason = _choice(points, limits)
-    update = Update(points, chosen, reason, len(rows.y), None, False)
+    shown = losses(0.0 if chosen is None else chosen.alpha)
+    update = Update(points, chosen, reason, len(rows.y), None, False, shown)
     if chosen is None:
         return update
     model = blend.model(chosen.alpha)

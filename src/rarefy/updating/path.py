@@ -9,6 +9,7 @@ Hothorn and Lehmacher 1995). So with a confidence of 95 % all steps that were ta
 budget, and the best of them may be chosen.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,11 +87,16 @@ def _summary(model: StreamModel, scores: Floats, rows: BothScores) -> dict[str, 
     return metrics.summary()
 
 
-def within(points: list[Point], budget: float) -> list[Point]:
-    """The points with a mark whether they are on the part of the way that keeps the budget."""
+def within(
+    points: list[Point], budget: float, keeps: Callable[[float], bool] = lambda alpha: True
+) -> list[Point]:
+    """The points with a mark whether they are on the part of the way that keeps the budget.
+
+    `keeps` says of an α whether it keeps all else that has to be kept.
+    """
     marked, goes_on = [], True
     for point in points:
-        goes_on = goes_on and point.bound <= budget
+        goes_on = goes_on and point.bound <= budget and keeps(point.alpha)
         marked.append(point._replace(is_allowed=goes_on))
     return marked
 

@@ -6,23 +6,28 @@ from typing import Any
 
 import numpy as np
 
+from rarefy.arrays import Flags, Numbers
 from rarefy.errors import ConfigError, InputError
 from rarefy.files.model import Model
 from rarefy.files.model_file import load_model
 from rarefy.model.answers import right_answers
+from rarefy.readers import Reader
+from rarefy.readers.source import expand
 from rarefy.stores import Prepared
 from rarefy.streams.holdout import HeldOutFiles
 from rarefy.streams.pipeline import prepared_batches
 from rarefy.streams.stream_model import StreamModel
 from rarefy.system.atomic_write import Output
-from rarefy.training.plan import Plan
+from rarefy.training.plan import Plan, reader_of
 from rarefy.training.procedure import Reporter, Training
 from rarefy.training.resumption import is_finished, plan_to_go_on
 from rarefy.updating.blending import Blend
 from rarefy.updating.choice import Limits, Update, chosen_update
 from rarefy.updating.path import BothScores
+from rarefy.updating.slices import Slices, read_slices
 
 DEFAULT_HOLDOUT = 0.2
+SHOWN_PLACES = 10
 
 
 class SafeUpdate:
@@ -34,6 +39,9 @@ class SafeUpdate:
         data: Sequence[str | Path],
         limits: Limits,
         output: str | None = None,
+        *,
+        slice_by: str | None = None,
+        protect: str | Path | None = None,
         **asked: Any,
     ) -> None:
         self._limits = limits.check()
@@ -43,6 +51,12 @@ class SafeUpdate:
         self.plan: Plan = plan_to_go_on(self._saved, data, old, output, False, settings)
         if self.plan.holdout is None:
             raise ConfigError("holdout=None: a share of the rows, or a file, is expected.")
+        self._slice_by = slice_by
+        if slice_by is not None and not self._saved.reading.columns.named:
+            raise InputError(
+                f"slice_by={slice_by!r} (--slice): {old} was trained on rows without named columns."
+            )
+        self._golden = None if protect is None else self._reader_of(protect)
         run = self.plan.run
         if run.held_out is not None and not run.can_be_read_again:
             raise InputError(
@@ -52,12 +66,27 @@ class SafeUpdate:
 
     def carry_out(self, reporter: Reporter | None = None) -> Update:
         """Learn, and choose; nothing is written."""
+        old, slices, golden = self._saved.scorer(), None, None
+        if self._golden is not None:
+            _check_golden(old, self._golden)
+        if self._slice_by is not None:
+            slices = self._slices(self._slice_by)
         run = self.plan.run
         Training(run, reporter=reporter).carry_out()
-        old, new = self._saved.scorer(), run.model
+        new = run.model
         blend = Blend(self._saved.kept, np.array(self._saved.intercepts), new)
-        rows = _scored(self._held_out(), old, blend.scorer(1.0), new)
-        return chosen_update(blend, rows, self._limits)
+        end = blend.scorer(1.0)
+        rows, lines, counts = _scored(self._held_out(), old, end, new)
+        if slices is not None:
+            slices = slices.only(lines, counts)
+        if self._golden is not None:
+            golden, _, _ = _scored(self._read(self._golden), old, end, new)
+        return chosen_update(blend, rows, self._limits, slices, golden)
+
+    @property
+    def inputs(self) -> list[str]:
+        """The files that are read."""
+        return [*self.plan.inputs, *(() if self._golden is None else self._golden.files)]
 
     def save(self, update: Update, output: Output) -> int:
         """Write the model that was chosen; how many bytes that were."""
@@ -71,9 +100,25 @@ class SafeUpdate:
             for prepared, is_held_out in run.again():
                 yield prepared.only(is_held_out)
             return
-        model = run.model
-        with model.reading_again(self.plan.holdout.reader, label_needed=True) as again:
+        yield from self._read(self.plan.holdout.reader)
+
+    def _read(self, reader: Reader) -> Iterator[Prepared]:
+        model = self.plan.run.model
+        with model.reading_again(reader, label_needed=True) as again:
             yield from prepared_batches(again, model.store, model.with_targets)
+
+    def _reader_of(self, file: str | Path) -> Reader:
+        """A reader of another file that reads like that of the data."""
+        like = self.plan.run.reader.settings()
+        return reader_of({**like, "files": expand([file]), "skip_bad_lines": False})
+
+    def _slices(self, column: str) -> Slices:
+        """The values of a column in the held-out rows."""
+        holdout = self.plan.holdout
+        if isinstance(holdout, HeldOutFiles):
+            return read_slices(holdout.reader, column, lambda first, n: np.ones(n, np.bool_))
+        assert holdout is not None
+        return read_slices(self.plan.run.reader, column, holdout.chosen)
 
 
 def _check_old(saved: Model, path: str) -> None:
@@ -92,11 +137,17 @@ def _check_old(saved: Model, path: str) -> None:
 
 def _scored(
     parts: Iterator[Prepared], old: StreamModel, end: StreamModel, new: StreamModel
-) -> BothScores:
-    """The rows that count, with what all models say of them; all read them in the same way."""
+) -> tuple[BothScores, Numbers, Flags]:
+    """The rows that count, with what all models say of them; all read them in the same way.
+
+    Also the lines of all rows, and which of these count.
+    """
     found: list[BothScores] = []
+    lines, all_counts = [np.empty(0, np.int64)], [np.empty(0, np.bool_)]
     for part in parts:
         counts = part.batch.importance > 0.0
+        lines.append(part.batch.lines.copy())
+        all_counts.append(counts)
         if not counts.any():
             continue
         rows = part.only(counts)
@@ -104,6 +155,23 @@ def _scored(
         right = right_answers(old.scores_of(rows), rows.y, old.decision_threshold)
         scores = end.scores_of(rows), new.scores_of(rows)
         found.append(BothScores(right, *scores, rows.y.copy(), rows.batch.importance.copy()))
-    if not found:
-        return BothScores(np.empty(0, np.bool_), *np.empty((4, 0)))
-    return BothScores(*map(np.concatenate, zip(*found, strict=True)))
+    scored = BothScores(np.empty(0, np.bool_), *np.empty((4, 0)))
+    if found:
+        scored = BothScores(*map(np.concatenate, zip(*found, strict=True)))
+    return scored, np.concatenate(lines), np.concatenate(all_counts)
+
+
+def _check_golden(old: StreamModel, reader: Reader) -> None:
+    """Golden rows that the old model itself has wrong are an error."""
+    wrong: list[str] = []
+    with old.reading_again(reader, label_needed=True) as again:
+        for part in prepared_batches(again, old.store, old.with_targets):
+            assert part.y is not None
+            right = right_answers(old.scores_of(part), part.y, old.decision_threshold)
+            wrong += [part.batch.place(row) for row in np.flatnonzero(~right).tolist()]
+    if wrong:
+        more = ", ..." if len(wrong) > SHOWN_PLACES else ""
+        raise InputError(
+            f"the old model itself has {len(wrong):,} of the protected rows wrong: "
+            f"{', '.join(wrong[:SHOWN_PLACES])}{more}. Only right answers can be protected."
+        )

@@ -67,6 +67,13 @@ class Rate(click.ParamType):  # type: ignore[type-arg]
     help="By how much it has to be better than OLD.",
 )
 @click.option(
+    "--slice",
+    "slice_by",
+    metavar="COLUMN",
+    help="Keep the budget for the rows of each value of this column, too.",
+)
+@click.option("--protect", type=FILE, help="A file with rows of which no answer may be lost.")
+@click.option(
     "--passes",
     type=click.IntRange(1, MOST_PASSES),
     default=1,
@@ -104,6 +111,7 @@ def update(
     Examples:
       rarefy update live.model new.svm -o next.model --max-negative 0.5%
       rarefy update live.model new.svm -o next.model --max-negative 1% --holdout recent.svm
+      rarefy update live.model new.csv -o next.model --max-negative 1% --slice country
     """
     if output == STREAM:
         raise click.UsageError("-o -: standard output has the report; name a file.")
@@ -113,7 +121,7 @@ def update(
         work = SafeUpdate(old_path, data, limits, output, **asked)
     except RequestError as error:
         raise click.UsageError(error.as_command()) from error
-    check_outputs([output, STREAM if as_json else None], work.plan.inputs)
+    check_outputs([output, STREAM if as_json else None], work.inputs)
     with make_display(quiet=as_json) as display:
         found = work.carry_out(display)
     report_bad_lines(work.plan.run.reader)

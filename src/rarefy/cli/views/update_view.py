@@ -9,6 +9,7 @@ from rarefy.updating.choice import Update
 from rarefy.updating.path import Point
 
 SHOWN_STEPS = 5  # one in so many points of the way
+SHOWN_SLICES = 10
 
 
 def update_as_json(found: Update) -> dict[str, Any]:
@@ -23,6 +24,7 @@ def update_as_json(found: Update) -> dict[str, Any]:
         "weights": _n_weights(found),
         "slim": found.is_slim,
         "points": [point._asdict() for point in found.points],
+        "slices": [loss._asdict() for loss in found.slices],
     }
 
 
@@ -31,6 +33,11 @@ def show_update(paths: tuple[str, str], found: Update, budget: float) -> None:
     page.facts(_facts(paths, found, budget))
     page.say("\nModels between the old one and the one that has learned on:")
     page.table(*_columns(found))
+    if found.slices:
+        whose = "learned on" if found.chosen is None else "chosen"
+        shown = f"{min(len(found.slices), SHOWN_SLICES):,} of {len(found.slices):,}"
+        page.say(f"\nSlices that lose the most by the model that was {whose}, {shown}:")
+        page.table(*_slice_columns(found, budget))
 
 
 def _facts(paths: tuple[str, str], found: Update, budget: float) -> Iterator[tuple[str, str]]:
@@ -78,3 +85,12 @@ def _mark(point: Point, found: Update) -> str:
     if point is found.chosen:
         return "chosen"
     return "allowed" if point.is_allowed else ""
+
+
+def _slice_columns(found: Update, budget: float) -> Iterator[Column]:
+    losses = found.slices[:SHOWN_SLICES]
+    yield Column("rows", [f"{loss.n_rows:,}" for loss in losses])
+    yield Column("lost", [percent(loss.lost_rate, 2) for loss in losses])
+    yield Column("lost at most", [percent(loss.bound, 2) for loss in losses])
+    yield Column("", ["too few rows" * (loss.least_bound > budget) for loss in losses], "labels")
+    yield Column("slice", [visible(loss.value) for loss in losses], "names")
