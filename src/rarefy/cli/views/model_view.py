@@ -15,7 +15,7 @@ from rarefy.files.model_checks import first_pass_of
 from rarefy.model.own_numbers import NAMESPACES, groups_of_columns
 from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.describe import described, is_unknown, name_of_unknown
-from rarefy.parameters.meaning import resolve
+from rarefy.parameters.meaning import has_own_steps, resolve
 from rarefy.readers.features.columns import Columns
 from rarefy.rules.averaging import is_averaged, learned_by, power_of
 from rarefy.rules.penalty_norm import q_of
@@ -104,7 +104,7 @@ def _name_of(rule: Any) -> str | None:
 
 def _schedule(model: Model) -> str | None:
     """None for rules with steps of their own."""
-    if not _is_known(model.task.rule) or hasattr(learned_by(model.task.rule), "eta0"):
+    if not _is_known(model.task.rule) or has_own_steps(learned_by(model.task.rule)):
         return None
     schedule = model.task.schedule
     name = next(name for name, kind in SCHEDULES.items() if isinstance(schedule, kind))
