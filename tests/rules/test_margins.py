@@ -197,6 +197,14 @@ def whole_matrices(X, y, name: str) -> np.ndarray:
     return mean
 
 
+@pytest.mark.parametrize("name", SETTINGS)
+def test_labels_that_contradict_each_other(name):
+    """Every step of cw undoes the one before, with a variance that is a fraction of it."""
+    X, y = np.full((600, 1), 1e3), np.resize([1.0, -1.0], 600)
+    model = fitted(name).fit(X, y)
+    assert np.isfinite(model.coef_).all()
+
+
 @pytest.mark.parametrize("name", ["cw", "arow"])
 def test_where_features_do_not_meet_diagonals_are_exact(name):
     """Every row has one feature, so that covariances stay zero."""

@@ -15,6 +15,9 @@ by φ standard deviations, c = α φ/√u, with √u = (√(α² v² φ² + 4 v)
 with n = v + 1/(2C) (Crammer et al. 2008; Wang et al. 2012). AROW (Crammer et al. 2009) wants a
 margin of 1 and has α = [1 - m]+ / (v + r), c = 1/r; its r is 1/(2C) here: it begins like pa2.
 
+Where labels contradict each other, the variances of cw fall without end. Margins that are certain
+up to LEAST_VARIANCE are left as they are.
+
 The sparse form is at reading: w = soft(μ, λ √σ), which leaves out the weights that are less than λ
 standard deviations from zero. Margins are those of w. An example of weight h has C h for C.
 """
@@ -28,6 +31,8 @@ from rarefy.model.example import Example
 from rarefy.rules.passive_aggressive import shortfall
 from rarefy.rules.proximal import soft
 from rarefy.rules.rule_protocol import State, rule
+
+LEAST_VARIANCE = 1e-60  # of a margin that is learned
 
 
 class _Methods:
@@ -72,7 +77,8 @@ def exact_step(margin: float, variance: float, phi: float) -> float:
     xi = 1.0 + phi * phi
     half = 0.5 * margin * phi * phi
     root = math.sqrt(half * half + variance * phi * phi * xi)
-    return max(0.0, root - margin - half) / (variance * xi) if variance > 0.0 else 0.0
+    is_certain = variance <= LEAST_VARIANCE
+    return 0.0 if is_certain else max(0.0, root - margin - half) / (variance * xi)
 
 
 @helper
