@@ -40,6 +40,17 @@ CASES: list[tuple[str, dict[str, Any], float | None]] = [
     ("arow", {"rule": "arow"}, None),
     ("pegasos", {"rule": "pegasos"}, None),
     ("fobos, mean of past weights", {"rule": "fobos", "l1": 1e-5, "average": True}, None),
+    ("normalized", {"rule": "normalized"}, None),
+    ("normalized, l1", {"rule": "normalized", "l1": L1}, None),
+    ("normalized-adagrad", {"rule": "normalized-adagrad"}, None),
+    ("eg", {"rule": "eg"}, None),
+    ("eg-signed", {"rule": "eg-signed"}, None),
+    ("p-norm", {"rule": "p-norm"}, None),
+    ("ogd in a ball", {"rule": "ogd", "projection": "l2-ball"}, None),
+    ("ogd in a box", {"rule": "ogd", "projection": "box"}, None),
+    ("da in a ball", {"rule": "da", "projection": "l2-ball"}, None),
+    ("fobos, l1 of a column", {"rule": "fobos", "l1": L1, "l1_of": {0: 0.0}}, None),
+    ("rda, groups", {"rule": "rda", "l1": L1, "groups": {"first": range(10)}}, None),
 ]
 
 

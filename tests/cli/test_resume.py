@@ -66,6 +66,10 @@ RULES = {
     "pa": (),
     "arow": ("--l1", "0.3"),
     "pegasos": ("--l1", "0.001", "--l2", "0.01"),
+    "normalized": ("--l1", "0.001", "--q", "2"),
+    "normalized-adagrad": (),
+    "eg": ("--radius", "5"),
+    "p-norm": ("--p", "4"),
     "adagrad-ftprl": (*PENALISED, "--q", "2", "--basis", "feature"),
 }
 

@@ -576,16 +576,19 @@ def test_parameters_of_one_estimator_out_of_range(known, name, value, accepted):
 ADAGRAD = ("adagrad-fobos", "adagrad-rda", "adagrad-ftprl")
 WITH_BETA = (*ADAGRAD, "ftrl", "scale-free", "scale-free-ftrl")
 BY_MARGIN = tuple(name for name in RULES if RULES[name].by_margin)
-OWN_STEPS = (*WITH_BETA, "coin", "pegasos", *BY_MARGIN)
+OWN_STEPS = (*WITH_BETA, "coin", "pegasos", "normalized-adagrad", *BY_MARGIN)
 GAUSSIAN = ("cw", "scw1", "scw2", "arow")
-UNPENALISED = ("ogd", "da", "coin", "rounding", *(n for n in BY_MARGIN if n not in GAUSSIAN))
-FEATURE_AWARE = ("fr-comid", "sgft", "hf-fobos", "frda", "stda", "ftpfrl", *ADAGRAD)
+NORMALIZED = ("normalized", "normalized-adagrad")
+MIRRORS = ("eg", "eg-signed", "p-norm")
+OF_MARGIN = tuple(n for n in BY_MARGIN if n not in GAUSSIAN)
+UNPENALISED = ("ogd", "da", "coin", "rounding", *MIRRORS, *OF_MARGIN)
+FEATURE_AWARE = ("fr-comid", "sgft", "hf-fobos", "frda", "stda", "ftpfrl", *ADAGRAD, *NORMALIZED)
 RULE_NAMES = (*RULES, "sgft", "hf-fobos", "stda")
 TRUNCATING = ("truncated-gradient", "rounding")
 # parameter -> (a value that would be right, the rules that have the parameter)
 HAVING = {
     "l1": (0.1, tuple(name for name in RULE_NAMES if name not in UNPENALISED)),
-    "l2": (0.1, tuple(name for name in RULE_NAMES if name not in (*UNPENALISED, *GAUSSIAN))),
+    "l2": (0.1, tuple(n for n in RULE_NAMES if n not in (*UNPENALISED, *GAUSSIAN, *NORMALIZED))),
     "q": (2, FEATURE_AWARE),
     "basis": ("update", FEATURE_AWARE),
     "cap": (10.0, FEATURE_AWARE),
@@ -596,6 +599,9 @@ HAVING = {
     "schedule": ("constant", tuple(name for name in RULE_NAMES if name not in OWN_STEPS)),
     "truncate_every": (5, TRUNCATING),
     "threshold": (0.1, TRUNCATING),
+    "p": (3.0, ("p-norm",)),
+    "radius": (2.0, ("ogd", "da", "eg", "eg-signed")),
+    "projection": ("box", ("ogd", "da")),
     "cumulative": (True, ("fobos", "fr-comid", "sgft", "hf-fobos")),
 }
 

@@ -96,16 +96,18 @@ def test_no_list_of_parameters_is_written_out(words, name):
 def test_every_field_of_a_rule_is_in_the_table():
     fields = {name for kind in RULES.values() for name in parameters_of(kind)}
     assert fields <= RULE.keys()
-    assert RULE.keys() - fields == {"schedule", "cumulative", "average", "average_power"}
+    others = {"schedule", "cumulative", "projection", "average", "average_power"}
+    assert RULE.keys() - fields == others
     assert {name for kind in LOSSES.values() for name in kind._fields} == LOSS.keys()
 
 
+NORMALIZED = ["normalized", "normalized-adagrad"]
 ADAGRAD = ["adagrad-fobos", "adagrad-rda", "adagrad-ftprl"]
 
 
 def test_rules_with_a_parameter():
     assert rules_with("truncate_every") == ["truncated-gradient", "rounding"]
-    assert rules_with("q") == ["fr-comid", "frda", "ftpfrl", *ADAGRAD]
+    assert rules_with("q") == ["fr-comid", "frda", "ftpfrl", *ADAGRAD, *NORMALIZED]
     assert rules_with("cumulative") == ["fobos", "fr-comid"]
     assert rules_with("eta0") == [name for name, kind in RULES.items() if not kind.by_margin]
 
@@ -157,7 +159,8 @@ def test_what_the_signature_was():
     assert str(inspect.signature(SparseOnlineClassifier)).split("*, ")[1] == (
         "l1=None, l2=None, q=None, basis=None, cap=None, eta0=None, beta=None, "
         "aggressiveness=None, confidence=None, schedule=None, "
-        "truncate_every=None, threshold=None, cumulative=False, average=False, "
+        "truncate_every=None, threshold=None, p=None, projection=None, radius=None, "
+        "cumulative=False, average=False, "
         "average_power=None, l1_of=None, groups=None, endowment=0.0, "
         "endowment_by='prediction', importance='plain', multiclass='auto', class_weight=None, "
         "calibrate=True, "

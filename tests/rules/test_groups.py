@@ -93,7 +93,7 @@ def test_as_the_equations_have_it(rule, more, loss):
     fitted = estimator(chosen | {"groups": groups}).fit(problem.csr, problem.y)
     assert_same(fitted, expected)
     for columns in groups.values():
-        assert len(set((fitted.coef_[0, columns] == 0.0).tolist())) == 1
+        assert len(set((np.ravel(fitted.coef_)[columns] == 0.0).tolist())) == 1
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from rarefy.arrays import LARGEST_SCORE, Floats, Rows
 from rarefy.engine.class_meeting import meet_class, meet_pair
 from rarefy.jit import compiled, inlined
 from rarefy.jit.intrinsics import lay_out, load, prefetch, store, take_up
-from rarefy.jit.sum_tuples import plus, row_zeros, step_zeros
+from rarefy.jit.sum_tuples import plus, row_zeros, step_zeros, times
 from rarefy.model.answers import is_right, is_right_class, is_right_for_endowment
 from rarefy.model.clock import Clock, next_round, with_common
 from rarefy.model.example import Example
@@ -94,6 +94,8 @@ def learn(
                 steps = plus(steps, intercept_rule.step_terms(clock, old, new, 1.0))
             steps = _step_row(rule, rows, begin, end, clock, state, slope, bench, steps)
         clock = with_common(clock, rule.conclude(clock, steps))
+        if rule.is_worn(clock):
+            clock = _counted_again(rule, clock, state)
     return clock, n_rows
 
 
@@ -127,6 +129,17 @@ def _step_row(
         store(rule, state, slot, new)
         steps = plus(steps, rule.step_terms(clock, old, new, x))
     return steps
+
+
+@inlined
+def _counted_again(rule: Any, clock: Clock, state: Floats) -> Clock:
+    """The clock with sums over the states of all coordinates, each as if it was one step."""
+    clock = with_common(clock, rule.cleared(clock))
+    sums = step_zeros(rule)
+    for slot in range(len(state)):
+        new = load(rule, state, slot)
+        sums = plus(sums, rule.step_terms(clock, times(0.0, new), new, 0.0))
+    return with_common(clock, rule.conclude(clock, sums))
 
 
 @compiled
@@ -205,6 +218,8 @@ def learn_classes(
                 store(rule, state, slot, new)
                 steps = plus(steps, rule.step_terms(clock, old, new, x))
         clock = with_common(clock, rule.conclude(clock, steps))
+        if rule.is_worn(clock):
+            clock = _counted_again(rule, clock, state)
     return clock, n_rows
 
 

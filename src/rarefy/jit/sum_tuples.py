@@ -42,7 +42,9 @@ def check_terms(terms: Any, n: int) -> None:
 
 @intrinsic
 def plus(typing_context: Any, sums: Any, terms: Any) -> Any:
-    """The sums with a term added to each."""
+    """The sums with a term added to each; an intercept that is apart has no terms."""
+    if len(terms) == 0:
+        return sums(sums, terms), lambda context, builder, signature, args: args[0]
     check_terms(terms, len(sums))
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:

@@ -40,7 +40,7 @@ from rarefy.parameters.meaning import (
     resolve,
 )
 from rarefy.parameters.table import RULE, TABLE, check_number
-from rarefy.rules import CUMULATIVE, WITH_OWN_L1
+from rarefy.rules import CUMULATIVE, PROJECTED, WITH_OWN_L1
 from rarefy.rules.averaging import averaged, is_averaged, learned_by
 from rarefy.rules.group_l1 import GROUPED
 from rarefy.rules.penalty_norm import Basis, Intensity, norm_for
@@ -98,7 +98,10 @@ def make_rule(
             )
         instance = check_object(rule)
     else:
-        instance = _build(name, form_for(cls, given), given)
+        form = form_for(cls, given)
+        if cls in PROJECTED:
+            given.pop("projection", None)  # it is the form
+        instance = _build(name, form, given)
     check_margins(name, cls, loss)
     default_eta0 = STEEP_LOSS_STEPS.get(loss, DEFAULT_STEP)
     check_steps_have_l2(name, instance)

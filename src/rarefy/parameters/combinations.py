@@ -9,7 +9,7 @@ from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model.own_numbers import GivenL1
 from rarefy.parameters.meaning import has_own_steps, rules_with_common_steps
 from rarefy.parameters.table import check_number, check_values, is_auto
-from rarefy.rules import CUMULATIVE, FINITE_DATA, RULES, WITH_OWN_L1
+from rarefy.rules import CUMULATIVE, FINITE_DATA, PROJECTED, RULES, WITH_OWN_L1
 from rarefy.rules.averaging import is_averaged
 from rarefy.rules.group_l1 import GROUPED
 from rarefy.rules.leader import Ftpfrl, Ftprl
@@ -100,11 +100,12 @@ def scheme_of(rule: Any, multiclass: str) -> str:
 
 def check_aware(rule: Any, loss: str) -> None:
     """Refuse importance-aware updates of a rule, or of a loss by name, that cannot have them."""
-    if has_own_steps(rule):
+    if not _moves_along_rows(rule):
+        having = [name for name in RULES if _moves_along_rows(RULES[name])]
         raise ConfigError(
             f"importance='aware' does not apply to the rule {type(rule).__name__}: its step sizes "
-            f"depend on each feature's own gradients, or on margins. "
-            f"Rules that support it: {', '.join(rules_with_common_steps())}."
+            f"depend on each feature's own gradients, on margins, or on other weights. "
+            f"Rules that support it: {', '.join(having)}."
         )
     if not hasattr(choose("loss", loss, LOSSES), "drift"):
         having = [name for name, kind in LOSSES.items() if hasattr(kind, "drift")]
@@ -112,6 +113,13 @@ def check_aware(rule: Any, loss: str) -> None:
             f"importance='aware' does not apply to loss={loss!r}: its minimum is at the initial "
             f"weights, which would never change. Losses that support it: {', '.join(having)}."
         )
+
+
+def _moves_along_rows(rule: Any) -> bool:
+    """Whether the steps of a rule, or those of a class, are multiples of the row."""
+    projected = [cls for forms in PROJECTED.values() for cls in forms.values()]
+    is_projected = type(rule) in projected or rule in projected
+    return not (has_own_steps(rule) or rule.common_fields or is_projected)
 
 
 def check_has_classes(name: str, value: Any, loss: str, why: str) -> None:

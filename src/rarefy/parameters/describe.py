@@ -11,7 +11,7 @@ from rarefy.model.losses import LOSSES
 from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.build import check_object
 from rarefy.parameters.combinations import MOST_POWER
-from rarefy.rules import AWARE, CUMULATIVE, FINITE_DATA, RULES, WITH_OWN_L1
+from rarefy.rules import AWARE, CUMULATIVE, FINITE_DATA, PROJECTED, RULES, WITH_OWN_L1
 from rarefy.rules.averaging import AVERAGED, averaged, is_averaged, power_of
 from rarefy.rules.group_l1 import GROUPED
 from rarefy.rules.penalty_norm import (
@@ -32,6 +32,7 @@ OURS = {
         *RULES.values(),
         *FINITE_DATA.values(),
         *AWARE.values(),
+        *(cls for forms in PROJECTED.values() for cls in forms.values()),
         *WITH_OWN_L1.values(),
         *GROUPED.values(),
         *(cls for both in CUMULATIVE.values() for cls in both),

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from rarefy.checks import choose
 from rarefy.errors import ConfigError
 from rarefy.parameters.table import RULE
-from rarefy.rules import ALIASES, AWARE, CUMULATIVE, FINITE_DATA, RULES
+from rarefy.rules import ALIASES, AWARE, CUMULATIVE, FINITE_DATA, PROJECTED, RULES
 from rarefy.rules.penalty_norm import Intensity
 from rarefy.rules.truncation import TruncatedGradient
 
@@ -50,11 +51,16 @@ def has_meaning(parameter: str, cls: Any) -> bool:
         return not has_own_steps(cls) and cls is not TruncatedGradient
     if parameter == "eta0":
         return not cls.by_margin
-    return parameter in parameters_of(AWARE.get(cls, cls))
+    if parameter == "projection":
+        return cls in PROJECTED
+    forms = (AWARE.get(cls, cls), *PROJECTED.get(cls, {}).values())
+    return any(parameter in parameters_of(form) for form in forms)
 
 
 def form_for(cls: Any, given: Mapping[str, Any]) -> Any:
-    """The class itself, or its feature-aware form if it takes that to have what is given."""
+    """The class itself, or the form of it that it takes to have what is given."""
+    if cls in PROJECTED and given.get("projection") is not None:
+        return choose("projection", given["projection"], PROJECTED[cls])
     is_aware = any(name in given for name in INTENSITY_PARAMETERS)
     return AWARE.get(cls, cls) if is_aware else cls
 

@@ -17,6 +17,8 @@ from rarefy.parameters.kinds import (
     Share,
     WeightsOfClasses,
 )
+from rarefy.rules import PROJECTED
+from rarefy.rules.ogd import Ogd
 from rarefy.rules.penalty_norm import Basis
 
 # What the values of a parameter of a rule are: one of them, or several for cross-validation.
@@ -91,9 +93,9 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             usual=(
                 "0.2 for the scale-free rules; 0.1 for ftrl and AdaGrad; 1 for the others (0.1 for "
                 "squared_hinge and modified_huber, 0.05 for squared, and a twentieth of that for a "
-                "constant schedule). For coin, the wealth that every weight starts with: 0.1. For "
-                "pegasos, of the intercept alone: 1. For sag and svrg, in units of the inverse of "
-                "the largest curvature: 1 and 0.25"
+                "constant schedule); 0.5 for normalized-adagrad. For coin, the wealth that every "
+                "weight starts with: 0.1. For pegasos, of the intercept alone: 1. For sag and "
+                "svrg, in units of the inverse of the largest curvature: 1 and 0.25"
             ),
             absent="its step sizes follow from margins",
             may_be_auto=True,
@@ -156,6 +158,37 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             "Largest weight that is truncated.",
             usual="inf; 1e-3 for rounding",
             absent="it does not treat weights by their size",
+        ),
+    ]
+    p: Annotated[
+        N | None,
+        Parameter(
+            Number(1.0, may_be_least=False),
+            "Norm of the p-norm algorithm: 2 is gradient descent, and twice the logarithm of the "
+            "number of features comes near to exponentiated gradient.",
+            usual="10",
+            help="Norm of the rule p-norm: 2 or more.",
+            absent="it is not a p-norm algorithm",
+        ),
+    ]
+    projection: Annotated[
+        S | None,
+        Parameter(
+            OneOf(tuple(PROJECTED[Ogd])),
+            "Set in which the weights stay: those of length `radius` together, or up to `radius` "
+            "each.",
+            usual="no limits",
+            help="Keep weights within a ball or a box (ogd, da).",
+            absent="it has no projection",
+        ),
+    ]
+    radius: Annotated[
+        N | None,
+        Parameter(
+            Number(may_be_least=False),
+            "Size of that set, or of the simplex of exponentiated gradient.",
+            usual="1",
+            absent="it has no projection, and no simplex",
         ),
     ]
     cumulative: Annotated[

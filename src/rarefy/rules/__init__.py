@@ -16,11 +16,14 @@ from rarefy.rules.dual_averaging import Da, Frda, Rda
 from rarefy.rules.fobos import Fobos, FrComid
 from rarefy.rules.ftrl import Ftrl
 from rarefy.rules.leader import Ftpfrl, Ftprl
+from rarefy.rules.mirror_descent import Eg, EgSigned, PNorm
+from rarefy.rules.normalized import Normalized, NormalizedAdagrad
 from rarefy.rules.ogd import Ogd
 from rarefy.rules.own_l1 import with_own_l1
 from rarefy.rules.passive_aggressive import Pa, Pa1, Pa2
 from rarefy.rules.pegasos import Pegasos
 from rarefy.rules.perceptron import PerceptronRule, SecondOrderPerceptron
+from rarefy.rules.projected import DaInBall, DaInBox, OgdInBall, OgdInBox
 from rarefy.rules.rule_protocol import Rule, State, rule, unpenalised
 from rarefy.rules.scale_free import ScaleFree
 from rarefy.rules.scale_free_ftrl import ScaleFreeFtrl
@@ -41,6 +44,11 @@ RULES: dict[str, Any] = {
     "adagrad-fobos": AdagradFobos,
     "adagrad-rda": AdagradRda,
     "adagrad-ftprl": AdagradFtprl,
+    "normalized": Normalized,
+    "normalized-adagrad": NormalizedAdagrad,
+    "eg": Eg,
+    "eg-signed": EgSigned,
+    "p-norm": PNorm,
     "ftrl": Ftrl,
     "coin": Coin,
     "perceptron": PerceptronRule,
@@ -65,6 +73,11 @@ AWARE: dict[type, Any] = {
     AdagradRda: AwareAdagradRda,
     AdagradFtprl: AwareAdagradFtprl,
 }
+# within a set
+PROJECTED: dict[type, dict[str, Any]] = {
+    Ogd: {"l2-ball": OgdInBall, "box": OgdInBox},
+    Da: {"l2-ball": DaInBall, "box": DaInBox},
+}
 # with the cumulative penalty, and with l2 beside it
 CUMULATIVE: dict[type, tuple[Any, Any]] = {
     Fobos: (CumulativeFobos, ElasticCumulativeFobos),
@@ -78,7 +91,7 @@ WITH_OWN_L1: dict[type, Any] = {
         *AWARE.values(),
         *(cls for both in CUMULATIVE.values() for cls in both),
     )
-    if "l1" in cls._fields
+    if "l1" in cls._fields and not cls.common_fields
 }
 MERGEABLE = [name for name, kind in RULES.items() if hasattr(kind, "to_sums")]
 
@@ -88,6 +101,7 @@ __all__ = [
     "CUMULATIVE",
     "FINITE_DATA",
     "MERGEABLE",
+    "PROJECTED",
     "RULES",
     "SCALE_FREE",
     "WITH_OWN_L1",

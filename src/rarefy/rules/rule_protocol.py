@@ -40,8 +40,11 @@ common (`clock.common`, all zero at first), and has methods for them:
     step_terms(clock, old, new, x) -> terms what each step, from one state to another, adds to the
                                             `step_sums`
     conclude(clock, sums) -> common         after the steps, with these sums: the new `common`
+    is_worn(clock) -> bool                  whether these sums have lost so much precision that the
+                                            states of all coordinates are to be summed up again
+    cleared(clock) -> common                `common` without the sums, before that
 
-The intercept takes part as an entry with x = 1.
+The intercept takes part as an entry with x = 1, unless it has a rule without terms.
 
 Models are merged (engine/merged_sums.py) whose rule says of what sums over examples its state is
 made; the clock is that of the coming round:
@@ -222,6 +225,14 @@ def conclude(self: Any, clock: Clock, sums: tuple[float, ...]) -> State:
     return clock.common
 
 
+def is_worn(self: Any, clock: Clock) -> bool:
+    return False
+
+
+def cleared(self: Any, clock: Clock) -> State:
+    return clock.common
+
+
 def _yes(self: Any) -> bool:
     return True
 
@@ -243,6 +254,8 @@ DEFAULTS = (
     meet,
     step_terms,
     conclude,
+    is_worn,
+    cleared,
 )
 
 

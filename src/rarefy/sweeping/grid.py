@@ -15,6 +15,7 @@ from rarefy.parameters.meaning import OF_MEANS, UPDATE_BASED, has_meaning, has_o
 from rarefy.parameters.of_sweeps import MOST_L1
 from rarefy.parameters.table import LOSS, MAY_BE_AUTO, RULE, grid_parameters, is_auto
 from rarefy.rules import SCALE_FREE
+from rarefy.rules.rule_protocol import is_worn as never_worn
 
 Point = dict[str, Any]
 
@@ -57,6 +58,7 @@ def grid(rule: Any, loss: Any, n_l1: int, parameters: dict[str, Any]) -> list[Po
     One that does not apply to any is refused: here, or when the estimator is made.
     """
     check_whole("n_l1", n_l1, 1, MOST_L1)
+    _refuse_recounting(values(rule))
     given = {name: value for name, value in parameters.items() if value is not None}
     _refuse_unknown(given, grid_parameters(regression=is_regression(loss)))
     _refuse_weighting(given)
@@ -94,6 +96,14 @@ def wider(point: Point, side: int, n_l1: int) -> list[Point]:
     step = 10.0 ** ((high - low) / max(n_l1 - 1, 1))
     n_more = max(n_l1 // WIDENED_BY, 1)
     return [{**point, "l1": point["l1"] * step ** (side * n)} for n in range(1, n_more + 1)]
+
+
+def _refuse_recounting(rules: list[Any]) -> None:
+    """Models side by side may share columns, and cannot sum over all of them again."""
+    for some in rules:
+        name, cls = resolve(some)
+        if cls.is_worn is not never_worn:
+            raise ConfigError(f"rule={name!r} cannot be used in sweeps: train one model at a time.")
 
 
 def _refuse_unknown(given: dict[str, Any], known: Sequence[str]) -> None:
