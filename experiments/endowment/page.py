@@ -35,14 +35,15 @@ from experiments.endowment.verdicts import own_claims, thesis_claims
 
 SPARSE_SHARE = 0.3
 HEAD = """<!-- Written by `make endowment`; to change it, change experiments/endowment/. -->
-# The experiments of the endowment chapter, done again
+# The experiments of the endowment chapter, reproduced
 
-This page is generated: `make endowment` runs everything on two cores and writes it. What an
-endowment is, and what the losses are, is in [endowment.md](endowment.md); T is the thesis.
-
+Does a model that is *endowed* with its right answers take fewer of them back, and at what price?
 E-OGD is OGD in which an example that is predicted right when it comes counts 1 + γ times (T5.6).
-The thesis compares the two in tables 5.3 and 5.4 and in figure 5.1, on test sets in which
-training examples take the place of some rows."""
+The thesis, T, compares the two in tables 5.3 and 5.4 and in figure 5.1, on test sets in which some
+rows are replaced by training examples.
+
+[endowment.md](endowment.md) explains endowments and the losses. `make endowment` runs everything on
+two cores and writes this page."""
 
 
 def page(study: Study, all_curves: list[Curves]) -> str:
@@ -67,12 +68,12 @@ def verdicts(study: Study, all_curves: list[Curves]) -> str:
 
 In short:
 
-- With the same η, E-OGD has the lower divestiture loss everywhere; with its own η, in most
-  comparisons, by about as much as published, and in none the higher one.
-- That this outweighs its higher expected loss, so that the cumulative loss is lower, comes out
-  with importance-aware updates if most test rows are replaced, which is what the thesis's numbers
-  look like. With plain updates most differences are too small to be told. With as few rows
-  replaced as the thesis's text says, it does not come out.
+- With the same η, E-OGD always has the lower divestiture loss. With an η of its own, its loss is
+  lower in most comparisons, by about as much as published, and higher in none.
+- The thesis says that this outweighs the higher expected loss, so that the cumulative loss is
+  lower. That holds for importance-aware updates if most test rows are replaced, as the thesis's
+  numbers suggest. With plain updates, most differences are not significant. With as few rows
+  replaced as the thesis's text says, it does not hold.
 - It does not come out for the hinge loss with plain updates; and that the advantage grows with γ
   comes out with importance-aware updates only, again if most test rows are replaced.
 - Sparse rules stay sparse with an endowment, with slightly fewer zeros, and their divestiture

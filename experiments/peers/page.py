@@ -17,19 +17,20 @@ from experiments.peers.work import Outcomes
 SHOWN = (10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 20_000, 100_000)
 SHARES_OF_THE_BEST = (0.9, 0.97, 1.0)  # of the way from guessing to the best accuracy of all
 
-INTRODUCTION = """# Next to other tools
+INTRODUCTION = """# Accuracy against model size, compared with other tools
 
-How accurate is a model that keeps so many weights? Every tool below got {n_points} tries for each
-data set (one row of ours got more, and says so), was judged by {n_folds}-fold cross-validation
-over the same folds, and is shown by its *frontier*: the most accurate tries of the tool with so
-many weights, joined by straight lines over the logarithm of that number; tries below a line between
-two others are left out. `make peers` runs all of it and writes this page.
+How accurate can a model with a given number of weights be? Every tool was run with {n_points}
+settings on each data set (one row of ours with more, and it says so) and judged by {n_folds}-fold
+cross-validation with the same folds for all. A tool is shown by its *frontier*: its most accurate
+models for each number of weights, joined by straight lines over the logarithm of that number.
+Models below a line between two others are left out. `make peers` runs the comparison and writes
+this page.
 
-**rarefy**, in bold, is a mixture: small models are what a refit leaves of one model of `scale-free`
-(`refit_features`), those of middle size are refitted or `ftrl`, and large ones `scale-free` without
-a refit. It was settled by how often peers were clearly ahead, with a look at all of these data
-sets: about thirty-five mixtures were tried, and the peers had one version. So it looks too good.
-The other rows of ours show what the mixture is worth, with the same number of tries.
+**rarefy**, in bold, is a mixture of settings: small models come from a refit of `scale-free`
+(`refit_features`), models of middle size from a refit or `ftrl`, and large ones from `scale-free`
+without a refit. The mixture was chosen among about thirty-five, by how often other tools were
+clearly ahead on these same data sets, while each other tool had one version. So its figures are too
+good. Our other rows use a single rule each, with the same number of settings.
 
 """
 
@@ -37,17 +38,17 @@ RULES_OF_THE_GAME = """## How it was run
 
 {table_of_methods}
 
-- Penalties run over the decades in which weights go from next to none to most. What learns online
-  goes over the rows {passes} times, River once.
-- LIBLINEAR is called through scikit-learn with its own tolerance and number of iterations;
-  intercepts are penalised by LIBLINEAR and VW, and are not counted as weights anywhere.
-- Of larger data sets {most_rows:,} rows are drawn. Texts are words that occur or do not; the rows
-  of rcv1 are tf-idf of unit length.
+- Penalties cover the range from almost no weights to most of them. Online learners make {passes}
+  passes, River one.
+- LIBLINEAR is called through scikit-learn with its own tolerance and number of iterations.
+  LIBLINEAR and VW penalise the intercept. No intercept is counted as a weight.
+- Larger data sets are samples of {most_rows:,} rows. Texts are 0/1 features, one for each word; the
+  rows of rcv1 are tf-idf of unit length.
 - A *lead* is the difference of two frontiers at the same number of weights, and is called clear if
   it is more than its standard error over the folds. Where there is none, about one lead in five is
   called clear by chance.
-- The best of {n_points} tries is a little better than new data would show, for all tools alike;
-  the best of more of them, more so.
+- The best of {n_points} settings looks a little better than it would on new data, for all tools
+  alike; the best of more settings looks better still.
 
 {table_of_data}
 """
@@ -55,13 +56,13 @@ RULES_OF_THE_GAME = """## How it was run
 
 WIDE_VERDICT = """### A wide sweep
 
-The peers learn one model at a time. A sweep learns its tries side by side, so that one would rather
-try several rules and steps at once. Next to *rarefy, wide sweep*, with {n_tries} tries, peers are
-clearly ahead in {n_clear} of {n_all} comparisons.
+The other tools train one model at a time. A sweep trains all its settings side by side, so a user
+would try several rules and step sizes at once. Compared with *rarefy, wide sweep*, which has
+{n_tries} settings, other tools are clearly ahead in {n_clear} of {n_all} comparisons.
 {listed}
-The best of more tries looks better than it is. Where in every fold the try is taken that was the
-best in the others with at most so many weights, on both sides, more tries are no advantage by
-themselves: peers are clearly ahead in {n_clear_chosen} of {n_all_chosen} comparisons.
+The best of more settings looks better than it is. To remove this advantage, choose for every fold
+the setting that was best in the other folds, for all tools: other tools are then clearly ahead in
+{n_clear_chosen} of {n_all_chosen} comparisons.
 
 """
 
@@ -73,15 +74,15 @@ RANGES = (
 
 ADVICE = """## When to use which
 
-In how many columns of the tables above each tool is the most accurate, of rarefy and the peers:
+In how many columns of the tables above each tool is the most accurate:
 
 {all_tools}
-The same of what learns online and does without a refit, for rows that come once and are gone:
+The same for online learners without a refit, as needed for rows that can be read only once:
 
 {online}
-With the refit, rarefy reads the rows once more, and they have to fit memory with the features that
-are kept. LIBLINEAR needs all of them in memory, and has no steps to choose. The verdict says where
-either is ahead.
+A refit reads the rows a second time, and the rows, with the kept features only, must fit in memory.
+LIBLINEAR needs all rows in memory, and has no step size to choose. The verdict says where each of
+them is ahead.
 
 """
 

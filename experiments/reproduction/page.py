@@ -23,18 +23,20 @@ from experiments.reproduction.study import Study
 from experiments.reproduction.tables import checks_table, claims_table
 
 HEAD = """<!-- Written by `make reproduce`; to change it, change experiments/reproduction/. -->
-# The papers' experiments on truncation, done again
+# The papers' experiments on truncation, reproduced
 
-This page is generated: `make reproduce` runs everything on two cores and writes it, verdicts and
-numbers alike. T is the thesis (chapter 4), S the paper on SGFT, H the one on HF-FOBOS, L the one on
-the truncated gradient; [notation.md](notation.md) says which these are. T4.7 is table 4.7 of T, and
-so on. The slides on STDA, an earlier name of FRDA, show a part of T4.7 to T4.9. Chapter 5 of the
-thesis has [a page of its own](endowment-experiments.md).
+Are models more accurate, or smaller, if the penalty of each feature depends on its past
+subgradients (*feature-aware*) instead of being the same for all features? The papers say so. This
+page repeats their experiments and gives a verdict on every claim.
 
-The question is whether a penalty that takes each feature's past subgradients into account
-(*feature-aware*) leads to models that are more accurate, or smaller, than one that is the same for
-all features. COMID, FOBOS and SG-L1 are one rule; FR-COMID, SGFT and HF-FOBOS are its
-feature-aware forms. FRDA is the feature-aware form of RDA, and FTPFRL that of FTPRL."""
+COMID, FOBOS and SG-L1 are three names of one rule; FR-COMID, SGFT and HF-FOBOS are its
+feature-aware forms. FRDA is the feature-aware form of RDA, and FTPFRL that of FTPRL.
+
+T is the thesis (chapter 4), S the paper on SGFT, H the paper on HF-FOBOS, L the paper on the
+truncated gradient ([notation.md](notation.md) has the references); T4.7 is table 4.7 of T. The
+slides on STDA, an earlier name of FRDA, show parts of T4.7 to T4.9. Chapter 5 of the thesis has
+[its own page](endowment-experiments.md). `make reproduce` runs everything on two cores and writes
+this page, verdicts included."""
 VERDICTS = ("holds", "holds mostly", "holds in part", "mostly undecided", "does not hold")
 
 
@@ -88,20 +90,20 @@ def verdicts(claims: list[Claim], checks: list[Check], beyond: Beyond) -> str:
 def how_to_read(study: Study) -> str:
     return f"""## How to read the verdicts
 
-- A claim is looked at on every data set that was learned with both rules. A comparison is *for*
-  it, or *against* it, if the difference has p < {SIGNIFICANT} in a paired test over the folds of
-  all shuffles, with the correction of Nadeau and Bengio (2003) for folds that share rows. One in
-  twenty would be so by chance.
-- All comparisons for it: *holds*. None against it: *holds mostly* if at least half are for it,
-  *mostly undecided* if fewer. Some against it: *holds in part* if more are for it, else *does not
-  hold*.
-- If the claim is that two rules are alike, the three numbers are lower / cannot be told / higher.
-  It *holds* if no difference can be told, *holds in part* if in less than half of the comparisons.
-- Points are percentage points, the mean over the data sets.
+- A claim is tested on every data set on which both rules were trained. A comparison is *for* the
+  claim, or *against* it, if the difference is significant: p < {SIGNIFICANT} in a paired test over
+  the folds of all shuffles, with the correction of Nadeau and Bengio (2003) for folds that share
+  rows. By chance alone, one comparison in twenty would be significant.
+- All comparisons for the claim: *holds*. None against it: *holds mostly* if at least half are for
+  it, *mostly undecided* if fewer. Some against it: *holds in part* if more are for it, else *does
+  not hold*.
+- If the claim is that two rules are equal, the three numbers are lower / not significant / higher.
+  It *holds* if no difference is significant, and *holds in part* if fewer than half are.
+- Points are percentage points, averaged over the data sets.
 - p-values are in this order: {", ".join(study.plan.datasets)}. Sets without both rules are left
   out. For steps they are in the order of the rules of
   [the other readings](#what-the-papers-leave-open), for L in that of
   [the UCI sets](#l-truncated-gradient-on-the-uci-sets).
-- l1 is chosen twice: for the highest accuracy, as S and H did, and for the highest accuracy among
-  models with at least {TARGET_ZEROS:.0%} zeros. The thesis wanted both accuracy and sparsity,
-  without saying how; [its figures](#data-and-protocol) look more like the second."""
+- l1 is chosen in two ways: for the highest accuracy, as in S and H, and for the highest accuracy
+  among models with at least {TARGET_ZEROS:.0%} zeros. The thesis wanted both accuracy and sparsity
+  and does not say how it chose; [its figures](#data-and-protocol) fit the second way better."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rarefy.analysis.comparison import names_by_key
 from rarefy.analysis.flip_tally import Feature
-from rarefy.arrays import Floats, Numbers
+from rarefy.arrays import Floats, Numbers, dot
 from rarefy.checks import numbers_if_all_are
 from rarefy.readers.feature_names import Names, texts_by_key
 from rarefy.stores import Kept
@@ -110,7 +110,7 @@ class FlipCauses:
             amounts = sign * importance[row] * values * weights
             moved = amounts != 0.0
             self._add_up(keys[moved], amounts[moved])
-            self._intercept += sign * float(importance @ side.towards(wrong, truth))
+            self._intercept += sign * dot(importance, side.towards(wrong, truth))
             if names is not None:
                 self._note_names(names, keys[moved])
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from rarefy.arrays import Flags, Floats
+from rarefy.arrays import Flags, Floats, dot
 
 
 class Ranking:
@@ -28,14 +28,14 @@ class Ranking:
         if self._n_positive == 0.0 or self._n_negative == 0.0:
             return math.nan
         below = np.cumsum(self._negative) - 0.5 * self._negative
-        return float(self._positive @ (below / self._n_negative)) / self._n_positive
+        return dot(self._positive, below / self._n_negative) / self._n_positive
 
     def average_precision(self) -> float:
         """The precision from each group on, weighted by the recall that the group adds."""
         if self._n_positive == 0.0:
             return math.nan
         right, taken = self._from_each_group_on()
-        return float(self._positive @ (right / taken)) / self._n_positive
+        return dot(self._positive, right / taken) / self._n_positive
 
     def best_f1(self) -> tuple[float, float]:
         """The largest F1 that a threshold gives, and that threshold.

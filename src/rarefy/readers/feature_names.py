@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.jit import compile_methods, compiled, helper, inlined
+from rarefy.jit.intrinsics import prefetch_row
 from rarefy.probing import first_place, probe
 
 ABSENT = -1
@@ -22,8 +23,8 @@ RECENT_KEYS = 1 << 15
 class Names(NamedTuple):
     """Texts by key. Without any room it takes no names, and the table is not looked at."""
 
-    table: NDArray[np.int32]  # place of a key -> its number, or ABSENT; at most half full
-    keys: NDArray[np.uint64]  # by number
+    table: NDArray[np.uint64]  # by place: 1 + the number of a key, or 0, and the key
+    keys: NDArray[np.uint64]  # by number; half as many as places at most
     ends: NDArray[np.int64]  # where the text of each number ends, and the next one begins
     text: NDArray[np.uint8]
     used: NDArray[np.int64]  # one element: how many there are
@@ -34,13 +35,13 @@ class Names(NamedTuple):
 
     def is_place_of(self, key: Any, at: Any) -> Any:
         """Whether a key is at a place, or would be put there."""
-        return self.table[at] == ABSENT or self.keys[self.table[at]] == key
+        return self.table[at, 0] == 0 or self.table[at, 1] == key
 
 
 def new_names(size: int, text_bytes: int = 0) -> Names:
     """Room for up to `size` names, a power of two or zero, and for their text."""
     return Names(
-        np.full(2 * size, ABSENT, np.int32),
+        np.zeros((2 * size, 2), np.uint64),
         np.empty(size, np.uint64),
         np.empty(size, np.int64),
         np.empty(max(text_bytes, size * TEXT_PER_NAME), np.uint8),
@@ -50,7 +51,7 @@ def new_names(size: int, text_bytes: int = 0) -> Names:
 
 
 def clear_names(names: Names) -> None:
-    names.table[:] = ABSENT
+    names.table[:] = 0
     names.used[0] = 0
     names.recent[:] = 0
 
@@ -70,13 +71,20 @@ def begin_of(names: Names, number: int) -> Any:
 @helper
 def find_name(names: Names, key: Any) -> int:
     """The number of the key's name, or ABSENT."""
-    return names.table[_place(names, key)] if len(names.table) > 0 else ABSENT
+    return np.int64(names.table[_place(names, key), 0]) - 1 if len(names.table) > 0 else ABSENT
 
 
 @inlined
 def wants_name(names: Names, key: Any) -> bool:
     """Whether `note_name` may have something to do: a quick look before a long call."""
     return len(names.recent) > 0 and names.recent[key & np.uint64(RECENT_KEYS - 1)] != key
+
+
+@inlined
+def expect_name(names: Names, key: Any) -> None:
+    """Have the place of a key fetched from memory, as `note_name` will be called soon."""
+    if len(names.table) > 0:
+        prefetch_row(names.table, np.int64(first_place(key, len(names.table))))
 
 
 @helper
@@ -98,7 +106,7 @@ def note_name(
     if len(names.table) == 0:
         return True
     at = _place(names, key)
-    if names.table[at] != ABSENT:
+    if names.table[at, 0] != 0:
         names.recent[key & np.uint64(RECENT_KEYS - 1)] = key
         return True
     number = names.used[0]
@@ -118,7 +126,7 @@ def note_name(
         to += 1
     names.keys[number] = key
     names.ends[number] = to
-    names.table[at] = number
+    names.table[at, 0], names.table[at, 1] = number + 1, key
     names.used[0] = number + 1
     return True
 
@@ -155,7 +163,7 @@ def texts_by_key(names: Names, wanted: Iterable[int]) -> dict[int, str]:
 
 def names_of(keys: NDArray[Any], ends: NDArray[Any], text: NDArray[Any]) -> Names:
     """Names with these texts; there is no room for more."""
-    table = np.full(2 << len(keys).bit_length(), ABSENT, np.int32)
+    table = np.zeros((2 << len(keys).bit_length(), 2), np.uint64)
     names = Names(
         table,
         np.array(keys),
@@ -172,4 +180,5 @@ def names_of(keys: NDArray[Any], ends: NDArray[Any], text: NDArray[Any]) -> Name
 def _refill(names: Names) -> None:
     """Write the places of all keys into an empty table."""
     for number in range(names.used[0]):
-        names.table[_place(names, names.keys[number])] = number
+        at = _place(names, names.keys[number])
+        names.table[at, 0], names.table[at, 1] = number + 1, names.keys[number]

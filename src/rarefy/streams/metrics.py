@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.arrays import Floats, Numbers, read_only
+from rarefy.arrays import Floats, Numbers, dot, read_only
 from rarefy.engine import loop as engine
 from rarefy.errors import InputError
 from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, predicted_classes, true_classes
@@ -97,13 +97,14 @@ class _OfNumbers:
 
     def add(self, scores: Floats, y: Floats, importance: Floats) -> None:
         errors = np.abs(scores[:, 0] - y)
-        self._absolute += float(importance @ errors)
-        self._squared += float(importance @ errors**2)
+        self._absolute += dot(importance, errors)
+        self._squared += dot(importance, errors**2)
         weight = float(importance.sum())
-        mean = y[0] + float(importance @ (y - y[0])) / weight
+        mean = y[0] + dot(importance, y - y[0]) / weight
         share = weight / (self._weight + weight)
         apart = mean - self._mean
-        self._spread += float(importance @ (y - mean) ** 2) + apart**2 * share * self._weight
+        spread = dot(importance, (y - mean) ** 2)
+        self._spread += spread + apart**2 * share * self._weight
         self._mean += share * apart
         self._weight += weight
 
@@ -140,7 +141,8 @@ class _OfClasses:
             if of_class.shape[1] == 1:
                 of_class = np.hstack([1.0 - of_class, of_class])
             of_truth = of_class[np.arange(len(truth)), truth]
-            self._log_loss -= float(importance @ np.log(np.maximum(of_truth, LEAST_PROBABILITY)))
+            likelihoods = np.log(np.maximum(of_truth, LEAST_PROBABILITY))
+            self._log_loss -= dot(importance, likelihoods)
 
     def summary(self, weight: float) -> dict[str, Any]:
         return {

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from rarefy.checks import check_whole, is_text
 from rarefy.errors import ConfigError
 from rarefy.hashing import hash_text, xxh64
-from rarefy.jit import helper
+from rarefy.jit import helper, inlined
 from rarefy.readers.buffers import BatchBuffer
-from rarefy.readers.feature_names import EQUALS, note_name, wants_name
+from rarefy.readers.feature_names import EQUALS, expect_name, note_name, wants_name
 from rarefy.readers.parsed import Problem
 from rarefy.readers.text.numbers import SPACE
 
@@ -27,6 +27,7 @@ MOST_PER_WORD = 127
 NAMES_FULL, ENTRIES_FULL = -1, -2
 
 Sizes = tuple[tuple[str, int], ...]  # a number by name
+Namespace = tuple[Any, Any, Any]  # a text, and where the name of a namespace or column is in it
 
 
 def checked_sizes(option: str, given: Any, least: int) -> Sizes:
@@ -152,24 +153,42 @@ def patterns_of(grams: Grams, group: Any) -> tuple[Any, Any]:
     return grams.bounds[at], grams.bounds[at + 1]
 
 
+@inlined
+def _gram_at(
+    words: WordsSoFar, grams: Grams, pattern: int, n_before: int, end: Any, free: Any
+) -> tuple[Any, Any]:
+    """Where the text of an n-gram is; if words between are left out, it is put where it is free."""
+    farthest = grams.back[pattern, 0]
+    if farthest < grams.sizes[pattern]:
+        return words.begins[n_before - farthest], end
+    return free, _put_together(words, grams, pattern, n_before, end, free)
+
+
 @helper
-def add_gram(
-    buffer: BatchBuffer,
-    entry: int,
-    text: Any,
-    begin: Any,
-    end: Any,
-    seed: Any,
-    prefix: Any,
-    prefix_begin: int,
-    prefix_end: int,
-) -> bool:
-    """Write the key of a text, and what it is called; False if there is no room for the name."""
+def _put_together(
+    words: WordsSoFar, grams: Grams, pattern: int, n_before: int, end: Any, to: Any
+) -> Any:
+    """Copy the words of an n-gram to a place in the text; where it ends."""
+    text, begins = words
+    size = grams.sizes[pattern]
+    for k in range(size):
+        word = n_before - grams.back[pattern, k]
+        word_end = begins[word + 1] - 1 if word < n_before else end
+        for i in range(begins[word], word_end):
+            text[to] = text[i]
+            to += 1
+        if k < size - 1:
+            text[to] = SPACE
+            to += 1
+    return to
+
+
+@inlined
+def add_gram(buffer: BatchBuffer, entry: int, text: Any, begin: Any, end: Any, seed: Any) -> None:
+    """Write the key of a text."""
     key = xxh64(text, begin, end, seed)
     buffer.keys[entry] = key
-    return not wants_name(buffer.names, key) or note_name(
-        buffer.names, key, prefix, prefix_begin, prefix_end, EQUALS, text, begin, end
-    )
+    expect_name(buffer.names, key)
 
 
 @helper
@@ -183,34 +202,51 @@ def add_grams(
     n_before: int,
     end: Any,
     seed: Any,
-    prefix: Any,
-    prefix_begin: int,
-    prefix_end: int,
 ) -> int:
     """Write the n-grams whose last word is the one that ends there, with so many before it.
 
-    The entry after them, or NAMES_FULL.
+    The entry after them. Nothing may stand behind the word yet.
     """
-    text, begins = words
     for pattern in range(first, after):
-        size, farthest = grams.sizes[pattern], grams.back[pattern, 0]
-        if farthest > n_before:
-            continue
-        gram_begin, gram_end = begins[n_before - farthest], end
-        if farthest >= size:  # words between are left out
-            gram_begin = gram_end = end + 1
-            for k in range(size):
-                word = n_before - grams.back[pattern, k]
-                word_end = begins[word + 1] - 1 if word < n_before else end
-                for i in range(begins[word], word_end):
-                    text[gram_end] = text[i]
-                    gram_end += 1
-                if k < size - 1:
-                    text[gram_end] = SPACE
-                    gram_end += 1
-        if not add_gram(
-            buffer, entry, text, gram_begin, gram_end, seed, prefix, prefix_begin, prefix_end
-        ):
-            return NAMES_FULL
-        entry += 1
+        if grams.back[pattern, 0] <= n_before:
+            begin, gram_end = _gram_at(words, grams, pattern, n_before, end, end + 1)
+            add_gram(buffer, entry, words.text, begin, gram_end, seed)
+            entry += 1
+    return entry
+
+
+@helper
+def note_gram(
+    buffer: BatchBuffer, entry: int, text: Any, begin: Any, end: Any, namespace: Namespace
+) -> bool:
+    """Say what a text is called whose key is written; False if there is no room for the name."""
+    key, (prefix, prefix_begin, prefix_end) = buffer.keys[entry], namespace
+    return not wants_name(buffer.names, key) or note_name(
+        buffer.names, key, prefix, prefix_begin, prefix_end, EQUALS, text, begin, end
+    )
+
+
+@helper
+def note_grams(
+    buffer: BatchBuffer,
+    entry: int,
+    grams: Grams,
+    first: Any,
+    after: Any,
+    words: WordsSoFar,
+    n_before: int,
+    end: Any,
+    free: Any,
+    namespace: Namespace,
+) -> int:
+    """Say what the n-grams are called whose keys `add_grams` wrote.
+
+    The entry after them, or NAMES_FULL. Behind all words, the text is `free`.
+    """
+    for pattern in range(first, after):
+        if grams.back[pattern, 0] <= n_before:
+            begin, gram_end = _gram_at(words, grams, pattern, n_before, end, free)
+            if not note_gram(buffer, entry, words.text, begin, gram_end, namespace):
+                return NAMES_FULL
+            entry += 1
     return entry

@@ -18,11 +18,14 @@ from rarefy.readers.features.grams import (
     NAMES_FULL,
     OF_TEXTS,
     Grams,
+    Namespace,
     Sizes,
     WordsSoFar,
     add_gram,
     add_grams,
     grams_of,
+    note_gram,
+    note_grams,
     patterns_of,
 )
 from rarefy.readers.text.numbers import SPACE
@@ -143,9 +146,7 @@ def add_words(
     begin: int,
     end: int,
     seed: Any,
-    prefix: Any,
-    prefix_begin: int,
-    prefix_end: int,
+    namespace: Namespace,
 ) -> int:
     """Write the features of a text: each word, and behind it the n-grams that it is the last of.
 
@@ -160,18 +161,27 @@ def add_words(
         begins[n_words] = word
         if not has_room(buffer, entry, after - first):
             return ENTRIES_FULL
-        if not add_gram(buffer, entry, text, word, to, seed, prefix, prefix_begin, prefix_end):
-            return NAMES_FULL
+        add_gram(buffer, entry, text, word, to, seed)
         entry = add_grams(
-            buffer, entry + 1, tables.grams, first, after, words, n_words, to,
-            seed, prefix, prefix_begin, prefix_end,
+            buffer, entry + 1, tables.grams, first, after, words, n_words, to, seed
         )  # fmt: skip
-        if entry < 0:
-            return entry
         text[to] = SPACE
         n_words += 1
         word = to + 1
         i, to = next_word(tables, text, word, data, i, end)
+    begins[n_words] = word
+    if len(buffer.names.table) > 0:
+        noted = first_entry
+        for n in range(n_words):
+            word, to = begins[n], begins[n + 1] - 1
+            if not note_gram(buffer, noted, text, word, to, namespace):
+                return NAMES_FULL
+            noted = note_grams(
+                buffer, noted + 1, tables.grams, first, after, words, n, to, begins[n_words],
+                namespace,
+            )  # fmt: skip
+            if noted < 0:
+                return noted
     buffer.values[first_entry:entry] = 1.0
     if len(buffer.groups) > 0:
         buffer.groups[first_entry:entry] = seed

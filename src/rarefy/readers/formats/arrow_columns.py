@@ -228,7 +228,7 @@ def _cut_texts(
             begin, end = texts.begins[i], texts.ends[i]
             i += 1
             entry = add_words(
-                buffer, entry, tables, words, texts.data, begin, end, seed, prefix, 0, len(prefix)
+                buffer, entry, tables, words, texts.data, begin, end, seed, (prefix, 0, len(prefix))
             )
             if entry < 0:
                 return entry

@@ -253,7 +253,7 @@ def parse_csv(
             elif role == TEXT:
                 entry = add_words(
                     buffer, entry, tables, words, text, begin, field_end,
-                    seed, table.names, name_ends[column - 1], name_ends[column],
+                    seed, (table.names, name_ends[column - 1], name_ends[column]),
                 )  # fmt: skip
                 if entry < 0:
                     problem = problem_of(entry)

@@ -268,7 +268,8 @@ def parse_object(
                 unknown[0] = row_begin
             continue
         if kind == TEXT:
-            entry = add_words(buffer, entry, tables, words, text, 0, size, seed, path, 0, path_end)
+            namespace = (path, 0, path_end)
+            entry = add_words(buffer, entry, tables, words, text, 0, size, seed, namespace)
             if entry < 0:
                 return entry, begin, label, importance, problem_of(entry)
             continue

@@ -26,6 +26,7 @@ from rarefy.readers.features.grams import (
     WordsSoFar,
     add_grams,
     grams_of,
+    note_grams,
     patterns_of,
     problem_of,
     room_for_words,
@@ -156,15 +157,20 @@ def _add_grams(
             to += 1
         if not has_room(buffer, entry, after - first):
             return ENTRIES_FULL, to
-        entry = add_grams(
-            buffer, entry, grams, first, after, words, n_before + k, to,
-            seed, data, space_begin, space_end,
-        )  # fmt: skip
-        if entry < 0:
-            return entry, to
+        entry = add_grams(buffer, entry, grams, first, after, words, n_before + k, to, seed)
         words.text[to] = SPACE
         to += 1
         name = name_end + 1
+    words.begins[n_before + n_names] = to
+    if len(buffer.names.table) > 0:
+        noted, namespace = first_gram, (data, space_begin, space_end)
+        for n in range(n_before, n_before + n_names):
+            end = words.begins[n + 1] - 1
+            noted = note_grams(
+                buffer, noted, grams, first, after, words, n, end, to, namespace
+            )  # fmt: skip
+            if noted < 0:
+                return noted, to
     buffer.values[first_gram:entry] = 1.0
     buffer.words.keys[first_gram - first_entry : entry - first_entry] = 0
     buffer.words.values[first_gram - first_entry : entry - first_entry] = 0
