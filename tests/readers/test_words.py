@@ -73,7 +73,7 @@ def features_of(text: str) -> list[str]:
 
 @compiled
 def tokenise(buffer, tables, scratch, data, begin, end, seed, prefix):
-    return add_words(buffer, 0, tables, scratch, data, begin, end, seed, prefix, 1, 7)
+    return add_words(buffer, 0, tables, scratch, data, begin, end, seed, (prefix, 1, 7))
 
 
 class Found(NamedTuple):

@@ -69,7 +69,7 @@ def begin_of(names: Names, number: int) -> Any:
 
 
 @helper
-def find_name(names: Names, key: Any) -> int:
+def find_name(names: Names, key: Any) -> Any:
     """The number of the key's name, or ABSENT."""
     return np.int64(names.table[_place(names, key), 0]) - 1 if len(names.table) > 0 else ABSENT
 

@@ -21,6 +21,7 @@ from rarefy.engine.snapshots import Arrays, checked_whole, put_back
 from rarefy.errors import DivergenceError
 from rarefy.tuning.challenge import Challenge
 from rarefy.tuning.checkpoint import with_prefixes, without_prefix
+from rarefy.tuning.offsets import warn_of_offsets
 from rarefy.tuning.population import Population
 from rarefy.tuning.race import Race
 from rarefy.tuning.space import Space
@@ -155,6 +156,7 @@ class NotBegun(Phase):
     def begun(self, rows: Rows) -> Phase:
         if len(rows.y) == 0:
             return self
+        warn_of_offsets(rows, self.setting.loss, self.setting.space.sought)
         setting = self.setting._replace(size=size_of_values(rows))
         return Racing(setting, self.comparisons, self._n_features)
 

@@ -1,0 +1,57 @@
+"""Whether features or targets lie far from zero, which models that tune themselves do not correct.
+
+Rules that step along one coordinate at a time are slow to find an offset. The scale-free rules do
+so by learning relative to the first examples (see engine/reference.py), but not while their
+hyperparameters are found.
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from rarefy.arrays import Floats, Rows, part_of
+from rarefy.errors import RarefyWarning
+from rarefy.model.losses import REGRESSION_LOSSES
+
+FEWEST_ROWS, MOST_ROWS = 16, 128  # that are looked at
+FAR = 1.0  # spreads between zero and targets: a fit through the origin would explain little
+FAR_FEATURE = 3.0  # standard deviations between zero and a feature
+NORMAL = 1.4826  # standard deviations in the median distance of normal targets
+
+
+def warn_of_offsets(rows: Rows, loss: Any, sought: str) -> None:
+    """Warn of what the first rows show; `sought` says in words what is to be found."""
+    rows = part_of(rows, 0, min(MOST_ROWS, len(rows.y)))
+    if len(rows.y) < FEWEST_ROWS:
+        return
+    n_far = _n_far_features(rows)
+    far = [f"the values of {n_far:,} feature{'s' if n_far > 1 else ''}"] if n_far else []
+    if type(loss) in REGRESSION_LOSSES.values() and _is_far(rows.y):
+        far.append("the targets")
+    if far:
+        warnings.warn(
+            f"models that tune {sought} learn {' and '.join(far)} as they are, which is slow, "
+            f"because they lie far from zero. Centre and scale them (scikit-learn's "
+            f"StandardScaler, TransformedTargetRegressor), or give {sought}: the default rule "
+            f"needs no scaling.",
+            RarefyWarning,
+            stacklevel=2,
+        )
+
+
+def _is_far(targets: Floats) -> bool:
+    median = float(np.median(targets))
+    spread = NORMAL * float(np.median(np.abs(targets - median)))
+    return abs(median) > FAR * spread > 0.0
+
+
+def _n_far_features(rows: Rows) -> int:
+    """How many features vary, but not around zero; those that are zero somewhere do not count."""
+    n_rows, values = len(rows.y), rows.values
+    features, at = np.unique(rows.indices, return_inverse=True)
+    counts = np.bincount(at, weights=values != 0.0, minlength=len(features))
+    means = np.bincount(at, weights=values, minlength=len(features)) / n_rows
+    squares = np.bincount(at, weights=(values - means[at]) ** 2, minlength=len(features)) / n_rows
+    is_far = (means**2 > FAR_FEATURE**2 * squares) & (squares > 0.0)
+    return int(np.count_nonzero(is_far & (counts == n_rows)))
