@@ -168,7 +168,7 @@ def _add(words: Names, text: Any, ends: Any, n_added: int) -> int:
 
 
 @helper
-def number_of_label(words: Names, text: Any, begin: int, end: int, adds: bool) -> int:
+def number_of_label(words: Names, text: Any, begin: int, end: int, adds: bool) -> Any:
     """The number of a word; ABSENT for a new one that is not to be added, or has no room."""
     key = xxh64(text, begin, end, np.uint64(0))
     number = find_name(words, key)
