@@ -9,7 +9,7 @@ from scipy import sparse
 from rarefy.arrays import as_rows
 from rarefy.errors import RarefyWarning
 from rarefy.model.losses import Logistic, Squared
-from rarefy.tuning.offsets import FEWEST_ROWS, warn_of_offsets
+from rarefy.tuning.offsets import FEWEST_ROWS, MOST_ROWS, warn_of_offsets
 
 RANDOM = np.random.default_rng(0)
 CENTRED = RANDOM.normal(size=(60, 3))
@@ -40,6 +40,14 @@ def test_features_far_from_zero():
 def test_nothing_to_warn_of(X):
     assert messages(X, TARGETS, Squared()) == []
     assert messages(X, 5.0 + TARGETS, Logistic()) == []  # numbers of classes
+
+
+def test_the_first_of_many_rows():
+    X, y = np.tile(CENTRED, (5, 1)), np.tile(TARGETS, 5)
+    assert len(y) > MOST_ROWS
+    assert messages(X, y, Squared()) == []
+    (text,) = messages(X + 9.0, y + 9.0, Squared())
+    assert "the values of 3 features and the targets as they are" in text
 
 
 def test_few_rows_say_nothing():

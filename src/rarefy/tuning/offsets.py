@@ -33,8 +33,8 @@ def warn_of_offsets(rows: Rows, loss: Any, sought: str) -> None:
         warnings.warn(
             f"models that tune {sought} learn {' and '.join(far)} as they are, which is slow, "
             f"because they lie far from zero. Centre and scale them (scikit-learn's "
-            f"StandardScaler, TransformedTargetRegressor), or give {sought}: the default rule "
-            f"needs no scaling.",
+            f"StandardScaler, TransformedTargetRegressor), or use the default rule without "
+            f"'auto', which needs no scaling.",
             RarefyWarning,
             stacklevel=2,
         )
@@ -48,8 +48,9 @@ def _is_far(targets: Floats) -> bool:
 
 def _n_far_features(rows: Rows) -> int:
     """How many features vary, but not around zero; those that are zero somewhere do not count."""
-    n_rows, values = len(rows.y), rows.values
-    features, at = np.unique(rows.indices, return_inverse=True)
+    n_rows, entries = len(rows.y), slice(rows.indptr[0], rows.indptr[-1])
+    features, at = np.unique(rows.indices[entries], return_inverse=True)
+    values = rows.values[entries]
     counts = np.bincount(at, weights=values != 0.0, minlength=len(features))
     means = np.bincount(at, weights=values, minlength=len(features)) / n_rows
     squares = np.bincount(at, weights=(values - means[at]) ** 2, minlength=len(features)) / n_rows
