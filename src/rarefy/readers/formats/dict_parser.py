@@ -107,7 +107,7 @@ def add_dict(row: Any, plan: Plan, scratch: DictScratch, buffer: BatchBuffer) ->
                 return NOT_PLAIN
             if kind == TEXT:
                 entry = add_words(
-                    buffer, entry, plan.tables, words, text, 0, n_bytes, seed, name, 0, name_end
+                    buffer, entry, plan.tables, words, text, 0, n_bytes, seed, (name, 0, name_end)
                 )
                 if entry < 0:
                     return NOT_PLAIN
