@@ -56,7 +56,8 @@ class FromMatrices:
             runs = LabelRuns()
             runs.add(y)
             warn_of(runs, "Use shuffle=True.")
-        fitting = Fitting(X, y, importance, bool(self.shuffle), self.random_state, self.verbose)
+        how = bool(self.shuffle), self.random_state, self.verbose, self.shards
+        fitting = Fitting(X, y, importance, *how)
         if type(task.rule) in FINITE_DATA.values():
             self._minimise(task, as_rows(X, y, importance))
             return
@@ -105,6 +106,13 @@ class FromMatrices:
         learner: OnlineLearner = deepcopy(self.learner_)
         return learner
 
+    def _refuse_shards(self: Any) -> None:
+        if self.shards != 1:
+            raise ConfigError(
+                f"shards={self.shards} is for fit and fit_stream; partial_fit and learn_one learn "
+                f"one row after the other. Use set_params(shards=1) to go on with them."
+            )
+
     def _check_can_learn(self: Any) -> None:
         if self.is_slim_:
             self._check_not_settled()
@@ -118,6 +126,7 @@ class FromMatrices:
     ) -> None:
         """Go on learning, if the task is still the same; signals are let through now and then."""
         self._check_can_learn()
+        self._refuse_shards()
         if not self.__sklearn_is_fitted__():
             self.learner_ = self._new_learner(task)
             self._label_runs = LabelRuns()

@@ -81,6 +81,7 @@ class FromStreams:
                 passes=draft._stream_passes,
                 cache=cache,
                 shuffle=shuffle_of({**shuffling, "random_state": seed}),
+                shards=draft.shards,
             )
             refit = Refit.of({**draft.get_params(), "refit": is_refitted})
             if refit is not None:

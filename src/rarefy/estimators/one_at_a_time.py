@@ -236,6 +236,7 @@ class OneAtATime:
         if not self.__sklearn_is_fitted__():
             self._start_by_default(None)
         self._check_can_learn()
+        self._refuse_shards()
 
     def _note_learned(self: Any) -> None:
         """Take note of what follows from having learned rows of a stream."""
@@ -258,6 +259,7 @@ class OneAtATime:
         if self.__sklearn_is_fitted__():
             self._single()  # refused, if the model is one of matrices
             self._check_can_learn()
+            self._refuse_shards()
             self._check_same(self._task())
         has_own_labels = isinstance(X, Reader) or _is_iterator(X)
         if has_own_labels and (y is not None or weight is not None):

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from rarefy.arrays import Floats, as_rows
 from rarefy.engine import loop as engine
 from rarefy.engine.online_learner import OnlineLearner
+from rarefy.engine.sharding import Sharding
 
 HELD_OUT = 0.1  # of the rows, to choose the number of passes by
 FEWEST_ROWS = 30  # from which on some are held out
@@ -34,6 +35,7 @@ class Fitting(NamedTuple):
     shuffle: bool
     random_state: Any
     verbose: bool = False
+    shards: int = 1
 
     def learn(self, learner: OnlineLearner, passes: int) -> None:
         """Learn all rows, so many times; if that fails, the learner is of no use."""
@@ -76,12 +78,16 @@ class Fitting(NamedTuple):
         """Learn these rows; the number of each pass when it is over."""
         random = check_random_state(self.random_state)
         rows = self._rows(numbers)
+        sharding = None if self.shards == 1 else Sharding(self.shards)
         for number in range(1, passes + 1):
             if self.shuffle:
                 rows = self._rows(numbers[random.permutation(len(numbers))])
             learner.begin_pass(number)
             before = learner.progress.copy()
-            learner.learn(rows, restorable=False)
+            if sharding is None:
+                learner.learn(rows, restorable=False)
+            else:
+                sharding.learn(learner.settled(), rows)
             if self.verbose:
                 loss, weight, _ = learner.progress - before
                 print(f"pass {number}: loss {loss / weight:.5g}, {len(numbers):,} rows")

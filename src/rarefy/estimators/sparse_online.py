@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from rarefy.arrays import as_rows
 from rarefy.engine.online_learner import OnlineLearner
+from rarefy.engine.sharding import check_sharding
 from rarefy.engine.task import Task
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.from_matrices import FromMatrices
@@ -81,7 +82,7 @@ class SparseOnline(FromMatrices, FromStreams, OneAtATime, Saving, Parametrised):
         weighting = {
             name: getattr(self, name) for name in WEIGHTING_PARAMETERS if hasattr(self, name)
         }
-        return make_task(
+        task = make_task(
             parameters,
             weighting,
             loss,
@@ -96,6 +97,8 @@ class SparseOnline(FromMatrices, FromStreams, OneAtATime, Saving, Parametrised):
             passes=self._stream_passes,
             scoring=getattr(self, "scoring", None),
         )
+        check_sharding(self.shards, task)
+        return task
 
     @property
     def _is_refitted(self) -> bool:

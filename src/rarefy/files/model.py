@@ -150,6 +150,8 @@ def model_of(
 ) -> Model:
     """What is to be kept of a model that has learned."""
     unused = [name for name in LATER_PARAMETERS if not parameters.get(name)]
+    if parameters.get("shards") == 1:
+        unused.append("shards")
     parameters = {name: value for name, value in parameters.items() if name not in unused}
     settled = model.settled()
     learner = settled.learner.settled()

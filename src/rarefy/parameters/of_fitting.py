@@ -82,6 +82,19 @@ class OfLearning(TypedDict, total=False):
         bool,
         Parameter(Flag(), "Whether `fit` prints a line per pass.", default=False, in_grids=False),
     ]
+    shards: Annotated[
+        int,
+        Parameter(
+            Whole(1, 1 << 12),
+            "Number of shards that learn side by side and are merged in rounds (docs/shards.md). "
+            "It changes the model a little; the number of threads does not. "
+            "`partial_fit` is not available with more than one.",
+            default=1,
+            help="Learn in K shards side by side, on as many cores as there are. It changes the "
+            "model a little.",
+            in_grids=False,
+        ),
+    ]
     target_features: Annotated[
         int | None,
         Parameter(

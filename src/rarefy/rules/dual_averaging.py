@@ -24,10 +24,7 @@ class Da(NamedTuple):
         return -clock.eta_before * state[0]
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-        return self.repeated(clock, state, g, x, 1.0)
-
-    def repeated(self, clock: Clock, state: State, g: float, x: float, times: float) -> State:
-        return (state[0] + times * g,)
+        return (state[0] + g,)
 
     def to_sums(self, clock: Clock, state: State) -> State:
         return state
@@ -54,10 +51,7 @@ class Rda(NamedTuple):
         return -averaged(soft(state[0], self.l1 * t), self.l2, clock.eta_before, t)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-        return self.repeated(clock, state, g, x, 1.0)
-
-    def repeated(self, clock: Clock, state: State, g: float, x: float, times: float) -> State:
-        return (state[0] + times * g,)
+        return (state[0] + g,)
 
     def to_sums(self, clock: Clock, state: State) -> State:
         return state

@@ -51,6 +51,9 @@ made; the clock is that of the coming round:
 
     to_sums(clock, state) -> sums           numbers that add up when models are merged
     from_sums(clock, sums) -> state         the state that they make; it need not be exact
+    repeated(clock, state, g, x, times) -> state
+                                            as `step`, if there were so many such examples at once;
+                                            only a rule that has it learns in shards
 """
 
 from collections.abc import Callable

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.arrays import portions
+from rarefy.engine.sharding import Sharding, check_sharding
 from rarefy.errors import InputError
 from rarefy.hashing import PRIME1, PRIME2, PRIME3
 from rarefy.jit import compiled
@@ -18,6 +19,7 @@ from rarefy.readers import Reader
 from rarefy.stores import Prepared
 from rarefy.streams.holdout import HeldOutShare
 from rarefy.streams.pipeline import prepared_batches
+from rarefy.streams.rounds import Rounds
 from rarefy.streams.row_cache import RowCache
 from rarefy.streams.shuffle import Shuffle, Shuffling
 from rarefy.streams.stream_model import StreamModel
@@ -87,9 +89,11 @@ class Run:
         position: Position = BEGINNING,
         held_out: HeldOutShare | None = None,
         shuffle: Shuffle | None = None,
+        shards: int = 1,
         before: Predicted | None = None,
         first_pass: Predicted | None = None,
     ) -> None:
+        check_sharding(shards, model.task)
         self.model = model
         self.reader = reader
         self.passes = passes
@@ -104,6 +108,7 @@ class Run:
         self.is_whole = True  # the model has learned the rows up to the position, and no others
         reader.names_wanted = model.store.names_wanted
         self._cache = None if cache is None else RowCache(cache, reader, model.store)
+        self._rounds = None if shards == 1 else Rounds(Sharding(shards))
         self._shuffling: Shuffling | None = None
         if shuffle is not None:
             self._shuffling = Shuffling(
@@ -146,6 +151,9 @@ class Run:
                 while (prepared := self._next(batches)) is not None:
                     if len(prepared.batch.labels):
                         yield from self._learn_batch(prepared, pause)
+            if self._rounds is not None and self._rounds.parts:
+                self._learn_whole(self._rounds.taken())
+                yield
             if self._read.rows < self.position.rows:
                 raise _other_data(self.position)
             self._first_pass = self.first_pass
@@ -191,41 +199,76 @@ class Run:
             to_skip = self.position.rows - self._read.rows
             n_rows = to_skip
             if to_skip <= 0:
-                _, portion = next(portions(rest.batch.indptr, self.model.learner.n_outputs))
-                n_rows = min(max(pause(), 1), portion)
+                n_rows = self._n_rows_of_step(rest, pause)
             part, rest = rest.cut(n_rows)
-            self._read = self._read.after(part)
+            first, self._read = self._read.rows, self._read.after(part)
             if to_skip <= 0:
-                self._learn_whole(part)
-                self.position = self._read
+                self._take(part, first)
             elif self._read.rows == self.position.rows and self._read != self.position:
                 raise _other_data(self.position)
             self.share = (self.position.pass_number - 1 + prepared.batch.share) / self.passes
             yield
 
-    def _learn_whole(self, part: Prepared) -> None:
+    def _n_rows_of_step(self, rows: Prepared, pause: Callable[[], int]) -> int:
+        """How many of the rows to take next."""
+        if self._rounds is not None:
+            return self._rounds.n_rows(self.model.t, self._are_learned(rows, self._read.rows))
+        _, portion = next(portions(rows.batch.indptr, self.model.learner.n_outputs))
+        return min(max(pause(), 1), portion)
+
+    def _take(self, part: Prepared, first_row: int) -> None:
+        """Learn rows, now or when they make a round; the first has that number in the pass."""
+        if part.numbers is None:
+            part = part._replace(numbers=first_row + np.arange(len(part.batch.labels)))
+        if self._rounds is None:
+            self._learn_whole([part])
+            return
+        self._rounds.add(part, int(np.count_nonzero(self._are_learned(part, first_row))))
+        if self._rounds.is_complete:
+            self._learn_whole(self._rounds.taken())
+
+    def _are_learned(self, rows: Prepared, first_row: int) -> NDArray[np.bool_]:
+        """Which rows are examples that are not held out."""
+        are_examples: NDArray[np.bool_] = rows.batch.importance != 0.0
+        if self.held_out is None:
+            return are_examples
+        numbers = rows.numbers
+        if numbers is None:
+            numbers = first_row + np.arange(len(are_examples))
+        return are_examples & ~self.held_out.among(numbers)
+
+    def _learn_whole(self, parts: list[Prepared]) -> None:
         """Learn all rows, or none of them, or be no more of use."""
         before, self.is_whole = self.model.t, False
         try:
-            self._learn(part)
+            self._learn(parts)
         except InputError:
-            self.is_whole = self.model.t == before  # of rows that were refused
+            self.is_whole = self._rounds is None and self.model.t == before  # rows were refused
             raise
         self.is_whole = True
+        self.position = self._read
 
-    def _learn(self, part: Prepared) -> None:
+    def _learn(self, parts: list[Prepared]) -> None:
         if self.position.pass_number == 1 and not self.model.task.is_regression:
-            assert part.y is not None
-            self.label_runs.add(part.y)
+            for part in parts:
+                assert part.y is not None
+                self.label_runs.add(part.y)
+        held = [self._held_out(part) for part in parts]
+        learned = [part.only(~one) for part, one in zip(parts, held, strict=True)]
+        if self._rounds is not None:
+            self.model.learn_round(learned, self._rounds.sharding)
+        else:
+            self.model.learn(*learned)
+        if self.held_out is not None:
+            for part, one in zip(parts, held, strict=True):
+                assert part.numbers is not None
+                self.held_out.score(self.model, part.only(one), part.numbers[one])
+
+    def _held_out(self, part: Prepared) -> NDArray[np.bool_]:
+        assert part.numbers is not None
         if self.held_out is None:
-            self.model.learn(part)
-            return
-        numbers = part.numbers
-        if numbers is None:
-            numbers = self.position.rows + np.arange(len(part.batch.labels))
-        held = self.held_out.among(numbers)
-        self.model.learn(part.only(~held))
-        self.held_out.score(self.model, part.only(held), numbers[held])
+            return np.zeros(len(part.numbers), np.bool_)
+        return self.held_out.among(part.numbers)
 
 
 def predicted(model: StreamModel) -> Predicted:

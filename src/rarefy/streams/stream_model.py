@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -12,6 +12,7 @@ import numpy as np
 from rarefy.arrays import Floats
 from rarefy.engine.online_learner import OnlineLearner, RowLearner
 from rarefy.engine.pruning import limited
+from rarefy.engine.sharding import Sharding
 from rarefy.engine.task import Task
 from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.model.answers import predicted_classes, probabilities
@@ -24,6 +25,7 @@ from rarefy.readers.features.columns import Columns
 from rarefy.stores import Kept, Prepared, Store
 from rarefy.streams.classes import classes_of, targets_of
 from rarefy.streams.pipeline import prepared_batches
+from rarefy.streams.rounds import Gathering
 from rarefy.system.model_lock import ModelLock
 
 
@@ -133,16 +135,25 @@ class StreamModel(StreamLearner[OnlineLearner]):
     def learn(self, part: Prepared) -> None:
         """Learn rows, which count by their class, too, where that is asked for."""
         with self.lock:
-            self._learn(part)
+            self._learn(part, self.learner)
 
-    def _learn(self, part: Prepared) -> None:
+    def learn_round(self, parts: Sequence[Prepared], sharding: Sharding) -> None:
+        """Learn the rows of a round of shards, which count as those of `learn` do."""
+        with self.lock:
+            learner = self.learner.settled()
+            gathering = Gathering(learner)
+            for part in parts:
+                self._learn(part, gathering)
+            sharding.learn_round(learner, gathering.parts)
+
+    def _learn(self, part: Prepared, learner: RowLearner) -> None:
         if self._class_weights is None:
-            self.store.learn(self.learner, part)
+            self.store.learn(learner, part)
             return
         rows = part.rows()
         importance, totals = self._class_weights.running(rows.y, rows.importance, self.class_totals)
         weighed = part._replace(batch=part.batch._replace(importance=importance))
-        self.store.learn(self.learner, weighed)
+        self.store.learn(learner, weighed)
         self.class_totals = totals
 
     def importance_now(self, y: Floats, importance: Floats) -> Floats:

@@ -109,8 +109,11 @@ def run_settings(
 ) -> dict[str, Any]:
     """How a run is carried out, as model files say it: files and shares as texts."""
     shuffled = shuffle_of(asked) is not None
-    of_run = [name for name in OF_RUN if shuffled or name not in OF_SHUFFLING]
+    unused = () if shuffled else OF_SHUFFLING
+    of_run = [name for name in OF_RUN if name not in unused]
     settings = {name: asked[name] for name in of_run} | {"target_features": target}
+    if settings["shards"] == 1:
+        del settings["shards"]  # as in files from before there were any
     if learned:
         settings["learned"] = list(learned)  # by runs before
     texts_of = {
@@ -139,6 +142,7 @@ def make_plan(
         position=position,
         held_out=holdout if isinstance(holdout, HeldOutShare) else None,
         shuffle=shuffle_of({**OF_SHUFFLING, **settings}),
+        shards=settings.get("shards", 1),
         **so_far,
     )
     plan = Plan(run, path, parameters, {**settings, "reader": reader.settings()}, holdout, slim)

@@ -36,7 +36,14 @@ OF_SHUFFLING = {"shuffle": False, "shuffle_memory": None, "random_state": None}
 NOT_OF_FILES = (*OF_MATRICES, *DECISION_PARAMETERS)
 LARGEST_SEED = 2**32 - 1
 # How a run is carried out; the others say what is learned.
-OF_RUN = {"passes": 1, "cache": None, "holdout": None, "save_every": None, **OF_SHUFFLING}
+OF_RUN = {
+    "shards": 1,
+    "passes": 1,
+    "cache": None,
+    "holdout": None,
+    "save_every": None,
+    **OF_SHUFFLING,
+}
 OPTIONAL = ("l1_of", "groups", "class_weight", "scoring")  # which files have if they were given
 OPTIONS = {"random_state": "seed"}  # that commands call by another name
 # All that can be asked for, and what it is if nothing is said.
@@ -135,6 +142,7 @@ def model_parameters(asked: Mapping[str, Any]) -> dict[str, Any]:
         "calibrate": asked["calibrate"] and asked["loss"] not in REGRESSION_LOSSES,
         "fit_intercept": asked["fit_intercept"],
         "passes": asked["passes"],
+        "shards": asked["shards"],
         "target_features": asked["target_features"],
         **({"refit": True, **of_refit} if asked["refit"] else {}),
     }

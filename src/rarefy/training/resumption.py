@@ -21,6 +21,7 @@ from rarefy.training.request import OF_RUN, OF_SHUFFLING, READING, RequestError,
 LATER_SETTINGS: dict[str, Any] = {
     "target_features": None,
     "learned": [],
+    "shards": 1,
     **OF_SHUFFLING,
 }  # that files of before do not have
 # What may be asked for beside DATA when a finished model goes on; all else is in the file.

@@ -51,6 +51,7 @@ OF_DISPLAY = ("json", "quiet")  # options that are no part of a plan
 @weight_options
 @no_intercept_option
 @parameter_option("passes", type=click.IntRange(1, MOST_PASSES), default=1)
+@parameter_option("shards", metavar="K")
 @parameter_option("refit")
 @parameter_option("refit_l2")
 @parameter_option("refit_features", metavar="N")

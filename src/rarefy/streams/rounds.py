@@ -1,0 +1,108 @@
+"""Rows of a stream that are gathered until they make a round of shards."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.arrays import Floats, Rows, read_only, without
+from rarefy.engine.learner import Learner
+from rarefy.engine.sharding import Sharding
+from rarefy.readers.feature_names import Names
+from rarefy.stores import Prepared
+
+
+class Rounds:
+    """Gathers rows; nothing is learned of a round, nor known to the store, until it is complete."""
+
+    def __init__(self, sharding: Sharding) -> None:
+        self.sharding = sharding
+        self.parts: list[Prepared] = []
+        self._n_missing = 0  # examples, of a round that has begun
+
+    def n_rows(self, t: int, are_learned: NDArray[np.bool_]) -> int:
+        """How many of the rows that come next belong to the round; t examples are learned."""
+        if not self.parts:
+            self._n_missing = self.sharding.n_examples(t)
+        learned = np.flatnonzero(are_learned)
+        if len(learned) < self._n_missing:
+            return len(are_learned)
+        return int(learned[self._n_missing - 1]) + 1
+
+    def add(self, part: Prepared, n_learned: int) -> None:
+        """Take rows, whose memory is used again, and so many of which are learned."""
+        self.parts.append(_copied(part))
+        self._n_missing -= n_learned
+
+    @property
+    def is_complete(self) -> bool:
+        return self._n_missing == 0
+
+    def taken(self) -> list[Prepared]:
+        """The rows of the round, which is over."""
+        parts, self.parts = self.parts, []
+        return parts
+
+
+def _copied(part: Prepared) -> Prepared:
+    batch, places = part.batch, part.places.copy()
+    names = Names._make(array.copy() for array in batch.names)
+    copied = batch._replace(
+        indptr=batch.indptr.copy(),
+        keys=places,
+        values=batch.values.copy(),
+        labels=batch.labels.copy(),
+        importance=batch.importance.copy(),
+        lines=batch.lines.copy(),
+        names=names,
+    )
+    return Prepared(copied, places, None if part.y is None else part.y.copy(), part.numbers)
+
+
+class Gathering:
+    """A learner in the eyes of a store: it takes rows with slots, and learns none of them yet."""
+
+    def __init__(self, learner: Learner) -> None:
+        self._learner = learner
+        self.parts: list[Rows] = []
+
+    @property
+    def n_features(self) -> int:
+        return self._learner.n_features
+
+    @property
+    def n_outputs(self) -> int:
+        return self._learner.n_outputs
+
+    @property
+    def t(self) -> int:
+        return self._learner.t
+
+    def learn(self, rows: Rows, n_features: int = 0, *, restorable: bool = True) -> None:
+        self._learner.grow(n_features)
+        entries = slice(rows.indptr[0], rows.indptr[-1])
+        self.parts.append(
+            rows._replace(
+                indptr=read_only(rows.indptr - rows.indptr[0]),
+                indices=rows.indices[entries],
+                values=rows.values[entries],
+            )
+        )
+
+    def scores(self, rows: Rows) -> Floats:
+        return self._learner.scores(rows)
+
+    def usefulness(self, counts: NDArray[Any]) -> Floats:
+        return self._learner.usefulness(counts)
+
+    def grow(self, n_features: int) -> None:
+        self._learner.grow(n_features)
+
+    def move(self, old: NDArray[Any], new: NDArray[Any], n_features: int) -> None:
+        """Bring features to new slots; rows lose those that are dropped."""
+        moved = np.full(self.n_features, -1, np.int32)
+        moved[old] = new
+        self._learner.move(old, new, n_features)
+        for number, rows in enumerate(self.parts):
+            indices = moved[rows.indices]
+            self.parts[number] = without(rows._replace(indices=read_only(indices)), indices < 0)

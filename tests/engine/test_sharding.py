@@ -1,0 +1,179 @@
+"""Learning in shards: the same bits on any number of threads, and nearly the serial model."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import rarefy
+from rarefy.arrays import as_rows, part_of
+from rarefy.engine import sharding
+from rarefy.engine.sharding import Sharding, can_be_sharded
+from rarefy.errors import ConfigError
+from rarefy.rules import RULES
+from tests import data
+from tests.in_order import classifier_in_order
+
+SHARDED = ["adagrad-rda", "ftrl", "scale-free", "scale-free-ftrl"]
+
+
+def learner_and_rows(rule: str = "scale-free", n: int = 4000, kind: str = "binary", **parameters):
+    problem = data.problem(kind, n=n, gap=False)
+    estimator = classifier_in_order(rule=rule, **parameters)
+    X, y, importance = estimator._prepare(problem.csr, problem.y, None)
+    learner = estimator._new_learner(estimator._task())
+    return learner, as_rows(X, y, importance)
+
+
+def bits(learner) -> bytes:
+    parts = (learner.state, learner.intercept_state, learner.progress)
+    return b"".join(part.tobytes() for part in parts) + repr(learner.clock).encode()
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+def test_threads_make_no_difference(kind):
+    found = []
+    for n_threads in (1, 2, 5):
+        learner, rows = learner_and_rows(kind=kind)
+        Sharding(4, n_threads).learn(learner, rows)
+        found.append(bits(learner))
+    assert found[0] == found[1] == found[2]
+
+
+def test_rounds_may_come_in_parts():
+    learner, rows = learner_and_rows()
+    Sharding(4, 1).learn(learner, rows)
+    other, _ = learner_and_rows()
+    four, begin = Sharding(4, 2), 0
+    while begin < len(rows.y):
+        end = begin + four.n_rows(other.t, rows.importance[begin:] != 0.0)
+        middle = (begin + end) // 3 + (end - begin) // 2
+        middle = min(max(middle, begin), end)
+        cuts = [begin, middle, end]
+        parts = [part_of(rows, a, b) for a, b in pairwise(cuts) if a < b]
+        four.learn_round(other, parts)
+        begin = end
+    assert bits(other) == bits(learner)
+
+
+def test_a_round_adds_the_sums_of_its_shards(monkeypatch):
+    """With all weights at zero, gradients are those of the serial model: so are all sums."""
+    for rule in ("scale-free", "adagrad-rda", "ftrl"):
+        options = {"l1": 1e9, "fit_intercept": False}
+        learner, rows = learner_and_rows(rule, **options)
+        Sharding(5, 2).learn(learner, rows)
+        serial, _ = learner_and_rows(rule, **options)
+        serial.learn(rows)
+        assert learner.t == serial.t
+        assert np.allclose(learner.state, serial.state, rtol=1e-9, atol=1e-12)
+        assert np.allclose(learner.progress, serial.progress, rtol=1e-9)
+
+
+def test_which_rules_learn_in_shards():
+    assert sorted(SHARDED) == sorted(name for name, kind in RULES.items() if can_be_sharded(kind))
+
+
+@pytest.mark.parametrize("rule", [pytest.param(r, marks=pytest.mark.slow) for r in SHARDED])
+def test_every_rule_with_several_passes(rule):
+    problem = data.problem("binary", n=2000, gap=False)
+    one, four = (
+        rarefy.SparseOnlineClassifier(rule=rule, shards=shards, passes=2).fit(
+            problem.csr, problem.y
+        )
+        for shards in (1, 4)
+    )
+    assert four.t_ == one.t_
+    assert four.score(problem.csr, problem.y) > one.score(problem.csr, problem.y) - 0.03
+
+
+def test_rows_of_no_importance_are_no_examples():
+    learner, rows = learner_and_rows()
+    Sharding(3, 1).learn(learner, rows)
+    kept = rows.importance.copy()
+    thrice = [np.repeat(part, 2) for part in (rows.y, kept)]
+    thrice[1][1::2] = 0.0
+    lengths = np.repeat(np.diff(rows.indptr), 2)
+    entries = np.concatenate(
+        [
+            np.arange(rows.indptr[row], rows.indptr[row + 1])
+            for row in np.repeat(np.arange(len(rows.y)), 2)
+        ]
+    )
+    doubled = rows._replace(
+        indptr=np.concatenate([[0], np.cumsum(lengths)]),
+        indices=rows.indices[entries],
+        values=rows.values[entries],
+        y=thrice[0],
+        importance=thrice[1],
+    )
+    other, _ = learner_and_rows()
+    Sharding(3, 1).learn(other, doubled)
+    assert bits(other) == bits(learner)
+
+
+@pytest.mark.parametrize("n_shards", [2, 7, 64])
+def test_rounds_go_by_the_examples_so_far(n_shards):
+    some, t = Sharding(n_shards), 0
+    while t < 1 << 20:
+        n = some.n_examples(t)
+        power = 1 << max(t.bit_length() - 1, 0)
+        assert 0 < n <= max(sharding.MOST_EXAMPLES, some._in_order)
+        if t >= some._in_order:
+            assert t + n <= 2 * power  # where the reference may change
+        t += n
+
+
+@pytest.mark.parametrize("rule", ["scale-free", "ftrl"])
+def test_the_model_is_about_as_good(rule):
+    random = np.random.default_rng(0)
+    X = data.zipf_rows(6000, 60, random)
+    y = (X @ random.normal(size=60) + 0.3 * random.normal(size=6000) > 0).astype(int)
+    scores = [
+        classifier_in_order(rule=rule, shards=shards)
+        .fit(X[:5000], y[:5000])
+        .score(X[5000:], y[5000:])
+        for shards in (1, 4, 16)
+    ]
+    assert min(scores[1:]) > scores[0] - 0.02
+
+
+def test_centred_features_and_regression():
+    random = np.random.default_rng(0)
+    X = 5.0 + random.normal(size=(3000, 4))
+    y = 100.0 + 7.0 * X[:, 0]
+    one, four = (
+        rarefy.SparseOnlineRegressor(passes=1, shards=shards).fit(X, y) for shards in (1, 4)
+    )
+    assert np.array_equal(one.learner_.reference.means, four.learner_.reference.means)
+    assert four.learner_.reference.n == one.learner_.reference.n == 3000
+    assert four.score(X, y) > one.score(X, y) - 0.02
+
+
+def test_refusals():
+    X, y = np.eye(4), [0, 1, 0, 1]
+    model = rarefy.SparseOnlineClassifier
+    for parameters, reason in (
+        ({"l1": "auto"}, "parameters cannot be found"),
+        ({"rule": "fobos"}, "the rule Fobos cannot learn in shards"),
+        ({"endowment": 1.0}, "endowment"),
+        ({"average": True}, "cannot learn in shards"),
+    ):
+        with pytest.raises(ConfigError, match=reason):
+            model(shards=2, **parameters).fit(X, y)
+    with pytest.raises(ConfigError, match="set_params"):
+        model(shards=2).partial_fit(X, y, classes=[0, 1])
+    for wrong in (0, 1.5, "two"):
+        with pytest.raises(ConfigError, match="shards"):
+            model(shards=wrong).fit(X, y)
+
+
+def test_several_passes_and_the_same_bits_as_saved():
+    problem = data.problem("binary", n=2000, gap=False)
+    model = rarefy.SparseOnlineClassifier(shards=3, passes=2, random_state=1)
+    first, second = (
+        model.fit(problem.csr, problem.y).sparse_coef_.toarray().tobytes() for _ in range(2)
+    )
+    assert first == second
+    assert model.t_ == 4000
