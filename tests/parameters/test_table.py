@@ -165,7 +165,7 @@ def test_what_the_signature_was():
         "endowment_by='prediction', importance='plain', multiclass='auto', class_weight=None, "
         "calibrate=True, "
         "fit_intercept=True, passes='auto', shuffle=True, random_state=0, warm_start=False, "
-        "verbose=False, target_features=None, "
+        "verbose=False, shards=1, target_features=None, "
         "refit=False, refit_l2=None, refit_features=None, n_features=None, "
         "scoring=None, decision_threshold=0.0)"
     )
