@@ -4,7 +4,7 @@ READY := .venv/installed
 OLDEST := build/oldest
 TEST_TOOLS := pytest pytest-xdist hypothesis pandas xxhash onnxruntime
 
-.PHONY: install demo test test-all test-oldest lint bench endowment reproduce peers panel clean
+.PHONY: install demo test test-all test-oldest lint bench endowment updates reproduce peers panel clean
 
 install: $(READY)
 
@@ -44,6 +44,9 @@ peers: $(READY)
 
 panel: $(READY)
 	$(BIN)/python -m experiments.panel
+
+updates: $(READY)
+	$(BIN)/python -m experiments.updates
 
 endowment: $(READY)
 	$(BIN)/python -m experiments.endowment

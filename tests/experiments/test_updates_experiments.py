@@ -1,0 +1,46 @@
+"""The experiments about updates, on few rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from experiments.updates import page, pictures, releases
+from experiments.updates.data import Texts
+from rarefy.updating.path import ALPHAS
+
+
+@pytest.fixture(scope="module")
+def texts() -> Texts:
+    random = np.random.default_rng(0)
+    X = (random.random((1500, 40)) < 0.2).astype(float)
+    y = X @ random.normal(size=40) + random.normal(size=1500) > 0.0
+    return Texts(sparse.csr_array(X), y.astype(np.int64))
+
+
+def test_the_ends_of_the_way_are_the_two_models(texts):
+    found = releases.update(texts, 0)
+    way = found["interpolation"]
+    assert len(way) == len(ALPHAS)
+    assert way[0] == found["old"][0]
+    assert way[0].lost == way[0].won == 0.0
+    first, second, test = releases.parts(texts, 0, releases.OLD, releases.NEW)
+    model = releases.learned(texts, first).partial_fit(texts.X[second], texts.y[second])
+    accuracy = (model.predict(texts.X[test]) == texts.y[test]).mean()
+    assert way[-1].accuracy == pytest.approx(accuracy)
+
+
+def test_the_page_has_what_was_found(texts, tmp_path):
+    updates = {"some": [releases.update(texts, seed) for seed in range(2)]}
+    promises = {"some": [releases.promises(texts, seed) for seed in range(2)]}
+    file = tmp_path / "updates.md"
+    file.write_text("# Before\n\n## Measured\n\nold\n")
+    page.write(updates, promises, file)
+    said = file.read_text()
+    assert said.startswith("# Before\n\n## Measured\n\n`make updates`")
+    assert "old\n" not in said.partition("Texts")[0]
+    lost = 100.0 * np.mean([order["interpolation"][-1].lost for order in updates["some"]])
+    assert f"| {lost:.2f} ±" in said
+    pictures.draw(updates, tmp_path / "picture.svg")
+    assert (tmp_path / "picture.svg").stat().st_size > 0
