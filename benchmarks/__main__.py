@@ -1,6 +1,6 @@
 """Run all benchmarks and write RESULTS.md: `make bench`."""
 
-from benchmarks import refits, rules, startup, streams, sweeps, tuning, width
+from benchmarks import one, refits, rules, startup, streams, sweeps, tuning, width
 from benchmarks.data import svmlight, zipf_rows
 from benchmarks.tables import write_results
 
@@ -27,6 +27,8 @@ def main() -> None:
         print(speed[-1])
     sections.append(("Speed of the rules", "\n\n".join(speed)))
     sections.append(("Time against the number of features", width.measure()))
+    print(sections[-1][1])
+    sections.append(("One example at a time", one.measure()))
     print(sections[-1][1])
     sections.append(("A grid in one pass", sweeps.measure()))
     print(sections[-1][1])

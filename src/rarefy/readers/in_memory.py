@@ -22,6 +22,7 @@ from rarefy.readers.source import BLOCK_BYTES, Block, padded
 
 NAME = "rows"  # in the place of a file's name, in messages
 ARROW_INTERFACES = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
+PLAIN = (float, int, bool)
 SMALL_FLOATS = (np.dtype(np.float16), np.dtype(np.float32))
 
 
@@ -125,6 +126,8 @@ class JsonLines:
     def _value(self, value: Any, path: str, row: int, *, in_ignored: bool = False) -> Any:
         """A value as JSON has it; null for what is missing or not used."""
         kind = self._kinds.get(path, "ignore" if in_ignored else None)
+        if kind is None and type(value) in PLAIN and -math.inf < value < math.inf:
+            return value
         is_ignored = kind == "ignore"
         if isinstance(value, Mapping) and kind != "label":
             return {

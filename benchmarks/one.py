@@ -1,0 +1,120 @@
+"""Rows that come one at a time, beside River, Vowpal Wabbit and scikit-learn."""
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.linear_model import SGDClassifier
+
+from benchmarks.tables import markdown_table
+from rarefy import SparseOnlineClassifier
+
+N_ROWS = 150  # few, so that some runs are not interrupted on a busy machine
+REPEATS = 20
+
+
+def best_in_turn(runs: dict[str, Callable[[], None]]) -> dict[str, float]:
+    """Microseconds a row of the fastest run of each; they take turns."""
+    best = dict.fromkeys(runs, float("inf"))
+    for _ in range(REPEATS):
+        for name, run in runs.items():
+            start = time.perf_counter()
+            run()
+            best[name] = min(best[name], (time.perf_counter() - start) / N_ROWS * 1e6)
+    return best
+
+
+def one_by_one(model: Any, rows: list[Any], labels: list[Any]) -> Callable[[], None]:
+    def run() -> None:
+        for x, y in zip(rows, labels, strict=True):
+            model.predict_one(x)
+            model.learn_one(x, y)
+
+    return run
+
+
+def dicts() -> dict[str, float]:
+    from river import linear_model, preprocessing
+
+    draw = random.Random(0)
+    rows = [{f"feature{k}": draw.random() for k in range(20)} for _ in range(N_ROWS)]
+    labels = [draw.random() < 0.5 for _ in rows]
+    ours = SparseOnlineClassifier().start(classes=[False, True])
+    ours.learn_many(rows * 2, labels * 2)
+    scaled = preprocessing.StandardScaler() | linear_model.LogisticRegression()
+    return best_in_turn(
+        {
+            "`predict_one` and `learn_one`": one_by_one(ours, rows, labels),
+            "… River's LogisticRegression": one_by_one(
+                linear_model.LogisticRegression(), rows, labels
+            ),
+            "… with its StandardScaler": one_by_one(scaled, rows, labels),
+            "`learn_many`": lambda: ours.learn_many(rows, labels),
+        }
+    )
+
+
+def lines() -> dict[str, float]:
+    import vowpalwabbit
+
+    draw = random.Random(0)
+    rows = [
+        f"{draw.choice((-1, 1))} |" + "".join(f" f{k}:{draw.random():.6f}" for k in range(20))
+        for _ in range(N_ROWS)
+    ]
+    ours = SparseOnlineClassifier().start(classes=[-1, 1], format="vw")
+    theirs = vowpalwabbit.Workspace("--loss_function logistic --quiet")
+
+    def learn(model: Any, method: str) -> Callable[[], None]:
+        def run() -> None:
+            for row in rows:
+                getattr(model, method)(row)
+
+        return run
+
+    return best_in_turn(
+        {
+            "a line of VW text, `learn_one`": learn(ours, "learn_one"),
+            "… Vowpal Wabbit's `learn`": learn(theirs, "learn"),
+        }
+    )
+
+
+def matrix_rows() -> dict[str, float]:
+    X = sparse.random(N_ROWS, 1000, density=0.02, format="csr", random_state=0)
+    y = np.random.default_rng(0).integers(2, size=N_ROWS)
+    rows = [X[n : n + 1] for n in range(N_ROWS)]
+
+    def run_with(model: Any) -> Callable[[], None]:
+        model.partial_fit(X, y, classes=[0, 1])
+
+        def run() -> None:
+            for n, row in enumerate(rows):
+                model.predict(row)
+                model.partial_fit(row, y[n : n + 1])
+
+        return run
+
+    return best_in_turn(
+        {
+            "a CSR row, `predict` and `partial_fit`": run_with(SparseOnlineClassifier()),
+            "… scikit-learn's SGDClassifier": run_with(SGDClassifier(loss="log_loss")),
+        }
+    )
+
+
+def measure() -> str:
+    found = {**dicts(), **lines(), **matrix_rows()}
+    text = (
+        "Microseconds a row with 20 features, the best of several short runs that took turns. "
+        "Dicts and lines are of known features.\n\n"
+    )
+    rows = [[name, f"{microseconds:.1f}"] for name, microseconds in found.items()]
+    return text + markdown_table(["", "µs"], rows)
+
+
+if __name__ == "__main__":
+    print(measure())
