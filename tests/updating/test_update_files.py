@@ -126,6 +126,9 @@ def test_bad_input():
     ):
         with pytest.raises(ConfigError, match=message):
             rarefy.update("old.model", "new.svm", output="new.model", **parameters)
+    for file in ("./new.svm", "old.svm"):
+        with pytest.raises(InputError, match="is learned by the model, and cannot judge it"):
+            rarefy.update("old.model", "new.svm", max_negative=0.1, holdout=file)
     Path("words.svm").write_text("9 1:1\n")
     with pytest.raises(InputError, match=r"words.svm:1"):
         rarefy.update("old.model", "words.svm", max_negative=0.01, output="new.model")

@@ -1,5 +1,6 @@
 """From a model in use to the next one: learn on, score what is held out, choose."""
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from rarefy.files.model import Model
 from rarefy.files.model_file import load_model
 from rarefy.model.answers import right_answers
 from rarefy.readers import Reader
-from rarefy.readers.source import expand
+from rarefy.readers.source import STDIN, expand
 from rarefy.stores import Prepared
 from rarefy.streams.holdout import HeldOutFiles
 from rarefy.streams.pipeline import prepared_batches
@@ -51,6 +52,7 @@ class SafeUpdate:
         self.plan: Plan = plan_to_go_on(self._saved, data, old, output, False, settings)
         if self.plan.holdout is None:
             raise ConfigError("holdout=None: a share of the rows, or a file, is expected.")
+        self._refuse_learned_rows()
         self._slice_by = slice_by
         if slice_by is not None and not self._saved.reading.columns.named:
             raise InputError(
@@ -63,6 +65,19 @@ class SafeUpdate:
                 "rows of standard input cannot be read again to judge the model by: give a file "
                 "with held-out rows (--holdout)."
             )
+
+    def _refuse_learned_rows(self) -> None:
+        """No model is judged by files that it has learned."""
+        if not isinstance(self.plan.holdout, HeldOutFiles):
+            return
+        learned = [*self.plan.run.reader.files, *self.plan.settings.get("learned", ())]
+        known = {os.path.realpath(file) for file in learned if file != STDIN}
+        for file in self.plan.holdout.files:
+            if os.path.realpath(file) in known:
+                raise InputError(
+                    f"{file} is learned by the model, and cannot judge it: hold out other rows, or "
+                    f"a share (--holdout 0.2)."
+                )
 
     def carry_out(self, reporter: Reporter | None = None) -> Update:
         """Learn, and choose; nothing is written."""
