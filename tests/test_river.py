@@ -8,15 +8,13 @@ from river import checks, compose, datasets, drift, evaluate, metrics, preproces
 
 from rarefy.river import SparseOnlineClassifier, SparseOnlineRegressor
 
-SEGMENTS = ("brickface", "cement", "foliage", "grass", "path", "sky", "window")
 MODELS = {
     "classifier": lambda: SparseOnlineClassifier(rule="ftrl"),
     "regressor": lambda: SparseOnlineRegressor(rule="ftrl", loss="huber"),
     "default classifier": SparseOnlineClassifier,
     "default regressor": SparseOnlineRegressor,
-    "several classes": lambda: SparseOnlineClassifier(classes=SEGMENTS),
 }
-SLOW = ("default regressor", "several classes", "regressor", "classifier")
+SLOW = ("default regressor", "regressor", "classifier")
 
 
 @pytest.mark.parametrize(
