@@ -9,7 +9,7 @@ rows, wherever the batches end, so that the same rows give the same model.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,19 +19,16 @@ from rarefy.engine.learner import Learner
 from rarefy.engine.online_learner import RowLearner
 from rarefy.engine.snapshots import Arrays
 from rarefy.errors import InputError
-from rarefy.jit import compile_methods, compiled, helper
-from rarefy.jit.intrinsics import prefetch_row
 from rarefy.model.own_numbers import GroupsByName, OwnByName
-from rarefy.probing import first_place, probe
 from rarefy.readers.batch import Batch
-from rarefy.readers.feature_names import ABSENT, Names, begin_of, find_name
-from rarefy.stores.name_texts import NO_NAME, NameTexts, append_name, check_names
+from rarefy.readers.feature_names import ABSENT
+from rarefy.stores.name_texts import NO_NAME, NameTexts, check_names
 from rarefy.stores.namespaces import namespaces_of
 from rarefy.stores.store import Features, Kept, Keys, Prepared, check_slots, counted, merged
+from rarefy.stores.table_index import insert_all, locate, locate_or_insert
 
 FEWEST_PLACES = 1 << 12
 EVERY_BIT = (1 << 64) - 1
-AHEAD = 12  # a place is asked for so many keys before it is needed
 MOST_FEATURES = 3 << 29  # that 2^31 places, the most that slots can count, hold
 
 
@@ -76,7 +73,7 @@ class TableStore:
         begin, n_rows = 0, len(batch.labels)
         while begin < n_rows:
             known_until = self._names.n_bytes
-            end, self.n_features, self._names.n_bytes = _locate_or_insert(
+            end, self.n_features, self._names.n_bytes = locate_or_insert(
                 read_only(batch.indptr),
                 read_only(prepared.places),
                 begin,
@@ -118,7 +115,7 @@ class TableStore:
 
     def scores(self, learner: RowLearner, prepared: Prepared) -> Floats:
         slots = np.empty(len(prepared.places), np.int32)
-        _locate(read_only(prepared.places), self._entries, slots)
+        locate(read_only(prepared.places), self._entries, slots)
         rows = prepared._replace(places=slots).rows()
         return learner.scores(without(rows, slots == ABSENT))
 
@@ -129,7 +126,7 @@ class TableStore:
         self.n_features = len(keys)
         learner.grow(self.n_slots)
         places = np.empty(len(keys), np.int32)
-        _insert_all(keys, counts.astype(np.uint64), self._entries, places)
+        insert_all(keys, counts.astype(np.uint64), self._entries, places)
         if self.names_wanted and kept.names is not None:
             names = [kept.names[n].encode() for n in first.tolist()]
             lengths = np.array([len(name) for name in names], np.int64)
@@ -145,7 +142,7 @@ class TableStore:
 
     def _located(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
         slots = np.empty(len(keys), np.int32)
-        _locate(read_only(keys), self._entries, slots)
+        locate(read_only(keys), self._entries, slots)
         return slots
 
     def _take_in(self, learner: Learner, kept: Kept, missing: NDArray[np.int64]) -> None:
@@ -158,7 +155,7 @@ class TableStore:
         known = np.flatnonzero(self._entries[:, 1])
         counts = np.ones(len(keys)) if kept.counts is None else kept.counts[features]
         places = np.empty(len(keys), np.int32)
-        _insert_all(keys, counts.astype(np.uint64), self._entries, places)
+        insert_all(keys, counts.astype(np.uint64), self._entries, places)
         self.n_features += len(keys)
         if self.names_wanted and kept.names is not None:
             names = [kept.names[n].encode() for n in features.tolist()]
@@ -213,7 +210,7 @@ class TableStore:
         self._new_table(n_places)
         self._entries[slots, 0], self._entries[slots, 1] = keys, counts
         found = np.empty(len(keys), np.int32)
-        _locate(read_only(keys), self._entries, found)
+        locate(read_only(keys), self._entries, found)
         if not np.array_equal(found, slots):
             raise ValueError("a key is not where it would be looked for")
         self.n_features = len(slots)
@@ -244,7 +241,7 @@ class TableStore:
         self._new_table(max(FEWEST_PLACES, _places_for(len(keys), 0.5)))
         self.n_features = len(keys)
         places = np.empty(len(keys), np.int32)
-        _insert_all(keys, np.maximum(counts, 1).astype(np.uint64), self._entries, places)
+        insert_all(keys, np.maximum(counts, 1).astype(np.uint64), self._entries, places)
         learner.move(places[:0], places[:0], self.n_slots)
         if self.names_wanted:
             self._names.put_texts(names, places)
@@ -327,7 +324,7 @@ class TableStore:
         self._new_table(n_places)
         self.n_features = len(staying)
         new = np.empty(len(staying), np.int32)
-        _insert_all(entries[staying, 0], entries[staying, 1], self._entries, new)
+        insert_all(entries[staying, 0], entries[staying, 1], self._entries, new)
         learner.move(staying, new, n_places)
         if self.names_wanted:
             self._names = names.moved(staying, new, n_places)
@@ -350,92 +347,3 @@ def _least(numbers: Floats, n: int) -> NDArray[np.bool_]:
     equal = np.flatnonzero(numbers == limit)
     least[equal[: n - np.count_nonzero(least)]] = True
     return least
-
-
-@compile_methods
-class _Entries(NamedTuple):
-    """Keys and counts; a place with the count 0 is free."""
-
-    entries: NDArray[np.uint64]
-
-    def n_places(self) -> int:
-        return len(self.entries)
-
-    def is_place_of(self, key: Any, at: Any) -> Any:
-        """Whether a key is at a place, or would be put there."""
-        return self.entries[at, 1] == 0 or self.entries[at, 0] == key
-
-
-@helper
-def _place(entries: Any, key: Any) -> Any:
-    """Where the key is in the table, or where it would be put."""
-    return probe(_Entries(entries), key, first_place(key, len(entries)))
-
-
-@compiled
-def _locate(keys: Any, entries: Any, slots: Any) -> None:
-    """Write the slot of each key, or ABSENT."""
-    for j in range(len(keys)):
-        if j + AHEAD < len(keys):
-            prefetch_row(entries, np.intp(first_place(keys[j + AHEAD], len(entries))))
-        at = _place(entries, keys[j])
-        slots[j] = np.int32(at) if entries[at, 1] != 0 else ABSENT
-
-
-@compiled
-def _locate_or_insert(
-    indptr: Any,
-    keys: Any,
-    row: int,
-    entries: Any,
-    n_features: int,
-    most_features: int,
-    names: Names,
-    name_at: Any,
-    name_text: Any,
-    name_bytes: int,
-    slots: Any,
-) -> tuple[int, int, int]:
-    """Write the slots of rows from `row` on, giving places to new keys, while there is room.
-
-    The row to go on with, the number of features, and of bytes of names, afterwards.
-    """
-    while row < len(indptr) - 1:
-        begin, end = indptr[row], indptr[row + 1]
-        if n_features + (end - begin) > most_features:
-            n_new = 0
-            for j in range(begin, end):
-                n_new += entries[_place(entries, keys[j]), 1] == 0
-            if n_features + n_new > most_features:
-                break
-        for j in range(begin, end):
-            if j + AHEAD < len(keys):
-                prefetch_row(entries, np.intp(first_place(keys[j + AHEAD], len(entries))))
-            at = _place(entries, keys[j])
-            if entries[at, 1] == 0:
-                entries[at, 0] = keys[j]
-                n_features += 1
-                if len(name_at) > 0:
-                    name = find_name(names, keys[j])
-                    if name != ABSENT:
-                        name_at[at] = name_bytes
-                        name_bytes = append_name(
-                            name_text,
-                            name_bytes,
-                            names.text,
-                            begin_of(names, name),
-                            names.ends[name],
-                        )
-            entries[at, 1] += np.uint64(1)
-            slots[j] = np.int32(at)
-        row += 1
-    return row, n_features, name_bytes
-
-
-@compiled
-def _insert_all(keys: Any, counts: Any, entries: Any, places: Any) -> None:
-    """Put keys, all different, into a table without them, and write their places."""
-    for j in range(len(keys)):
-        at = _place(entries, keys[j])
-        entries[at, 0], entries[at, 1] = keys[j], counts[j]
-        places[j] = np.int32(at)

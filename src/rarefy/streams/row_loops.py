@@ -19,7 +19,7 @@ from rarefy.readers.buffers import BatchBuffer
 from rarefy.readers.feature_names import ABSENT
 from rarefy.readers.formats.dict_parser import NOT_PLAIN, DictScratch, add_dict
 from rarefy.readers.formats.jsonl_parser import Plan
-from rarefy.stores import table_store, unique_slots
+from rarefy.stores import table_index, unique_slots
 
 DONE, UNKNOWN_FEATURE, NOT_TAKEN, DIVERGED = range(4)
 
@@ -29,7 +29,7 @@ _centre = helper(reference._centre.function)  # type: ignore[attr-defined]
 _observe = helper(calibration._observe.function)  # type: ignore[attr-defined]
 _unique_in_rows = helper(unique_slots.unique_in_rows.function)  # type: ignore[attr-defined]
 _are_within = helper(unique_slots.are_within.function)  # type: ignore[attr-defined]
-_locate = helper(table_store._locate.function)  # type: ignore[attr-defined]
+_locate = helper(table_index.locate.function)  # type: ignore[attr-defined]
 
 
 class RowMemory(NamedTuple):

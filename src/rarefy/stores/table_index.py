@@ -1,0 +1,103 @@
+"""The open-addressing table of a store: from 64-bit keys to places, with counts."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.jit import compile_methods, compiled, helper
+from rarefy.jit.intrinsics import prefetch_row
+from rarefy.probing import first_place, probe
+from rarefy.readers.feature_names import ABSENT, Names, begin_of, find_name
+from rarefy.stores.name_texts import append_name
+
+AHEAD = 12  # a place is asked for so many keys before it is needed
+
+
+@compile_methods
+class _Entries(NamedTuple):
+    """Keys and counts; a place with the count 0 is free."""
+
+    entries: NDArray[np.uint64]
+
+    def n_places(self) -> int:
+        return len(self.entries)
+
+    def is_place_of(self, key: Any, at: Any) -> Any:
+        """Whether a key is at a place, or would be put there."""
+        return self.entries[at, 1] == 0 or self.entries[at, 0] == key
+
+
+@helper
+def place(entries: Any, key: Any) -> Any:
+    """Where the key is in the table, or where it would be put."""
+    return probe(_Entries(entries), key, first_place(key, len(entries)))
+
+
+@compiled
+def locate(keys: Any, entries: Any, slots: Any) -> None:
+    """Write the slot of each key, or ABSENT."""
+    for j in range(len(keys)):
+        if j + AHEAD < len(keys):
+            prefetch_row(entries, np.intp(first_place(keys[j + AHEAD], len(entries))))
+        at = place(entries, keys[j])
+        slots[j] = np.int32(at) if entries[at, 1] != 0 else ABSENT
+
+
+@compiled
+def locate_or_insert(
+    indptr: Any,
+    keys: Any,
+    row: int,
+    entries: Any,
+    n_features: int,
+    most_features: int,
+    names: Names,
+    name_at: Any,
+    name_text: Any,
+    name_bytes: int,
+    slots: Any,
+) -> tuple[int, int, int]:
+    """Write the slots of rows from `row` on, giving places to new keys, while there is room.
+
+    The row to go on with, the number of features, and of bytes of names, afterwards.
+    """
+    while row < len(indptr) - 1:
+        begin, end = indptr[row], indptr[row + 1]
+        if n_features + (end - begin) > most_features:
+            n_new = 0
+            for j in range(begin, end):
+                n_new += entries[place(entries, keys[j]), 1] == 0
+            if n_features + n_new > most_features:
+                break
+        for j in range(begin, end):
+            if j + AHEAD < len(keys):
+                prefetch_row(entries, np.intp(first_place(keys[j + AHEAD], len(entries))))
+            at = place(entries, keys[j])
+            if entries[at, 1] == 0:
+                entries[at, 0] = keys[j]
+                n_features += 1
+                if len(name_at) > 0:
+                    name = find_name(names, keys[j])
+                    if name != ABSENT:
+                        name_at[at] = name_bytes
+                        name_bytes = append_name(
+                            name_text,
+                            name_bytes,
+                            names.text,
+                            begin_of(names, name),
+                            names.ends[name],
+                        )
+            entries[at, 1] += np.uint64(1)
+            slots[j] = np.int32(at)
+        row += 1
+    return row, n_features, name_bytes
+
+
+@compiled
+def insert_all(keys: Any, counts: Any, entries: Any, places: Any) -> None:
+    """Put keys, all different, into a table without them, and write their places."""
+    for j in range(len(keys)):
+        at = place(entries, keys[j])
+        entries[at, 0], entries[at, 1] = keys[j], counts[j]
+        places[j] = np.int32(at)
