@@ -1,5 +1,6 @@
 """Numbers that a feature has by the name of its namespace or column: its l1, or its group."""
 
+import functools
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -44,15 +45,21 @@ OwnByName = L1ByName | GroupsByName
 
 
 def fits(pattern: str, name: str) -> bool:
-    return pattern == name or fnmatchcase(name, pattern)
+    return pattern == name or (is_glob(pattern) and fnmatchcase(name, pattern))
+
+
+@functools.lru_cache
+def is_glob(pattern: str) -> bool:
+    return any(sign in pattern for sign in "*?[")
 
 
 def groups_of_columns(given: GivenGroups, names: list[str]) -> list[str]:
     """The group of each column; one that is in none is a group by itself."""
     patterns = [] if isinstance(given, str) else [(p, name) for name, of in given for p in of]
     named = dict(reversed(patterns))
-    return [named[column] if column in named else _fitting(patterns, column) for column in names]
+    globs = [(pattern, name) for pattern, name in patterns if is_glob(pattern)]
+    return [named[column] if column in named else _fitting(globs, column) for column in names]
 
 
-def _fitting(patterns: list[tuple[str, str]], column: str) -> str:
-    return next((name for pattern, name in patterns if fits(pattern, column)), f"={column}")
+def _fitting(globs: list[tuple[str, str]], column: str) -> str:
+    return next((name for pattern, name in globs if fnmatchcase(column, pattern)), f"={column}")

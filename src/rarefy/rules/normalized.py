@@ -22,6 +22,8 @@ from rarefy.rules.penalty_norm import Intensity
 from rarefy.rules.proximal import ratio, soft
 from rarefy.rules.rule_protocol import State, rule
 
+COMMON = ("norms", "passed", "lost", "counted")  # N, and the last round that it knows of
+
 
 @helper
 def norm_term(scale: float, x: float) -> tuple[float]:
@@ -32,20 +34,25 @@ def norm_term(scale: float, x: float) -> tuple[float]:
 
 @helper
 def with_norm(clock: Clock, example: Example) -> State:
-    """What is common to all coordinates, with the norm of a row added to N."""
-    norms, passed, lost = clock.common
-    return norms + example.share * example.sums[0] / example.n_scores, passed, lost
+    """What is common to all coordinates, with the norm of a row added to N.
+
+    Of several classes, all of which have the same s, the first one says it.
+    """
+    norms, passed, lost, counted = clock.common
+    if counted < clock.t:
+        norms += example.sums[0] / example.n_scores
+    return norms, passed, lost, clock.t
 
 
 @helper
 def after_step(clock: Clock, step: float) -> State:
     """What is common to all coordinates, with the step of a round added to `passed`."""
-    norms, passed, lost = clock.common
+    norms, passed, lost, counted = clock.common
     passed, lost = compensated_add(passed, lost, step)
-    return norms, passed, lost
+    return norms, passed, lost, counted
 
 
-@rule("w", "since", "r", "scale", common=("norms", "passed", "lost"), row_sums=("norm",))
+@rule("w", "since", "r", "scale", common=COMMON, row_sums=("norm",))
 class Normalized(NamedTuple):
     """w ← w (s/s')²; w ← soft(w - η_t t/N g/s'², η_t t/N λ r/s'²)."""
 
@@ -83,7 +90,7 @@ class Normalized(NamedTuple):
         return True
 
 
-@rule("w", "since", "r", "scale", "H", common=("norms", "passed", "lost"), row_sums=("norm",))
+@rule("w", "since", "r", "scale", "H", common=COMMON, row_sums=("norm",))
 class NormalizedAdagrad(NamedTuple):
     """H = √(Σ g²); w ← w s/s'; w ← soft(w - c √(t/N) g/(s' H), c √(t/N) λ r/(s' H))."""
 
