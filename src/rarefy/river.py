@@ -30,7 +30,7 @@ class SparseOnlineClassifier(base.Classifier):  # type: ignore[misc]
     >>> from rarefy.river import SparseOnlineClassifier
     >>> from river import datasets, evaluate, metrics
     >>> evaluate.progressive_val_score(
-    ...     datasets.Phishing().take(300), SparseOnlineClassifier(), metrics.Accuracy()
+    ...     datasets.Phishing(), SparseOnlineClassifier(), metrics.Accuracy()
     ... ).get() > 0.8
     True
     """

@@ -955,10 +955,14 @@ def test_the_examples_of_the_help_run(sms):
     for command in COMMANDS:
         examples = examples_of(command)
         assert examples
+        if command == "update":  # whose budgets take more rows: see test_update_command.py
+            continue
         for example in examples:
             outputs[example[0]] = run(*example).stdout
         for name in ("old.model", "new.model"):
             shutil.copy("reviews.model", name)
+        for name in ("sunday.model", "monday.model", "tuesday.model"):
+            shutil.copy("newer.model", name)
     assert len(outputs["predict"].splitlines()) == 200
     assert load_model("newer.model").examples == 400
     expected = ["1", "0", "0", "1"] * 20  # which only the cross can tell

@@ -97,6 +97,7 @@ def test_a_model_merged_with_itself(rule):
         assert np.allclose(np.clip(twice, *np.sort([0.9 * once, 2.0 * once], axis=0)), twice)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [*SOME, *slow])
 def test_merged_models_are_about_as_good(rule):
     random = np.random.default_rng(0)

@@ -58,6 +58,7 @@ def test_rounds_may_come_in_parts():
     assert bits(other) == bits(learner)
 
 
+@pytest.mark.slow
 def test_a_round_adds_the_sums_of_its_shards(monkeypatch):
     """With all weights at zero, gradients are those of the serial model: so are all sums."""
     for rule in ("scale-free", "adagrad-rda", "ftrl"):
@@ -125,6 +126,7 @@ def test_rounds_go_by_the_examples_so_far(n_shards):
         t += n
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["scale-free", "ftrl"])
 def test_the_model_is_about_as_good(rule):
     random = np.random.default_rng(0)

@@ -21,6 +21,7 @@ from rarefy import SparseOnlineClassifierCV, SparseOnlineRegressor
 from rarefy import arrays as rows
 from rarefy.system.deferred_signals import SIGNALS, Deferral
 from tests.in_order import classifier_in_order, regressor_in_order
+from tests.selecting import slow_but
 
 PACKAGE = str(Path(rarefy.__file__).parent)
 RANDOM = np.random.default_rng(0)
@@ -121,7 +122,9 @@ def test_a_long_call_stops_before_its_end(monkeypatch):
 
 
 @pytest.mark.parametrize("portion", [100, 1 << 24])
-@pytest.mark.parametrize("more", [{"rule": "auto"}, {"l1": "auto"}, {"target_features": 4}])
+@pytest.mark.parametrize(
+    "more", slow_but([{"rule": "auto"}, {"l1": "auto"}, {"target_features": 4}], {"rule": "auto"})
+)
 def test_learners_that_find_their_parameters_keep_whole_rows(more, portion, monkeypatch):
     model = classifier_in_order(**more)
     whole = begun(model, n_rows=N_ROWS)
@@ -161,7 +164,7 @@ def test_more_columns_are_there_or_not():
     "model",
     [
         classifier_in_order(passes=3, shuffle=True, random_state=0),
-        classifier_in_order(refit=True, refit_l2=1.0),
+        pytest.param(classifier_in_order(refit=True, refit_l2=1.0), marks=pytest.mark.slow),
         classifier_in_order(rule="auto"),
         SparseOnlineClassifierCV(n_l1=2, cv=2, passes=1),
     ],

@@ -26,6 +26,7 @@ from rarefy.rules.proximal import soft
 from rarefy.rules.rule_protocol import own_rules
 from tests import data
 from tests.in_order import classifier_in_order, regressor_in_order
+from tests.selecting import slow_but
 
 BINARY = data.problem("binary", n=120, d=12)
 FOUR = data.problem("multiclass", n=120, d=12)
@@ -283,7 +284,10 @@ def test_regressors(parameters):
     assert_goes_on_the_same(loaded, estimator, NUMBERS.csr, NUMBERS.y)
 
 
-@pytest.mark.parametrize("rule", [*rarefy.rules.RULES, "sgft"])
+SAVED_BY_DEFAULT = ("fobos", "frda", "ftpfrl", "scale-free", "arow", "eg", "sgft")
+
+
+@pytest.mark.parametrize("rule", slow_but([*rarefy.rules.RULES, "sgft"], *SAVED_BY_DEFAULT))
 def test_rules(rule):
     estimator = classifier_in_order(rule).fit(FOUR.csr, FOUR.y)
     assert_goes_on_the_same(saved_and_loaded(estimator), estimator, FOUR.csr, FOUR.y)

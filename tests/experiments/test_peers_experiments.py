@@ -96,6 +96,7 @@ def test_leads_are_differences_by_fold():
 # --- grids --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_our_grid_is_what_estimators_learn(small):
     found = ours.one_rule(small, SMALL, ours.FTRL, refit=True)
     l1 = np.logspace(*ours.DECADES["ftrl"], SMALL.n_points)[3]

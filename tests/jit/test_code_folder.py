@@ -283,6 +283,7 @@ def test_the_folder_stays_the_same_if_the_working_directory_changes(tmp_path, mo
     assert (folder.path / "file").read_bytes() == b"content"
 
 
+@pytest.mark.slow
 @only_root
 def test_a_command_warns_once_and_works(tmp_path):
     (tmp_path / "rarefy").mkdir()

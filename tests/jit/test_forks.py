@@ -12,6 +12,7 @@ from rarefy.lanes import copies
 from rarefy.lanes.block import Block, Lane
 from rarefy.parameters.build import make_rule
 from rarefy.rules import unpenalised
+from tests.selecting import slow_but
 from tests.tuned import (
     BINARY,
     HINGE,
@@ -282,7 +283,7 @@ LOSSES = {
 }
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", slow_but(LOSSES, "hinge"))
 def test_losses_with_scores_times_each_scale(name):
     task, rule, loss = LOSSES[name]
     lanes = [Lane(*make_rule(rule, l1=l1, eta0=0.1), task.loss) for l1 in L1S]

@@ -21,6 +21,7 @@ from rarefy.jit import CompileError, compile_methods, compiled, dispatch, helper
 from rarefy.model.clock import clock_after, next_round
 from rarefy.model.schedules import InvSqrt
 from rarefy.rules import RULES
+from tests.selecting import slow_but
 
 PACKAGE = Path(rarefy.__file__).parent
 ROOT = Path(__file__).parents[2]
@@ -333,6 +334,7 @@ def nowhere(tmp_path: Path, package: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_without_a_folder_for_the_cache_no_stale_code_is_used(tmp_path):
     """Numba would fall back to the package's own folder, which says nothing of the sources."""
     package = copy_package(tmp_path)
@@ -408,9 +410,7 @@ model = SparseOnlineClassifier(rule=ClippedFobos(l1=0.01)).fit([[1.0], [-1.0]], 
     assert not any("engine.learn" in name for name in names)
 
 
-@pytest.mark.parametrize(
-    "damage", [10, *(pytest.param(one, marks=pytest.mark.slow) for one in (0, -1, "all"))], ids=str
-)
+@pytest.mark.parametrize("damage", slow_but([10, 0, -1, "all"], 10), ids=str)
 def test_damaged_machine_code_is_compiled_again(damage, tmp_path):
     environment = {"NUMBA_CACHE_DIR": str(tmp_path)}
     first = run_python(FIT, **environment)
@@ -439,6 +439,7 @@ print(hasattr(numba.njit(lambda x: x), "py_func"))
 """
 
 
+@pytest.mark.slow
 def test_loops_are_compiled_even_if_numba_is_told_not_to():
     """They are not Python alone; functions of others are left as they are."""
     path = f"{PACKAGE.parent}:{ROOT}"

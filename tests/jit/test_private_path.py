@@ -44,6 +44,7 @@ def plain_digests(folder, cases):
     return json.loads(run.stdout)
 
 
+@pytest.mark.slow
 def test_both_ways_make_the_same_models(tmp_path):
     assert dispatch._private_path_works()
     assert plain_digests(tmp_path, QUICK) == digests(tmp_path, QUICK)

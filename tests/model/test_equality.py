@@ -106,6 +106,11 @@ CHANGES = [
     ({"rule": "fobos", "endowment": 1.0}, {"endowment_by": "mistakes"}),
     ({"endowment": 1.0}, {"endowment": 2.0}),
     ({}, {"l1": 2.0}),
+    ({"rule": "pa1"}, {"aggressiveness": 2.0}),
+    ({"rule": "cw"}, {"confidence": 2.0}),
+    ({"rule": "p-norm"}, {"p": 3.0}),
+    ({"rule": "ogd"}, {"projection": "box"}),
+    ({"rule": "ogd", "projection": "box"}, {"radius": 0.5}),
     ({"rule": "ftrl"}, {"beta": 2.0}),
     ({"l1": "auto"}, {"l1": 1.0}),
     ({"l1": 1.0}, {"l1": "auto"}),
@@ -157,7 +162,7 @@ def test_a_default_may_be_spelt_out():
 def test_all_parameters_are_either_of_the_task_or_of_a_call():
     """A new parameter is to be put to one of the two, and to the lists of changes above."""
     of_a_call = {"n_features", "passes", "random_state", "refit", "refit_features", "refit_l2"}
-    of_a_call |= {"shuffle", "warm_start", "verbose", "decision_threshold", "scoring"}
+    of_a_call |= {"shuffle", "warm_start", "verbose", "decision_threshold", "scoring", "shards"}
     by_rule = {"cap", "l2", "threshold", "truncate_every", "eta0"}  # like l1
     for cls, changes in (
         (SparseOnlineClassifier, CHANGES),

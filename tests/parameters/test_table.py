@@ -52,7 +52,11 @@ OF_INTENSITY = {"parameters/build.py"}
 KNOWN_BY_NAME = {
     "beta": set(),
     "truncate_every": set(),
-    "threshold": {"cli/__init__.py", "cli/commands/threshold.py"},  # a command of that name
+    # a command of that name, and the threshold of decisions
+    "threshold": {
+        *("cli/__init__.py", "cli/commands/threshold.py"),
+        *("updating/choice.py", "updating/slices.py"),
+    },
     "cap": OF_INTENSITY,
     "basis": {*OF_INTENSITY, "parameters/describe.py", "sweeping/grid.py", "engine/refit.py"},
 }

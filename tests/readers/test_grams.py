@@ -16,6 +16,7 @@ from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import texts_by_key
 from rarefy.readers.in_memory import RowsReader
 from rarefy.readers.source import blocks
+from tests.selecting import slow_but
 
 WORDS = ("a", "b", "see", "prize", "a1", "averyverylongword", "été")
 
@@ -96,7 +97,7 @@ FORMATS = {
     ngram=st.integers(1, 5),
     skips=st.integers(0, 3),
 )
-@pytest.mark.parametrize("name", ["a.vw", "a.csv"])
+@pytest.mark.parametrize("name", slow_but(["a.vw", "a.csv"], "a.vw"))
 def test_as_vw_makes_them(tmp_path_factory, name, texts, ngram, skips):
     write, reading = FORMATS[name]
     path = write(tmp_path_factory.mktemp("grams") / name, [" ".join(words) for words in texts])
@@ -106,7 +107,7 @@ def test_as_vw_makes_them(tmp_path_factory, name, texts, ngram, skips):
     assert rows_of(reader) == [keys_of("m", vw_grams(words, ngram, skips)) for words in texts]
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", slow_but(FORMATS, "a.vw"))
 @pytest.mark.parametrize(("ngram", "skips"), [(1, 0), (3, 0), (2, 1), (3, 2)])
 def test_the_same_in_all_formats(tmp_path, name, ngram, skips):
     words = [["win", "a", "prize", "now", "and", "again"], ["see"], ["see", "you", "at", "lunch"]]

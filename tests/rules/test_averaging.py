@@ -67,7 +67,7 @@ def test_l2(variant):
 @pytest.mark.parametrize(
     ("variant", "power"),
     [
-        pytest.param(v, power, marks=slow_where(v not in WITH_INTEGRALS[:1] or power != 3))
+        pytest.param(v, power, marks=slow_where(v != "scale-free" or power != 3))
         for v in VARIANTS
         for power in (1, 3, 10)
     ],
@@ -150,6 +150,7 @@ def test_a_call_that_fails_changes_nothing():
     np.testing.assert_array_equal(model.intercept_, before[1])
 
 
+@pytest.mark.slow
 def test_sweeps_try_means_beside_last_weights():
     """`average` is a parameter like others; what lanes do with it is tested beside them."""
     problem = problem_for("logistic")

@@ -38,6 +38,7 @@ from rarefy.rules.proximal import (
 )
 from tests import data
 from tests.in_order import classifier_in_order
+from tests.selecting import slow_but
 
 PROBLEM = data.problem("binary", n=60, d=8)
 THREE_CLASSES = data.problem("multiclass", n=60, d=8, classes=3)
@@ -431,7 +432,10 @@ def test_all_rules_are_compared():
     assert {type(rule) for rule in PLAIN.values()} >= every_rule
 
 
-@pytest.mark.parametrize("name", list(PLAIN))
+PLAIN_BY_DEFAULT = ("fobos", "frda", "ftpfrl", "ftrl", "scale-free", "arow", "pegasos", "a user's")
+
+
+@pytest.mark.parametrize("name", slow_but(PLAIN, *PLAIN_BY_DEFAULT))
 def test_a_rule_is_the_same_as_plain_python(name):
     rule = PLAIN[name]
     schedule = (Constant if name == "truncated-gradient" else InvSqrt)(0.1)

@@ -22,13 +22,14 @@ from hypothesis import strategies as st
 from rarefy.model.importance import PLAIN
 from tests import data, naive
 from tests.in_order import classifier_in_order, regressor_in_order
+from tests.selecting import slow_but
 
 MARGIN = tuple(naive.MARGIN_LOSSES)
 REGRESSION = naive.REGRESSION_LOSSES
 LOSSES = MARGIN + REGRESSION
 QS = (1, 1.5, 2, 3, inf)
 BASES = ("gradient", "update", "feature")
-EVERYWHERE = ("logistic", "squared")  # losses that every rule meets
+EVERYWHERE = ("logistic",)  # losses that every rule meets
 ANY_LOSS = ("fobos", "frda", "scale-free")  # rules that meet the others too; the rest if slow
 
 # Every rule, those that can have a cumulative or a feature-aware penalty once more with it.
@@ -41,6 +42,7 @@ WITH_BETA = tuple(v for v in ADAPTIVE if v != "coin")
 PENALISED = tuple(v for v in VARIANTS if v not in UNPENALISED)
 SEVERAL_CLASSES = {"crammer_singer": "hinge", "softmax": "logistic", "ovr": "squared_hinge"}
 SCHEDULED = tuple(v for v in VARIANTS if v not in (*ADAPTIVE, "truncated-gradient"))
+ELASTIC_BY_DEFAULT = ("fobos", "frda", "ftpfrl", "adagrad-fobos", "ftrl", "scale-free")
 # These meet the logistic loss only, and q = 2, unless slow.
 LATER = ("da", "coin", "adagrad-ftprl", *ADAGRAD_AWARE)
 
@@ -253,7 +255,9 @@ def test_stda_is_frda():
 @pytest.mark.parametrize(
     ("variant", "loss"),
     [
-        pytest.param(variant, loss, marks=slow_where(loss != "logistic"))
+        pytest.param(
+            variant, loss, marks=slow_where(loss != "logistic" or variant not in ELASTIC_BY_DEFAULT)
+        )
         for variant in PENALISED
         for loss in ("logistic", "squared")
     ],
@@ -265,7 +269,7 @@ def test_elastic_net(variant, loss, l2):
 
 
 @pytest.mark.parametrize("schedule", list(naive.SCHEDULES))
-@pytest.mark.parametrize("variant", SCHEDULED)
+@pytest.mark.parametrize("variant", slow_but(SCHEDULED, "fobos", "rda", "ftpfrl"))
 def test_schedules(variant, schedule):
     problem = problem_for("logistic")
     chosen, expected = mixed(
@@ -275,7 +279,9 @@ def test_schedules(variant, schedule):
 
 
 @pytest.mark.parametrize("schedule", ["constant", pytest.param("inv_t", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("variant", [v for v in SCHEDULED if v in PENALISED])
+@pytest.mark.parametrize(
+    "variant", slow_but([v for v in SCHEDULED if v in PENALISED], "fobos", "frda")
+)
 def test_schedules_with_elastic_net(variant, schedule):
     problem = problem_for("logistic")
     chosen, expected = mixed(
@@ -536,7 +542,7 @@ MORE_VARIANTS = ("ogd", "rda", "truncated-gradient", "ftrl", "scale-free")
             variant,
             multiclass,
             marks=slow_where(
-                variant not in FEW_VARIANTS
+                variant not in FEW_VARIANTS[:2]
                 and (multiclass != "crammer_singer" or variant not in MORE_VARIANTS)
             ),
         )
@@ -742,8 +748,8 @@ def test_later_passes_bring_no_new_features(rule):
     assert once.n_nonzero_ > often.n_nonzero_
 
 
-@pytest.mark.parametrize("multiclass", list(SEVERAL_CLASSES))
-@pytest.mark.parametrize("variant", FEW_VARIANTS)
+@pytest.mark.parametrize("multiclass", slow_but(SEVERAL_CLASSES, "softmax"))
+@pytest.mark.parametrize("variant", slow_but(FEW_VARIANTS, "frda", "ftpfrl"))
 def test_partial_fit_splits_of_several_classes(variant, multiclass):
     problem = data.problem("multiclass")
     loss = SEVERAL_CLASSES[multiclass]

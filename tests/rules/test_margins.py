@@ -15,6 +15,7 @@ from rarefy.errors import ConfigError
 from rarefy.rules import RULES
 from tests import data, naive_margins
 from tests.in_order import classifier_in_order
+from tests.selecting import slow_but
 from tests.stores import test_stores as test_stores_of
 
 # What users give, and what the papers call it.
@@ -67,7 +68,7 @@ def assert_same(model, result: naive_margins.Result) -> None:
         assert 0.02 < np.mean(result.coef == 0.0) < 0.98
 
 
-@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("fit_intercept", slow_but([True, False], True))
 @pytest.mark.parametrize("name", SETTINGS)
 def test_two_classes(name, fit_intercept):
     """Some rows are empty, which is a row of norm zero where there is no intercept."""
@@ -93,7 +94,7 @@ def test_weights_do_not_depend_on_the_loss(name, loss):
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", slow_but(SETTINGS, "arow", "pa1"))
 def test_in_pieces_and_from_a_file(name, tmp_path):
     whole = fitted(name, passes=1).fit(BINARY.csr, BINARY.y)
     model = fitted(name)
@@ -140,6 +141,7 @@ def test_passive_aggressive_is_that_of_scikit_learn(rate):
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_pa1_is_gradient_descent_that_never_passes_the_margin():
     """Importance-aware updates of the hinge with steps of C."""
     expected = classifier_in_order(

@@ -84,6 +84,7 @@ def test_weights_stay_within():
         assert np.abs(coef(case)).max() == 0.1
 
 
+@pytest.mark.slow
 def test_long_runs_of_projections_and_large_exponents_keep_their_precision():
     """By themselves, the product of the ball's factors underflows, and exponentials overflow."""
     rng = np.random.default_rng(0)

@@ -44,6 +44,7 @@ def test_lazy_weights_are_those_of_the_equation(loss, l1, average):
         assert (model.coef_ == 0.0).any() == (l1 > 0.0)
 
 
+@pytest.mark.slow
 def test_its_mean_comes_close_to_the_minimum_of_the_svm():
     problem = data.problem("binary", n=300)
     X, y, l2 = problem.dense, problem.y, 0.05

@@ -29,7 +29,6 @@ from rarefy.streams.stream_model import StreamModel
 from tests import data, naive
 from tests.in_order import classifier_in_order
 from tests.rules.test_exactness import (
-    LATER,
     VARIANTS,
     assert_same_weights,
     mixed,
@@ -356,10 +355,13 @@ def problem_and_settings(kind: str, variant: str) -> tuple[data.Problem, dict, d
     return problem, chosen, more
 
 
+IN_ALL_STORES = ("fobos", "frda", "ftpfrl", "ftrl", "scale-free")  # by default
+
+
 @pytest.mark.parametrize(
     ("kind", "variant"),
     [
-        pytest.param(kind, v, marks=slow_where(v in LATER))
+        pytest.param(kind, v, marks=slow_where(v not in IN_ALL_STORES))
         for kind in ("binary", "multiclass")
         for v in VARIANTS
     ],

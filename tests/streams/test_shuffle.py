@@ -63,10 +63,11 @@ def learned_rows(path: str, **asked) -> list[list[tuple[int, float]]]:
     passes: list[list[tuple[int, float]]] = [[] for _ in range(plan.run.passes)]
     learn = Run._learn
 
-    def noted(self, part):
-        numbers, labels = part.numbers.tolist(), part.batch.labels.tolist()
-        passes[self.position.pass_number - 1] += zip(numbers, labels, strict=True)
-        learn(self, part)
+    def noted(self, parts):
+        for part in parts:
+            numbers, labels = part.numbers.tolist(), part.batch.labels.tolist()
+            passes[self.position.pass_number - 1] += zip(numbers, labels, strict=True)
+        learn(self, parts)
 
     plan.run._learn = functools.partial(noted, plan.run)
     for _ in plan.run.steps():

@@ -32,6 +32,7 @@ from tests.cli.test_resume import assert_stops_leave_no_trace, carried_out, csv_
 from tests.files.test_model_file import parts_of, same_kept, with_header
 from tests.in_order import classifier_in_order
 from tests.runs import learn_all
+from tests.selecting import slow_but
 
 RACE, ALONE, CHALLENGE = 30, 100, 200  # examples in the middle of each phase
 STOPS = (1, 11, 12, 13, 20, 30, 34, 56, 57, 100, 171, 172, 200, 272, 273, 290)  # and the turns
@@ -85,7 +86,7 @@ def phase_of(model) -> str:
 
 
 class TestRuns:
-    @pytest.mark.parametrize("name", RUNS)
+    @pytest.mark.parametrize("name", slow_but(RUNS, "table", "limited", "regression"))
     def test_stopped_again_and_again(self, name):
         assert_stops_leave_no_trace(RUNS[name], *STOPS)
 
