@@ -7,9 +7,12 @@ They learn what `SparseOnlineClassifier` and `SparseOnlineRegressor` learn from 
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from river import base
-
 from rarefy.estimators import classifier, regressor
+
+try:
+    from river import base
+except ImportError as error:
+    raise ImportError("rarefy.river needs River: pip install rarefy[river].") from error
 
 
 class SparseOnlineClassifier(base.Classifier):  # type: ignore[misc]

@@ -125,7 +125,7 @@ class TestModel:
         model, text = load_model("some.model"), run("inspect", "some.model", "--top", "3")
         for fact in (
             r"classes +ham, spam", r"columns +label kind; text message; .*numeric length",
-            r"cross +site, message", r"store +table", r"data +sms\.tsv", r"passes +1", r"rule +\S",
+            r"cross +site,message", r"store +table", r"data +sms\.tsv", r"passes +1", r"rule +\S",
             r"examples +40", rf"weights +{len(model.kept.weights)}", r"progressive loss +0\.\d+",
             rf"intercept +{model.intercepts[0]:.6g}",
         ):  # fmt: skip

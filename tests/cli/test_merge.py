@@ -40,6 +40,17 @@ def test_a_base_counts_once():
     assert "900 examples" in said
 
 
+def test_files_that_both_have_learned_are_told():
+    run("train", "base.svm", "-o", "base.model")
+    for name in ("a", "b"):
+        run("train", f"{name}.svm", "--resume", "base.model", "-o", f"{name}.model")
+    said = run("merge", "a.model", "b.model", "-o", "one.model").stderr
+    assert "a.model and b.model have both learned base.svm" in said
+    assert "--base" in said
+    told = run("merge", "a.model", "b.model", "--base", "base.model", "-o", "one.model").stderr
+    assert "both learned" not in told
+
+
 def test_refusals_name_files_and_write_nothing():
     run("train", "a.svm", "-o", "a.model")
     run("train", "b.svm", "-o", "b.model", "--loss", "hinge")

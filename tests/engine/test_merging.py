@@ -148,7 +148,7 @@ def test_refusals():
     assert "rule differs" in refusal_of(one, learned(THIRDS[1], problem, l1=3.0))
     assert "loss differs" in refusal_of(one, learned(THIRDS[1], problem, loss="hinge"))
     other = learned(THIRDS[1], problem, rule="coin")
-    assert "rule Coin cannot be merged; those of ogd, fobos" in refusal_of(other, other)
+    assert "rule coin cannot be merged; those of ogd, fobos" in refusal_of(other, other)
     assert "still being tuned" in refusal_of(one, learned(THIRDS[1], problem, l1="auto"))
     few = learned(slice(0, 100), problem)
     assert "has learned 100 examples; from 256 on" in refusal_of(one, few)

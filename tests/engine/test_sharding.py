@@ -158,7 +158,7 @@ def test_refusals():
     model = rarefy.SparseOnlineClassifier
     for parameters, reason in (
         ({"l1": "auto"}, "parameters cannot be found"),
-        ({"rule": "fobos"}, "the rule Fobos cannot learn in shards"),
+        ({"rule": "fobos"}, "the rule fobos cannot learn in shards"),
         ({"endowment": 1.0}, "endowment"),
         ({"average": True}, "cannot learn in shards"),
     ):

@@ -382,8 +382,8 @@ def test_labels_that_are_not_among_the_classes(n_classes, unseen, first):
     if not first:
         model.fit(X, y)
     y[6] = unseen
-    words = (f"({unseen}", "row 6", str(classes.tolist()))
-    with refused(model, InputError, "y contains the label", *words):
+    words = (f"y contains the label {y[6:7].tolist()[0]} in row 6", str(classes.tolist()))
+    with refused(model, InputError, *words):
         model.partial_fit(X, y, classes=classes)
 
 
@@ -468,7 +468,7 @@ NAMES = {
     "basis": ("gradient, update, feature", ("x", 7)),
     "schedule": ("inv_sqrt, constant, inv_t", ("x", 7)),
     "n_features": ("None or 'grow'", (7, "x")),
-    "passes": ("whole number between 1", (0, -1, 2.5, nan, "2", True, None, 1 << 63)),
+    "passes": ("is expected, or 'auto'", (0, -1, 2.5, nan, "2", True, None, 1 << 63)),
 }
 FLAGS = ("cumulative", "fit_intercept", "shuffle")
 

@@ -157,7 +157,7 @@ def test_namespaces(tmp_path):
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
-        ({"rule": "fobos", "groups": {"a": [0]}}, "does not apply to the rule Fobos"),
+        ({"rule": "fobos", "groups": {"a": [0]}}, "does not apply to the rule fobos"),
         ({"groups": {"a": [0]}}, "Rules with groups: rda, frda"),
         ({"rule": "rda", "groups": {}}, "columns by the name of their group"),
         ({"rule": "rda", "groups": {"a": 3}}, "a list of columns is expected"),

@@ -255,7 +255,7 @@ def test_what_does_not_apply_is_refused():
         SparseOnlineRegressor(rule="pa").fit(BINARY.dense, BINARY.y)
     with pytest.raises(ConfigError, match=r"softmax.*Use 'crammer_singer' or 'ovr'"):
         fitted("pa", multiclass="softmax").fit(BINARY.dense, BINARY.y)
-    with pytest.raises(ConfigError, match=r"aware.*Pa.*margins"):
+    with pytest.raises(ConfigError, match=r"aware.*rule pa:.*margins"):
         fitted("pa", importance="aware").fit(BINARY.dense, BINARY.y)
-    with pytest.raises(ConfigError, match="endowment_by='mistakes' does not apply to the rule Pa"):
+    with pytest.raises(ConfigError, match="endowment_by='mistakes' does not apply to the rule pa"):
         fitted("pa", endowment=0.5, endowment_by="mistakes").fit(BINARY.dense, BINARY.y)

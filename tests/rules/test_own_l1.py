@@ -153,7 +153,7 @@ def test_first_rows_without_the_namespace(tmp_path):
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
-        ({"rule": "ogd", "l1_of": {0: 1.0}}, "does not apply to the rule Ogd"),
+        ({"rule": "ogd", "l1_of": {0: 1.0}}, "does not apply to the rule ogd"),
         ({"l1_of": {0: -1.0}}, "a number >= 0"),
         ({"l1_of": {}}, "values of l1 by the names"),
         ({"l1_of": 0.1}, "values of l1 by the names"),

@@ -128,12 +128,14 @@ def test_refusals():
     trained("slim", vw_lines(400, 2), slim=True)
     crossed = vw_lines(400, 2).replace("| ", "|a one |b two |c ")
     trained("crossed", crossed, cross=["a,b"])
+    trained("ignoring", crossed, ignore=["b"])
     for others, reason in (
         (["a", "hashed"], "store's kind differs: table and hashed"),
         (["hashed", "wider"], "store's bits differs: 10 and 11"),
         (["a", "plain"], "store's names differs"),
         (["a", "slim"], "slim.model is slim or refitted"),
         (["a", "crossed"], "crosses differs"),
+        (["a", "ignoring"], r"columns' ignore differs: \(\) and \('b',\)\."),
     ):
         with pytest.raises(InputError, match=reason):
             rarefy.merge([f"{name}.model" for name in others])

@@ -216,7 +216,7 @@ class TestEnds:
     def test_a_given_grid_is_not(self):
         X, y = np.eye(40), np.arange(40) % 2 == 0
         X[:, 0] = y
-        with pytest.warns(RarefyWarning, match="is the least that was tried: smaller ones may"):
+        with pytest.warns(RarefyWarning, match="is the smallest that was tried: smaller ones may"):
             found = sweep(X, y, l1=[2.0, 3.0, 4.0], folds=None, scoring="loss")
         assert len(found.points) == 3
 

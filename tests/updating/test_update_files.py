@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rarefy
-from rarefy.errors import ConfigError, InputError
+from rarefy.errors import ConfigError, InputError, RarefyWarning
 
 N_OLD, N_NEW, N_TEST = 150, 1200, 1500
 
@@ -129,6 +129,11 @@ def test_bad_input():
     for file in ("./new.svm", "old.svm"):
         with pytest.raises(InputError, match="is learned by the model, and cannot judge it"):
             rarefy.update("old.model", "new.svm", max_negative=0.1, holdout=file)
+    with (
+        pytest.warns(RarefyWarning, match="has learned old"),
+        pytest.raises(InputError, match="give new rows, or a file with others"),
+    ):
+        rarefy.update("old.model", "old.svm", max_negative=0.1)
     Path("words.svm").write_text("9 1:1\n")
     with pytest.raises(InputError, match=r"words.svm:1"):
         rarefy.update("old.model", "words.svm", max_negative=0.01, output="new.model")

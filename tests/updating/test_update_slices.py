@@ -106,8 +106,9 @@ def test_bad_input():
     ):
         with pytest.raises(InputError, match=message):
             update(output="new.model", **parameters)
-    Path("old.svm").write_text("1 1:1\n-1 2:1\n" * 20)
+    for file in ("old.svm", "new.svm"):
+        Path(file).write_text("1 1:1\n-1 2:1\n" * 20)
     rarefy.train("old.svm", output="numbers.model")
     with pytest.raises(InputError, match="without named columns"):
-        rarefy.update("numbers.model", "old.svm", max_negative=0.1, slice_by="country")
+        rarefy.update("numbers.model", "new.svm", max_negative=0.1, slice_by="country")
     assert not Path("new.model").exists()

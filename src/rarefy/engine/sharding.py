@@ -28,6 +28,7 @@ from rarefy.engine.shard import Desk, Learned, add_up, count, features_of, learn
 from rarefy.errors import ConfigError
 from rarefy.model.clock import next_round
 from rarefy.model.importance import PLAIN
+from rarefy.rules import RULES, name_of
 
 IN_ORDER = 64  # first examples, for each shard, that are learned without shards
 MOST_ROUNDS = 8  # while the number of examples doubles; one for each shard, if these are fewer
@@ -137,8 +138,10 @@ def check_sharding(n_shards: int, task: Any) -> None:
             f"find them without shards."
         )
     if not can_be_sharded(task.rule):
+        can = ", ".join(name for name, kind in RULES.items() if can_be_sharded(kind))
         raise ConfigError(
-            f"shards={n_shards}: the rule {type(task.rule).__name__} cannot learn in shards."
+            f"shards={n_shards}: the rule {name_of(task.rule)} cannot learn in shards. Rules that "
+            f"can: {can}."
         )
     if task.weighting != PLAIN:
         raise ConfigError(

@@ -327,9 +327,10 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         unseen = self.classes_[numbers_of_labels] != y
         if unseen.any():
             row = int(unseen.argmax())
+            label = y[row : row + 1].tolist()[0]  # as Python would show it
             raise InputError(
-                f"y contains the label {y[row]!r} in row {row}; the classes given to the first "
-                f"call are {self.classes_.tolist()}."
+                f"y contains the label {label!r} in row {row}; the classes of the model are "
+                f"{self.classes_.tolist()}."
             )
         if len(self.classes_) == 2:
             return np.where(numbers_of_labels == 1, 1.0, -1.0)

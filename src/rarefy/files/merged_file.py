@@ -1,9 +1,12 @@
 """Merging models as files have them."""
 
+import os
+import warnings
 from collections.abc import Sequence
 
-from rarefy.errors import InputError
+from rarefy.errors import InputError, RarefyWarning
 from rarefy.files.model import Model, model_of
+from rarefy.readers.source import STDIN
 from rarefy.streams.merged_stream import Named, merged
 
 NamedModel = tuple[str, Model]  # the name is for messages
@@ -22,7 +25,32 @@ def merge_models(models: Sequence[NamedModel], base: NamedModel | None = None) -
                 f"{name} and {other_name} cannot be merged: they have learned from matrices with "
                 f"other columns, or with labels of another kind."
             )
+    _warn_of_common_files(models, base)
     return model_of(one_model, first.parameters, matrix=first.matrix)
+
+
+def _warn_of_common_files(models: Sequence[NamedModel], base: NamedModel | None) -> None:
+    """Warn of files that two models have learned, other than what they began with."""
+    begun_with = set() if base is None else _files_of(base[1])
+    owners: dict[str, str] = {}
+    for name, model in models:
+        for file in sorted(_files_of(model) - begun_with):
+            if file in owners:
+                warnings.warn(
+                    f"{owners[file]} and {name} have both learned {os.path.relpath(file)}, and its "
+                    f"rows count twice. If both were trained further from one model, name that: "
+                    f"base=... (--base).",
+                    RarefyWarning,
+                    stacklevel=4,
+                )
+            owners.setdefault(file, name)
+
+
+def _files_of(model: Model) -> set[str]:
+    """The files that a model has learned, as far as it says."""
+    run = model.run or {}
+    files = [*run.get("learned", ()), *run.get("reader", {}).get("files", ())]
+    return {os.path.realpath(file) for file in files if file != STDIN}
 
 
 def _begun(named: NamedModel) -> Named:

@@ -9,7 +9,7 @@ from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model.own_numbers import GivenL1
 from rarefy.parameters.meaning import has_own_steps, rules_with_common_steps
 from rarefy.parameters.table import check_number, check_values, is_auto
-from rarefy.rules import CUMULATIVE, FINITE_DATA, PROJECTED, RULES, WITH_OWN_L1
+from rarefy.rules import CUMULATIVE, FINITE_DATA, PROJECTED, RULES, WITH_OWN_L1, name_of
 from rarefy.rules.averaging import is_averaged
 from rarefy.rules.group_l1 import GROUPED
 from rarefy.rules.leader import Ftpfrl, Ftprl
@@ -92,7 +92,7 @@ def scheme_of(rule: Any, multiclass: str) -> str:
     """The scheme for several classes, which is of two scores for a rule that acts on margins."""
     if rule.by_margin and multiclass == "softmax":
         raise ConfigError(
-            f"multiclass='softmax' does not apply to the rule {type(rule).__name__}, which acts on "
+            f"multiclass='softmax' does not apply to the rule {name_of(rule)}, which acts on "
             f"margins. Use 'crammer_singer' or 'ovr'."
         )
     return "crammer_singer" if rule.by_margin and multiclass == "auto" else multiclass
@@ -103,7 +103,7 @@ def check_aware(rule: Any, loss: str) -> None:
     if not _moves_along_rows(rule):
         having = [name for name in RULES if _moves_along_rows(RULES[name])]
         raise ConfigError(
-            f"importance='aware' does not apply to the rule {type(rule).__name__}: its step sizes "
+            f"importance='aware' does not apply to the rule {name_of(rule)}: its step sizes "
             f"depend on each feature's own gradients, on margins, or on other weights. "
             f"Rules that support it: {', '.join(having)}."
         )
@@ -141,7 +141,7 @@ def check_steps_may_shrink(rule: Any) -> None:
     if has_own_steps(rule) or isinstance(rule, STEPS_BY_ROUND):
         having = [name for name in rules_with_common_steps() if RULES[name] not in STEPS_BY_ROUND]
         raise ConfigError(
-            f"endowment_by='mistakes' does not apply to the rule {type(rule).__name__}, whose "
+            f"endowment_by='mistakes' does not apply to the rule {name_of(rule)}, whose "
             f"steps cannot depend on mistakes. Use endowment_by='prediction', or one of the rules "
             f"{', '.join(having)}."
         )
@@ -176,7 +176,7 @@ def check_own_l1(l1_of: GivenL1, rule: Any) -> None:
     if type(rule) not in WITH_OWN_L1:
         having = [name for name, kind in RULES.items() if kind in WITH_OWN_L1]
         raise ConfigError(
-            f"l1_of={dict(l1_of)!r} does not apply to the rule {type(rule).__name__}. Rules with "
+            f"l1_of={dict(l1_of)!r} does not apply to the rule {name_of(rule)}. Rules with "
             f"l1_of: {', '.join(having)}."
         )
 
@@ -186,7 +186,7 @@ def check_grouped(groups: Any, rule: Any) -> None:
     if type(rule) not in GROUPED:
         having = [name for name, kind in RULES.items() if kind in GROUPED]
         raise ConfigError(
-            f"groups={groups!r} does not apply to the rule {type(rule).__name__}, whose weights do "
+            f"groups={groups!r} does not apply to the rule {name_of(rule)}, whose weights do "
             f"not follow from sums of subgradients alone. Rules with groups: {', '.join(having)}, "
             f"without l1_of and average."
         )

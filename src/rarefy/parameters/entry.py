@@ -2,6 +2,7 @@
 
 from typing import Any, Literal, NamedTuple
 
+from rarefy.errors import ConfigError
 from rarefy.parameters.kinds import Kind
 
 AUTO = "auto"  # for what is to be found while learning
@@ -31,7 +32,12 @@ class Parameter(NamedTuple):
         is_default = value is None and self.default is None
         if is_default or (self.may_be_auto and isinstance(value, str) and value == AUTO):
             return value
-        return self.kind.check(name, value)
+        try:
+            return self.kind.check(name, value)
+        except ConfigError as error:
+            if not self.may_be_auto:
+                raise
+            raise ConfigError(f"{str(error).removesuffix('.')}, or {AUTO!r}.") from error
 
 
 Table = dict[str, Parameter]

@@ -43,13 +43,13 @@ class RowLines:
             return self._of_text(x, number, format)
         if format is not None:
             raise InputError(
-                f"{NAME}:{number}: format={format!r} is for lines of text, not for a "
+                f"{NAME}:{number}: format={format!r} is for lines of text, not for "
                 f"{type(x).__name__}."
             )
         if not isinstance(x, Mapping) and not _are_pairs(x):
             raise InputError(
                 f"{NAME}:{number}: a dict, a list of (name, value), a text or a line is expected, "
-                f"not a {type(x).__name__}."
+                f"not {type(x).__name__}."
             )
         if not self._is_named:
             return Line(_vw_line(x.items() if isinstance(x, Mapping) else x, number), "vw")

@@ -95,6 +95,13 @@ WITH_OWN_L1: dict[type, Any] = {
 }
 MERGEABLE = [name for name, kind in RULES.items() if hasattr(kind, "to_sums")]
 
+
+def name_of(rule: Any) -> str:
+    """The name by which users choose a rule; that of its class, if it is their own."""
+    kind = type(rule)
+    return next((name for name, known in RULES.items() if known is kind), kind.__name__)
+
+
 __all__ = [
     "ALIASES",
     "AWARE",
@@ -107,6 +114,7 @@ __all__ = [
     "WITH_OWN_L1",
     "Rule",
     "State",
+    "name_of",
     "rule",
     "unpenalised",
 ]

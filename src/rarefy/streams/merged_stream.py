@@ -12,7 +12,7 @@ from rarefy.engine.reference import FIRST_EXAMPLES, Reference
 from rarefy.engine.task import Task
 from rarefy.errors import InputError
 from rarefy.readers.features.labels import listed
-from rarefy.rules import MERGEABLE
+from rarefy.rules import MERGEABLE, name_of
 from rarefy.stores import Features, make_store
 from rarefy.stores.store import Keys
 from rarefy.streams.stream_model import StreamModel
@@ -59,7 +59,7 @@ def _check_can_be_merged(one: Named) -> None:
         raise InputError(f"{one.name} is still being tuned, and so cannot be merged.")
     if not can_be_merged(model.task.rule):
         raise InputError(
-            f"{one.name}: models of the rule {type(model.task.rule).__name__} cannot be merged; "
+            f"{one.name}: models of the rule {name_of(model.task.rule)} cannot be merged; "
             f"those of {', '.join(MERGEABLE)} can."
         )
 
@@ -69,7 +69,10 @@ def _check_alike(first: Named, other: Named) -> None:
     ours, theirs = first.model, other.model
     pairs = {
         **{name: (getattr(ours.task, name), getattr(theirs.task, name)) for name in Task._fields},
-        "reading of columns": (ours.reading.columns, theirs.reading.columns),
+        **{
+            f"columns' {name}": (value, getattr(theirs.reading.columns, name))
+            for name, value in ours.reading.columns._asdict().items()
+        },
         "crosses": (ours.reading.cross, theirs.reading.cross),
         "decision_threshold": (ours.decision_threshold, theirs.decision_threshold),
         **{

@@ -44,7 +44,7 @@ class Sweep:
         The measure to choose by: "accuracy", "r2" in regression, or what `scoring` says; "score"
         where that is a function.
     end_of_grid : str
-        What there is to say if the best l1 is the least or the greatest that was tried; else empty.
+        What there is to say if the best l1 is the smallest or largest that was tried; else empty.
     varying : list of str
         The parameters that are not the same in all points.
     extent : Extent
@@ -155,18 +155,18 @@ class Sweep:
 
     @property
     def end_of_grid(self) -> str:
-        """What to say if the best l1 is the least or the greatest that was tried; else empty."""
+        """What to say if the best l1 is the smallest or the largest that was tried; else empty."""
         end = self.end_of_l1()
         if end is None:
             return ""
-        which, other = ("least", "smaller") if end[1] < 0 else ("greatest", "larger")
+        which, other = ("smallest", "smaller") if end[1] < 0 else ("largest", "larger")
         return (
             f"The best l1, {end[0]['l1']:.4g}, is the {which} that was tried: {other} ones may be "
             f"better."
         )
 
     def end_of_l1(self) -> tuple[Point, int] | None:
-        """The best point, and -1 or 1, if its l1 is the least or the greatest that was tried there.
+        """The best point, and -1 or 1, if its l1 is the smallest or largest tried there.
 
         That is, of three values or more with the same other parameters, and only if it is better
         than the next one.

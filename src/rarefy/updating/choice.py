@@ -105,8 +105,9 @@ def _choice(points: list[Point], limits: Limits) -> tuple[Point | None, str]:
         raise InputError(f"by={by!r}: it is not defined for the held-out rows of this model.")
     chosen = best(points, by)
     if chosen is None:
+        budget = f"{100.0 * limits.max_negative:.4g} %"
         return None, (
-            f"there are too few held-out rows to show that {limits.max_negative:.4%} is kept: it "
+            f"there are too few held-out rows to show that {budget} is kept: it "
             f"takes {rows_needed(limits.max_negative):,} at least"
         )
     won = gain(chosen, old, by)

@@ -68,16 +68,16 @@ class SafeUpdate:
 
     def _refuse_learned_rows(self) -> None:
         """No model is judged by files that it has learned."""
-        if not isinstance(self.plan.holdout, HeldOutFiles):
-            return
-        learned = [*self.plan.run.reader.files, *self.plan.settings.get("learned", ())]
+        new, learned = self.plan.run.reader.files, self.plan.settings.get("learned", ())
+        if isinstance(self.plan.holdout, HeldOutFiles):
+            files, learned = self.plan.holdout.files, [*new, *learned]
+            instead = "hold out other rows, or a share (--holdout 0.2)"
+        else:  # a share of the new rows
+            files, instead = new, "give new rows, or a file with others (--holdout FILE)"
         known = {os.path.realpath(file) for file in learned if file != STDIN}
-        for file in self.plan.holdout.files:
+        for file in files:
             if os.path.realpath(file) in known:
-                raise InputError(
-                    f"{file} is learned by the model, and cannot judge it: hold out other rows, or "
-                    f"a share (--holdout 0.2)."
-                )
+                raise InputError(f"{file} is learned by the model, and cannot judge it: {instead}.")
 
     def carry_out(self, reporter: Reporter | None = None) -> Update:
         """Learn, and choose; nothing is written."""

@@ -11,7 +11,7 @@ from rarefy.system.output_checks import check_outputs
 
 
 @click.command()
-@click.argument("model_paths", metavar="MODELS", nargs=-1, required=True, type=FILE)
+@click.argument("models", nargs=-1, required=True, type=FILE)
 @click.option("-o", "--output", type=FILE, required=True, help="Where to write the merged model.")
 @click.option(
     "--base",
@@ -19,7 +19,7 @@ from rarefy.system.output_checks import check_outputs
     metavar="MODEL",
     help="The model that all others were trained further from, if there was one.",
 )
-def merge(model_paths: tuple[str, ...], output: str, base: str | None) -> None:
+def merge(models: tuple[str, ...], output: str, base: str | None) -> None:
     """Make one model of MODELS that were trained on different rows of the same problem.
 
     The merged model can predict, and be trained further. If all MODELS began with --resume of a
@@ -30,11 +30,11 @@ def merge(model_paths: tuple[str, ...], output: str, base: str | None) -> None:
       rarefy merge monday.model tuesday.model -o both.model
       rarefy merge monday.model tuesday.model -o both.model --base sunday.model
     """
-    inputs = [*model_paths, *([] if base is None else [base])]
+    inputs = [*models, *([] if base is None else [base])]
     check_outputs([output], inputs)
     place = Output(output)
-    models = [(path, load_model(path)) for path in model_paths]
-    model = merge_models(models, None if base is None else (base, load_model(base)))
+    named = [(path, load_model(path)) for path in models]
+    model = merge_models(named, None if base is None else (base, load_model(base)))
     n_bytes = save_model(place, model)
     click.echo(
         f"{visible(output)}: {len(models)} models, {model.examples:,} examples, {size(n_bytes)}",

@@ -76,14 +76,16 @@ FEATURES_IN_REPORT = 100
 @loss_options
 @grid_options
 @no_intercept_option
-@click.option("--folds", type=click.IntRange(2), help="How many.  [default: 10]")
+@click.option("--folds", type=click.IntRange(2), help="Number of folds.  [default: 10]")
 @click.option(
     "--progressive",
     is_flag=True,
     help="Use no folds: judge predictions made for each row before it is learned, in one pass.",
 )
 @click.option(
-    "--passes", type=click.IntRange(1, MOST_PASSES), help="[default: 20, or 1 with --progressive]"
+    "--passes",
+    type=click.IntRange(1, MOST_PASSES),
+    help="Number of passes over the data.  [default: 20, or 1 with --progressive]",
 )
 @click.option(
     "--by",
@@ -119,7 +121,7 @@ FEATURES_IN_REPORT = 100
     type=click.IntRange(0, LARGEST_SEED),
     default=0,
     show_default=True,
-    help="Of the folds.",
+    help="Seed of the folds.",
 )
 @click.option(
     "--memory",

@@ -33,7 +33,12 @@ def description(model: Model) -> dict[str, Any]:
 
 def in_words(model: Model) -> dict[str, str]:
     """The description as text, without what is empty, and without what is told by class."""
-    parts = (_what_it_is(model), _how_it_was_trained(model), _what_came_of_it(model))
+    what_it_is = _what_it_is(model)
+    what_it_is["cross"] = "; ".join(map(",".join, what_it_is["cross"]))
+    for name in {"ngram", "skips"} & what_it_is["columns"].keys():
+        sizes = what_it_is["columns"][name]
+        what_it_is["columns"][name] = [f"{where}={size}" for where, size in sizes]
+    parts = (what_it_is, _how_it_was_trained(model), _what_came_of_it(model))
     texts = {name: text for part in parts for name, text in _texts(part).items()}
     intercepts = texts.pop("intercepts")
     return texts if len(model.intercepts) > 1 else {**texts, "intercept": intercepts}

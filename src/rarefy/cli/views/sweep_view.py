@@ -17,7 +17,8 @@ def facts_of(asked: dict[str, Any], found: "Sweep", seconds: float) -> dict[str,
     """What was done."""
     n_points, n_folds = found.by_fold["loss"].shape
     refit = " and a refit" if asked["refit"] else ""
-    judged = f"{n_folds} folds, {asked['passes']} passes"
+    passes = "pass" if asked["passes"] == 1 else "passes"
+    judged = f"{n_folds} folds, {asked['passes']} {passes}"
     if asked["progressive"]:
         judged = "one pass, each row predicted before it was learned"
     by_class = asked["class_weight"]

@@ -60,7 +60,8 @@ def _quality(point: Point) -> str:
 
 
 def _lost(point: Point) -> str:
-    return f"{point.n_lost:,} answers lost ({percent(point.lost_rate, 2)}), {point.n_won:,} won"
+    answers = "answer" if point.n_lost == 1 else "answers"
+    return f"{point.n_lost:,} {answers} lost ({percent(point.lost_rate, 2)}), {point.n_won:,} won"
 
 
 def _n_weights(found: Update) -> int | None:
