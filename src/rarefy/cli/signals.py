@@ -15,6 +15,7 @@ from typing import Protocol
 
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 STDERR = 2
+SOON = 0.01  # seconds
 CLEAR_BAR = b"\r\x1b[2K\x1b[?25h"  # and show the cursor again
 
 
@@ -56,8 +57,22 @@ def _handle(number: int, frame: FrameType | None) -> None:
     if os.name != "posix":
         _obey(number)
     _seen.append(number)
-    if _listener is not None:
-        _listener.wake(number)
+    if _listener is None:
+        return
+    if _is_in_destructor(frame):  # where an exception would be printed, and lost
+        again = threading.Timer(SOON, signal.raise_signal, [number])
+        again.daemon = True
+        again.start()
+        return
+    _listener.wake(number)
+
+
+def _is_in_destructor(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_name == "__del__":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _obey_all(descriptor: int) -> None:
