@@ -79,6 +79,7 @@ def rule_options(rule: str) -> tuple[str, ...]:
     return ("--rule", name, *(["--cumulative"] if cumulative else []), *RULES[rule])
 
 
+BY_DEFAULT = ("frda", "ftpfrl", "ftrl", "scale-free", "fobos cumulative", "arow", "coin")
 OF_CLASSES = {"pa", "arow"}  # rules that act on margins
 
 
@@ -176,7 +177,13 @@ def assert_stops_leave_no_trace(
     assert Path("some.model").read_bytes() == expected
 
 
-@pytest.mark.parametrize(("rule", "store"), [*zip(RULES, itertools.cycle(STORES), strict=False)])
+@pytest.mark.parametrize(
+    ("rule", "store"),
+    [
+        pytest.param(rule, store, marks=() if rule in BY_DEFAULT else pytest.mark.slow)
+        for rule, store in zip(RULES, itertools.cycle(STORES), strict=False)
+    ],
+)
 def test_every_rule(rule, store):
     arguments = ("binary.svm", *rule_options(rule), *STORES[store], "--passes", "2")
     assert_stops_leave_no_trace(arguments, 70, 200)

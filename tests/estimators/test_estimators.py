@@ -29,6 +29,7 @@ from rarefy import InputError
 from rarefy.errors import RarefyWarning
 from tests import data
 from tests.in_order import classifier_in_order, regressor_in_order
+from tests.selecting import slow_but
 
 N_ROWS = 60
 N_FEATURES = 10
@@ -569,7 +570,7 @@ def fitted_at_once(name: str):
     return model.fit(X, y, sample_weight=data.importances(N_ROWS))
 
 
-@pytest.mark.parametrize("name", list(SPLIT_TASKS))
+@pytest.mark.parametrize("name", slow_but(SPLIT_TASKS, "scale-free", "ftpfrl-l2", "frda-softmax"))
 @given(cuts=st.sets(st.integers(1, N_ROWS - 1)), form=st.sampled_from(["dense", "csr"]))
 @settings(max_examples=15, deadline=None)
 def test_any_split_into_calls_gives_the_same_bits(name, cuts, form):

@@ -22,14 +22,14 @@ from tests.in_order import classifier_in_order, regressor_in_order
 IN_ORDER = SparseOnlineClassifier(passes=2, shuffle=False)
 ESTIMATORS = [
     SparseOnlineClassifier(),
-    SparseOnlineClassifier(rule="frda"),
     SparseOnlineClassifier(rule="ftrl", loss="hinge"),
-    SparseOnlineClassifier(multiclass="ovr"),
     SparseOnlineClassifier(refit=True),
     SparseOnlineRegressor(),
-    SparseOnlineRegressor(refit=True),
 ]
 MORE = [
+    SparseOnlineClassifier(rule="frda"),
+    SparseOnlineClassifier(multiclass="ovr"),
+    SparseOnlineRegressor(refit=True),
     SparseOnlineClassifier(rule="fobos", loss="hinge", cumulative=True),
     IN_ORDER,
     SparseOnlineClassifier(loss="hinge", multiclass="ovr", refit=True),

@@ -31,6 +31,7 @@ from rarefy.readers.features.columns import Columns
 from rarefy.stores import Kept, make_store
 from rarefy.streams.stream_model import Reading, StreamModel
 from tests.runs import learn_all
+from tests.selecting import slow_but
 from tests.stores.test_stores import task_of
 
 WORDS = ("", "a", "site=é", "東 京", "a,b\nc", "x" * 300, "\x00")
@@ -203,7 +204,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.parametrize("n_classes", slow_but([0, 2, 3], 3))
 @pytest.mark.parametrize("store", [{"kind": "table"}, {"kind": "table", "capacity": 30},
                                    {"kind": "hashed", "bits": 5}], ids=str)  # fmt: skip
 def test_a_model_predicts_the_same_from_its_file(path, n_classes, store):

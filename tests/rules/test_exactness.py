@@ -30,7 +30,7 @@ LOSSES = MARGIN + REGRESSION
 QS = (1, 1.5, 2, 3, inf)
 BASES = ("gradient", "update", "feature")
 EVERYWHERE = ("logistic",)  # losses that every rule meets
-ANY_LOSS = ("fobos", "frda", "scale-free")  # rules that meet the others too; the rest if slow
+ANY_LOSS = ("frda", "scale-free")  # rules that meet the others too; the rest if slow
 
 # Every rule, those that can have a cumulative or a feature-aware penalty once more with it.
 ADAGRAD_AWARE = tuple(f"{rule}+q" for rule in naive.ADAGRAD)
@@ -43,8 +43,9 @@ PENALISED = tuple(v for v in VARIANTS if v not in UNPENALISED)
 SEVERAL_CLASSES = {"crammer_singer": "hinge", "softmax": "logistic", "ovr": "squared_hinge"}
 SCHEDULED = tuple(v for v in VARIANTS if v not in (*ADAPTIVE, "truncated-gradient"))
 ELASTIC_BY_DEFAULT = ("fobos", "frda", "ftpfrl", "adagrad-fobos", "ftrl", "scale-free")
-# These meet the logistic loss only, and q = 2, unless slow.
-LATER = ("da", "coin", "adagrad-ftprl", *ADAGRAD_AWARE)
+# All but these meet the logistic loss only, and q = 2, unless slow.
+CORE = ("ogd", "fobos", "rda", "frda", "ftpfrl", "ftrl", "scale-free", "fr-comid+cumulative")
+LATER = tuple(v for v in VARIANTS if v not in CORE)
 
 
 # --- settings, and both sides of a comparison -----------------------------------------------

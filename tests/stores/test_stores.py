@@ -36,6 +36,7 @@ from tests.rules.test_exactness import (
     slow_where,
 )
 from tests.runs import learn_all
+from tests.selecting import slow_but
 
 Features = list[tuple[int, float]]
 PENALISED = tuple(rule for rule in RULES if {"l1", "l2"} <= {*RULES[rule]._fields})
@@ -401,7 +402,7 @@ class TestSameWeights:
 
 @pytest.mark.parametrize("variant", [*naive.FEATURE_AWARE, "fr-comid+cumulative",
                                      "fr-comid+cumulative with l2"])  # fmt: skip
-@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+@pytest.mark.parametrize("kind", slow_but(["binary", "multiclass"], "binary"))
 def test_r_of_feature_aware_rules(kind, variant):
     variant, _, l2 = variant.partition(" with ")
     problem, chosen, more = problem_and_settings(kind, variant)

@@ -88,6 +88,7 @@ def found_by_hand(name: str, model) -> dict:
     return found
 
 
+@pytest.mark.slow
 class TestPortions:
     """It makes no difference how many rows come at once, after the first 128."""
 
