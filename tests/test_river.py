@@ -17,6 +17,7 @@ MODELS = {
 SLOW = ("default regressor", "regressor", "default classifier")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.slow if n in SLOW else ()) for n in MODELS]
 )

@@ -75,6 +75,7 @@ def assert_close(block, lane, learner):
     np.testing.assert_allclose(block.intercepts(lane), learner.intercept(), rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_a_lane_by_itself_is_what_it_was_and_can_go_on(space, points, block, task):
     learn(block, rows_for(task))
     alone = learner_in(space, points[1], task)

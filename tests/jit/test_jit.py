@@ -290,6 +290,7 @@ def triple_the_steps(package: Path) -> None:
     source.write_text(edited)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plain", ["0", pytest.param("1", marks=pytest.mark.slow)])
 def test_an_edited_source_is_compiled_again(plain, tmp_path):
     """Numba itself would not notice."""
@@ -410,6 +411,7 @@ model = SparseOnlineClassifier(rule=ClippedFobos(l1=0.01)).fit([[1.0], [-1.0]], 
     assert not any("engine.learn" in name for name in names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", slow_but([10, 0, -1, "all"], 10), ids=str)
 def test_damaged_machine_code_is_compiled_again(damage, tmp_path):
     environment = {"NUMBA_CACHE_DIR": str(tmp_path)}

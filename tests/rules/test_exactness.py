@@ -944,6 +944,7 @@ def test_any_small_problem_with_any_schedule_and_l2(case):
     assert_same(fitted, expected)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(case=small_problems(), seed=st.integers(0, 10**6))
 def test_any_split_of_any_small_problem(case, seed):
@@ -956,6 +957,7 @@ def test_any_split_of_any_small_problem(case, seed):
     assert_same_bits(fit_in_parts(chosen, problem, cuts, sample_weight=weights, look=True), whole)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(case=small_problems(), seed=st.integers(0, 10**6))
 def test_the_order_of_features_does_not_matter(case, seed):

@@ -78,7 +78,7 @@ def test_two_classes(name, fit_intercept):
     assert_same(model, expected(name, sample_weight=weights, **chosen))
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", slow_but(SETTINGS, "pa", "arow", "scw1"))
 @pytest.mark.parametrize("scheme", ["crammer_singer", pytest.param("ovr", marks=pytest.mark.slow)])
 def test_several_classes(name, scheme):
     model = fitted(name, multiclass=scheme).fit(SEVERAL.csr, SEVERAL.y)

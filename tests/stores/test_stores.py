@@ -356,7 +356,7 @@ def problem_and_settings(kind: str, variant: str) -> tuple[data.Problem, dict, d
     return problem, chosen, more
 
 
-IN_ALL_STORES = ("fobos", "frda", "ftpfrl", "ftrl", "scale-free")  # by default
+IN_ALL_STORES = ("frda", "ftpfrl", "scale-free")  # by default
 
 
 @pytest.mark.parametrize(

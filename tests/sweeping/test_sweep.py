@@ -141,6 +141,7 @@ def test_the_chosen_model_is_fitted_to_all_rows():
 # --- refit ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "estimator", "settings"),
     [

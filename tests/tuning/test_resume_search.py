@@ -96,6 +96,7 @@ class TestRuns:
         for stop in range(1, N_ROWS):
             assert_stops_leave_no_trace(RUNS[name], stop)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", RUNS)
     def test_phases(self, name):
         """Those of the runs above are all there are, and the same after reading."""
@@ -368,6 +369,7 @@ class TestForged:
         save_model("again.model", load_model("some.model"))
         assert Path("again.model").read_bytes() == searching
 
+    @pytest.mark.slow
     def test_damaged_with_a_right_checksum(self, searching):
         """The model is refused, or goes on somehow; there is no traceback, crash or hang."""
         content = searching[:-4]

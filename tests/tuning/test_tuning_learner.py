@@ -37,6 +37,8 @@ from tests.tuned import (
     weights_of,
 )
 
+pytestmark = pytest.mark.slow  # test_tuning.py has what is tried by default
+
 ALONE, CHALLENGED, OVER = 625, 1875, 3001
 N_ROWS = 6000  # of which about 5050 count
 KINDS = {

@@ -17,6 +17,8 @@ from rarefy.rules.penalty_norm import CommonNorm, Intensity, MeanIntensity, norm
 from rarefy.tuning.stationary_rules import SlowlyFalling, ordinary, stationary, with_common_norm
 from tests.tuned import BINARY, N_FEATURES, assert_same_kind, part, rows_for, weights_of
 
+pytestmark = pytest.mark.slow  # test_tuning.py has what is tried by default
+
 ROWS = rows_for(BINARY, n=90)
 
 
