@@ -104,4 +104,4 @@ def _observe(scores: Floats, y: Floats, importance: Floats, numbers: Floats) -> 
             continue
         gradient = _gradient(scores, row, y[row], slope)
         slope, squares, total = _stepped(slope, squares, total, gradient, weight)
-    numbers[:] = slope, squares, total, float(examples)
+    numbers[0], numbers[1], numbers[2], numbers[3] = slope, squares, total, float(examples)
