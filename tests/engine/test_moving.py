@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from rarefy.engine.moving import moved
+from rarefy.parameters.build import make_rule
 from rarefy.rules import RULES
+from rarefy.rules.averaging import may_be_averaged
 from tests import data
 from tests.in_order import classifier_in_order
 
@@ -44,11 +46,28 @@ def test_the_weights_are_set():
     check("scale-free", l1=0.2)
 
 
+def of_every_rule() -> list[tuple[str, bool]]:
+    """Each that can be moved, and its mean if it has one."""
+    made = {name: make_rule(name)[0] for name in RULES if name != "rounding"}
+    single = {name: rule for name, rule in made.items() if not rule.step_sums}
+    means = [(name, True) for name, rule in single.items() if may_be_averaged(rule)]
+    return [(name, False) for name in single] + means
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "rounding"])
-@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize(("rule", "average"), of_every_rule())
 def test_the_weights_are_set_with_every_rule(rule, average):
     check(rule, average=average)
+
+
+ON_SUMS = [("p-norm", {}), ("ogd", {"projection": "l2-ball"}), ("da", {"projection": "l2-ball"})]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rule", "parameters"), [("eg", {}), ("eg-signed", {}), *ON_SUMS])
+def test_weights_that_depend_on_sums_over_all_states_cannot_be_set(rule, parameters):
+    model, _ = learned(rule, **parameters)
+    assert moved(model.learner_, *wanted(model)) is None
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from rarefy.errors import ConfigError
+from rarefy.errors import ConfigError, DivergenceError
 from tests import data, naive
 from tests.in_order import classifier_in_order, regressor_in_order
 
@@ -61,3 +61,10 @@ def test_its_mean_comes_close_to_the_minimum_of_the_svm():
 def test_without_l2_there_are_no_steps():
     with pytest.raises(ConfigError, match="l2=0 does not apply to the rule pegasos"):
         classifier_in_order("pegasos", l2=0.0).fit(np.eye(2), [0, 1])
+
+
+@pytest.mark.slow
+def test_steps_that_are_too_long_are_told_by_what_makes_them_shorter():
+    problem = data.problem("regression", n=60, d=8)
+    with pytest.raises(DivergenceError, match=r"l2=0.0001 is too small.* Try l2=0.001"):
+        regressor_in_order("pegasos", "squared", passes=5).fit(problem.csr, problem.y)

@@ -24,6 +24,7 @@ from rarefy.rules import FINITE_DATA, unpenalised
 from rarefy.rules.averaging import SUM, all_shares, is_averaged, learned_by, predicting
 from rarefy.rules.group_l1 import N_SUMS
 from rarefy.rules.ogd import Ogd
+from rarefy.rules.pegasos import Pegasos
 
 NEEDS_ALL_ROWS = (
     "the rule {} needs all rows, many times: use fit with a matrix (rarefy.to_matrix reads files "
@@ -259,7 +260,11 @@ class Learner(Lending, StateByFeature):
         where = f"The weights diverged at example {self.t} (row {row} of this call)"
         eta0 = getattr(learned_by(self.rule), "eta0", self.clock.schedule.eta0)
         why = f"eta0={eta0:g} is too large for these features. Try eta0={eta0 / 10:g}, or scale"
-        if self.rule.by_margin:
+        if isinstance(learned_by(self.rule), Pegasos):
+            l2 = learned_by(self.rule).l2
+            why = f"l2={l2:g} is too small, and steps of 1/(l2 t) too long, for these features. "
+            why += f"Try l2={10 * l2:g}, or scale"
+        elif self.rule.by_margin:
             why = "values of these features are too small or too large. Scale"
         return DivergenceError(f"{where}: {why} the features. The model is unchanged by this call.")
 

@@ -24,8 +24,11 @@ def moved(
 
     One number of each state is changed, from which the weight follows: the weight itself, the sum
     of subgradients, or that of past weights. All else that the rule knows of a feature stays. None
-    if no state has such a weight: the learner cannot be moved there.
+    if no state has such a weight, or if weights depend on sums over the states of all features, so
+    that none can be set by itself: the learner cannot be moved there.
     """
+    if learner.rule.step_sums:
+        return None
     other = copy(learner)
     other.state, other.progress = learner.state.copy(), learner.progress.copy()
     other.intercept_state = learner.intercept_state.copy()

@@ -10,7 +10,7 @@ from rarefy.model.own_numbers import GivenL1
 from rarefy.parameters.meaning import has_own_steps, rules_with_common_steps
 from rarefy.parameters.table import check_number, check_values, is_auto
 from rarefy.rules import CUMULATIVE, FINITE_DATA, PROJECTED, RULES, WITH_OWN_L1, name_of
-from rarefy.rules.averaging import is_averaged
+from rarefy.rules.averaging import is_averaged, may_be_averaged
 from rarefy.rules.group_l1 import GROUPED
 from rarefy.rules.leader import Ftpfrl, Ftprl
 from rarefy.rules.pegasos import Pegasos
@@ -40,7 +40,7 @@ def check_may_be_averaged(name: str, rule: Any) -> None:
     """Refuse a mean of weights without rounds, or that change with those of other coordinates."""
     if type(rule) in FINITE_DATA.values():
         raise ConfigError(f"average=True does not apply to the rule {name}: it has no rounds.")
-    if rule.common_fields and not rule.rests():
+    if not may_be_averaged(rule):
         raise ConfigError(
             f"average=True cannot be used with the rule {name}: its weights change while a feature "
             f"does not occur, in a way that depends on the other features."

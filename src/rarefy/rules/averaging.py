@@ -32,6 +32,11 @@ def averaged(rule: Any, power: float = 0.0) -> Any:
     return _averaged_class(cls)(rule, None if is_closed else PolynomialShares(power))
 
 
+def may_be_averaged(rule: Any) -> bool:
+    """Whether past weights follow from a coordinate's own state and the round, as a mean needs."""
+    return bool(rule.rests() or not rule.common_fields)
+
+
 def is_averaged(rule: Any) -> bool:
     return hasattr(rule, "mean")
 
