@@ -806,6 +806,7 @@ def fit(  # noqa: PLR0912, PLR0915
     average: bool = False,
     average_power: int = 0,
     history: bool = False,
+    anchor: tuple[Array, Array] | None = None,
 ) -> Result:
     """Run one rule over the rows of the dense X, `passes` times; t goes on between passes.
 
@@ -815,6 +816,8 @@ def fit(  # noqa: PLR0912, PLR0915
     mistakes so far, this round's too (TA.1). With `average`, the result is the mean of the weights
     by which the rounds were predicted (T3.5), where round t counts t (t + 1) ... (t + power - 1).
     `other` makes a rule that is not among those here.
+    With an `anchor`, weights and intercepts, the rule learns the difference to them, and rows are
+    predicted, and learned, as they are.
     """
     n, d = X.shape
     outputs = 1 if multiclass is None else int(np.max(y)) + 1
@@ -846,7 +849,12 @@ def fit(  # noqa: PLR0912, PLR0915
     coef_after = []
     mean, total_share = np.zeros((outputs, d + 1)), 0.0
     regression = loss in REGRESSION_LOSSES
-    shift_free = rule in SHIFT_FREE
+    shift_free = rule in SHIFT_FREE and anchor is None
+    given = np.zeros((outputs, rows.shape[1]))
+    if anchor is not None:
+        given[:, :d] = anchor[0]
+        if fit_intercept:
+            given[:, d] = anchor[1]
     place, seen = Place(np.zeros(d), 0.0, 1.0), []
 
     def place_now() -> Place:
@@ -865,13 +873,14 @@ def fit(  # noqa: PLR0912, PLR0915
             place = place_now()
         x[:d] -= place.means
         label = y[i] - place.location if regression else y[i]
-        scores = learner.w @ x
+        scores = (given + learner.w) @ x
         value, slopes = objective(scores, label)
         if shift_free and regression and t == 0:  # it was not known when it was predicted
             value, _ = objective(np.zeros(1), y[i])
         share = math.prod(range(t + 1, t + 1 + average_power))
         total_share += share
-        mean += (model_now(learner.w, place, d, fit_intercept) - mean) * (share / total_share)
+        now = model_now(given + learner.w, place, d, fit_intercept)
+        mean += (now - mean) * (share / total_share)
         loss_sum += h * value
         importance_sum += h
         t += 1
@@ -893,8 +902,8 @@ def fit(  # noqa: PLR0912, PLR0915
         if shift_free and t > 1 and t & (t - 1) == 0:
             place = place_now()
         if history:
-            coef_after.append(learner.w[:, :d])
-    final = mean if average else model_now(learner.w, place, d, fit_intercept)
+            coef_after.append(given[:, :d] + learner.w[:, :d])
+    final = mean if average else model_now(given + learner.w, place, d, fit_intercept)
     return Result(
         coef=final[:, :d],
         intercept=final[:, d],

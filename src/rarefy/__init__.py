@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rarefy.analysis.of_estimators import evaluate, explain
     from rarefy.analysis.regret_in_hindsight import regret
     from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
+    from rarefy.estimators.anchor_models import anchored
     from rarefy.estimators.cv import SparseOnlineClassifierCV, SparseOnlineRegressorCV
     from rarefy.estimators.merge_models import merge
     from rarefy.estimators.persistence import load
@@ -33,6 +34,7 @@ __all__ = [
     "SparseOnlineRegressor",
     "SparseOnlineRegressorCV",
     "__version__",
+    "anchored",
     "evaluate",
     "explain",
     "flips",
@@ -54,6 +56,7 @@ _LATE = {
     "SparseOnlineClassifierCV": "rarefy.estimators.cv",
     "SparseOnlineRegressor": "rarefy.estimators",
     "SparseOnlineRegressorCV": "rarefy.estimators.cv",
+    "anchored": "rarefy.estimators.anchor_models",
     "evaluate": "rarefy.analysis.of_estimators",
     "explain": "rarefy.analysis.of_estimators",
     "flips": "rarefy.analysis.negative_flips",

@@ -176,3 +176,39 @@ def test_all_kinds_of_models(parameters):
     assert (found.n_negative, found.n_positive) == (updated.chosen.n_lost, updated.chosen.n_won)
     assert rarefy.evaluate(new, test)["loss"] == pytest.approx(updated.chosen.loss, rel=1e-9)
     assert rarefy.train("test.svm", resume="new.model").t_ == N_OLD + N_NEW + N_TEST
+
+
+def test_an_anchor_changes_fewer_weights_and_slim_models_will_do():
+    rarefy.train("old.svm", output="slim.model", l1=0.1, slim=True)
+    limits = {"max_negative": 0.9, "holdout": "test.svm"}
+    plain = rarefy.update("old.model", "new.svm", **limits)
+    updates = [
+        rarefy.update(old, "new.svm", anchor=4.0, output="new.model", **limits)
+        for old in ("old.model", "slim.model")
+    ]
+    old = rarefy.load("old.model").weights_
+    changed = [
+        [name for name in weights if weights[name] != old.get(name)]
+        for weights in (plain.model.weights_, updates[0].model.weights_)
+    ]
+    assert 0 < len(changed[1]) < len(changed[0])
+    assert updates[0].chosen == updates[1].chosen
+    assert updates[0].model.weights_ == updates[1].model.weights_
+    assert updates[0].chosen.accuracy > updates[0].old.accuracy
+    new = rarefy.load("new.model")
+    assert rarefy.evaluate(new, rarefy.read("test.svm"))["accuracy"] == pytest.approx(
+        updates[0].chosen.accuracy
+    )
+    assert rarefy.train("test.svm", resume="new.model").t_ == N_NEW + N_TEST
+
+
+def test_an_anchor_of_matrices_is_that_of_files():
+    X, y = rows(N_OLD, 1)
+    old = rarefy.SparseOnlineClassifier(l1=0.1, passes=1, shuffle=False).fit(X, y)
+    how = {"max_negative": 0.03, "anchor": 1.0}
+    of_matrix = rarefy.update(old, *rows(N_NEW, 2), holdout=rows(N_TEST, 3), **how)
+    of_files = rarefy.update("old.model", "new.svm", holdout="test.svm", **how)
+    assert of_matrix.alpha == of_files.alpha
+    assert of_matrix.chosen.n_lost == of_files.chosen.n_lost
+    with pytest.raises(ConfigError, match="l1"):
+        rarefy.update(old, *rows(N_NEW, 2), max_negative=0.03, anchor=-1.0)

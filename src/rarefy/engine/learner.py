@@ -21,6 +21,7 @@ from rarefy.model.importance import PLAIN, Weighting
 from rarefy.model.multiclass import check_update
 from rarefy.model.schedules import Constant
 from rarefy.rules import FINITE_DATA, unpenalised
+from rarefy.rules.anchoring import is_anchored
 from rarefy.rules.averaging import SUM, all_shares, is_averaged, learned_by, predicting
 from rarefy.rules.group_l1 import N_SUMS
 from rarefy.rules.ogd import Ogd
@@ -278,7 +279,7 @@ class Learner(Lending, StateByFeature):
         return (first[:, np.newaxis] + np.arange(self.n_outputs)).ravel()
 
     def _snapshot(self, rows: Rows) -> tuple[Any, ...] | None:
-        if self.t == 0:  # everything is zero
+        if self.t == 0 and not is_anchored(self.rule):  # everything is zero
             return None
         state = np.array(self.state[self._touched(rows)])
         sums = None if self.group_sums is None else self.group_sums.copy()

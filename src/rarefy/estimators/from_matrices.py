@@ -27,6 +27,7 @@ from rarefy.model.own_numbers import NAMESPACES, fits, groups_of_columns
 from rarefy.parameters.entry import AUTO
 from rarefy.readers.features.columns import nearest
 from rarefy.rules import FINITE_DATA
+from rarefy.rules.anchoring import anchored, is_anchored
 from rarefy.streams.refit_stream import Refit
 from rarefy.streams.stream_model import NO_TOTALS, StreamModel
 from rarefy.system.deferred_signals import Deferral
@@ -62,11 +63,15 @@ class FromMatrices:
             self._minimise(task, as_rows(X, y, importance))
             return
         going_on = bool(self.warm_start) and self.__sklearn_is_fitted__()
+        if going_on:
+            self._check_can_learn()
+            task = self._task_to_go_on(task)
         if self.passes != AUTO or task.is_open or going_on:
             passes = self._stream_passes
         else:
             passes = fitting.best_number_of_passes(lambda: self._new_learner(task))
-        new = self._learner_to_go_on(task) if going_on else self._new_learner(task)
+        # a copy, so that this one stays as it is if learning fails
+        new = deepcopy(self.learner_) if going_on else self._new_learner(task)
         fitting.learn(new, passes)
         self._note_rows(new, X, y, is_first=not going_on)
         self.passes_ = passes
@@ -99,13 +104,6 @@ class FromMatrices:
         learner = only_candidates(learner, refit.target, lambda: X.power(2).T @ importance)
         return refitted(learner, X, y, importance, refit.l2, refit.limit)
 
-    def _learner_to_go_on(self: Any, task: Task) -> OnlineLearner:
-        """A copy of the learner, so that this one stays as it is if learning fails."""
-        self._check_can_learn()
-        self._check_same(task)
-        learner: OnlineLearner = deepcopy(self.learner_)
-        return learner
-
     def _refuse_shards(self: Any) -> None:
         if self.shards != 1:
             raise ConfigError(
@@ -131,7 +129,7 @@ class FromMatrices:
             self.learner_ = self._new_learner(task)
             self._label_runs = LabelRuns()
         else:
-            self._check_same(task)
+            task = self._task_to_go_on(task)
         class_weights, totals = self._class_weights(task), self._class_totals
         if class_weights is not None:
             importance, totals = class_weights.running(y, importance, totals)
@@ -188,9 +186,11 @@ class FromMatrices:
     def _class_weights(self: Any, task: Task) -> ClassWeights | None:
         return task.class_weights(label_names(self.classes_)) if task.class_weight else None
 
-    def _check_same(self: Any, asked: Task) -> None:
-        """Refuse to go on with parameters other than those that learning began with."""
-        begun = self._learned_by.task
+    def _task_to_go_on(self: Any, asked: Task) -> Task:
+        """The task that learning began with; parameters other than those of it are refused."""
+        begun: Task = self._learned_by.task
+        if is_anchored(begun.rule):
+            asked = asked._replace(rule=anchored(asked.rule))
         if self.learner_.is_settled and self.learner_.settled().found:
             self._check_not_settled()
         changed = [name for name in Task._fields if getattr(asked, name) != getattr(begun, name)]
@@ -203,6 +203,7 @@ class FromMatrices:
                 f"Parameters cannot be changed once training has begun. They are now {now}; "
                 f"training began with {then}. Set them back, or start again with fit."
             )
+        return begun
 
     def _check_not_settled(self: Any) -> None:
         if self.target_features is not None:

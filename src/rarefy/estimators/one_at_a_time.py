@@ -260,7 +260,7 @@ class OneAtATime:
             self._single()  # refused, if the model is one of matrices
             self._check_can_learn()
             self._refuse_shards()
-            self._check_same(self._task())
+            self._task_to_go_on(self._task())
         has_own_labels = isinstance(X, Reader) or _is_iterator(X)
         if has_own_labels and (y is not None or weight is not None):
             raise InputError(
@@ -280,7 +280,8 @@ class OneAtATime:
 
     def _learn_reader(self: Any, reader: Reader, classes: Any) -> None:
         with self._draft(keeps_rows=True) as draft:
-            task, model = draft._task(), draft.stream_
+            model = draft.stream_
+            task = draft._task() if model is None else model.task
             if model is None:
                 names = reader.labels.classes if classes is None else draft._class_names(classes)
                 model = StreamModel(task, make_store(), names)

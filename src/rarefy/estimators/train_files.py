@@ -8,6 +8,7 @@ from rarefy.errors import EXPECTED, ConfigError
 from rarefy.estimators.persistence import estimator_for
 from rarefy.estimators.warner import Warner
 from rarefy.system.output_checks import check_outputs
+from rarefy.training.anchoring import anchored_plan
 from rarefy.training.checkpoints import Checkpoints
 from rarefy.training.plan import Plan, new_plan
 from rarefy.training.procedure import Training
@@ -19,6 +20,7 @@ def train(
     *data: str | Path,
     output: str | Path | None = None,
     resume: str | Path | None = None,
+    anchor: str | Path | None = None,
     slim: bool = False,
     progress: Callable[[ProgressLine], None] | None = None,
     **parameters: Any,
@@ -34,6 +36,9 @@ def train(
     resume : str or Path, optional
         Model file to continue from: an interrupted run, which continues with the same result, or,
         with new data, a finished model.
+    anchor : str or Path, optional
+        Model file whose weights are those that the penalties l1 and l2 pull towards, as in
+        `rarefy.anchored`: what is learned is a difference to them.
     slim : bool, default=False
         Whether to write a smaller file that can predict, but not be trained further.
     progress : function, optional
@@ -71,7 +76,11 @@ def train(
     ['spam']
     """
     where: dict[str, Any] = {"output": None if output is None else str(output), "slim": slim}
-    if resume is None:
+    if resume is not None and anchor is not None:
+        raise ConfigError("resume and anchor: give only one of them.")
+    if anchor is not None:
+        plan = anchored_plan(data, anchor=str(anchor), **where, **parameters)
+    elif resume is None:
         plan = new_plan(data, **where, **parameters)
     else:
         plan = resumed_plan(data, resume=str(resume), **where, **parameters)

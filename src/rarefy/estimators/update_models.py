@@ -10,6 +10,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from rarefy.errors import ConfigError, InputError
+from rarefy.estimators.anchor_models import anchored
 from rarefy.estimators.classifier import SparseOnlineClassifier
 from rarefy.estimators.matrices import check_importance
 from rarefy.estimators.persistence import estimator_for
@@ -74,6 +75,7 @@ def update(
     holdout: Any = DEFAULT_HOLDOUT,
     by: str = "accuracy",
     min_gain: float = 0.0,
+    anchor: float | None = None,
     output: str | Path | None = None,
     **parameters: Any,
 ) -> Updated:
@@ -100,6 +102,9 @@ def update(
         What the best model is best in.
     min_gain : float, default=0.0
         By how much it has to be better than the old one.
+    anchor : float, optional
+        Learn the difference to the old model, with this l1, as `anchored` does: fewer weights
+        change. The old model may then be slim or refitted.
     output : str or Path, optional
         Model file to write, if there is a new model; for files.
     **parameters
@@ -132,8 +137,9 @@ def update(
     """
     limits = Limits(max_negative, by, min_gain)
     if isinstance(old, str | Path):
+        given = {"holdout": holdout, "anchor": anchor}
         place = None if output is None else Output(str(output))
-        return _from_files(str(old), data, limits, place, {"holdout": holdout, **parameters})
+        return _from_files(str(old), data, limits, place, given | parameters)
     if output is not None:
         raise ConfigError("output is for files; save the model of the result.")
     if not isinstance(old, SparseOnlineClassifier):
@@ -141,7 +147,7 @@ def update(
             f"the old model, a {type(old).__name__}, cannot be updated: a SparseOnlineClassifier "
             f"or a model file is expected."
         )
-    return _from_matrices(old, data, limits, holdout, **parameters)
+    return _from_matrices(old, data, limits, holdout, anchor, **parameters)
 
 
 def _from_files(
@@ -168,6 +174,7 @@ def _from_matrices(
     data: Any,
     limits: Limits,
     holdout: Any,
+    anchor: float | None,
     sample_weight: Any = None,
 ) -> Updated:
     limits.check()
@@ -191,7 +198,7 @@ def _from_matrices(
             [_safe_indexing(of, np.flatnonzero(rows)) for rows in (held, ~held)] for of in (X, y)
         )
         held_importance, importance = importance[held], importance[~held]
-    new = deepcopy(old)
+    new = deepcopy(old) if anchor is None else anchored(old, l1=anchor)
     new.partial_fit(X, y, sample_weight=importance)
     counts = held_importance > 0.0
     scores, new_scores = old._scores(X_held)[counts], new._scores(X_held)[counts]

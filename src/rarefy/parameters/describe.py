@@ -12,6 +12,7 @@ from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.build import check_object
 from rarefy.parameters.combinations import MOST_POWER
 from rarefy.rules import AWARE, CUMULATIVE, FINITE_DATA, PROJECTED, RULES, WITH_OWN_L1
+from rarefy.rules.anchoring import ANCHORED, anchored, can_be_anchored, is_anchored
 from rarefy.rules.averaging import AVERAGED, averaged, is_averaged, power_of
 from rarefy.rules.group_l1 import GROUPED
 from rarefy.rules.penalty_norm import (
@@ -57,6 +58,8 @@ def described(part: Any) -> Any:
         return {KIND: "float", "text": repr(part)}
     if is_averaged(part):
         part = {KIND: AVERAGED, "rule": part.rule, "power": power_of(part)}
+    if _is_rule(part) and is_anchored(part):
+        part = {KIND: ANCHORED, "rule": part.rule}
     if isinstance(part, type) and hasattr(part, "state_fields"):
         part = {KIND: CLASS, "name": _kind(part)}
     if isinstance(part, dict):
@@ -82,13 +85,23 @@ def built(description: Any) -> Any:
     if kind == CLASS:
         return _class(description["name"])
     fields = {name: built(value) for name, value in description.items() if name != KIND}
-    if kind == AVERAGED:
-        return _averaged(**fields)
+    if kind in (AVERAGED, ANCHORED):
+        return _averaged(**fields) if kind == AVERAGED else _anchored(**fields)
     return fields if kind is None else _object(kind, fields)
 
 
+def _is_rule(part: Any) -> bool:
+    return hasattr(type(part), "state_fields")
+
+
+def _anchored(rule: Any) -> Any:
+    if not _is_rule(rule) or is_anchored(rule) or not can_be_anchored(rule):
+        raise ValueError("no rule is anchored like that")
+    return anchored(rule)
+
+
 def _averaged(rule: Any, power: Any) -> Any:
-    if not hasattr(type(rule), "state_fields") or power not in range(MOST_POWER + 1):
+    if not _is_rule(rule) or power not in range(MOST_POWER + 1):
         raise ValueError("no rule is averaged like that")
     return averaged(rule, float(power))
 
@@ -122,7 +135,7 @@ def _is_of(hint: Any, value: Any) -> bool:
 
 def name_of_unknown(description: dict[str, Any]) -> str:
     """What a rule is called that was described, and is not known here."""
-    if description[KIND] == AVERAGED:
+    if description[KIND] in (AVERAGED, ANCHORED):
         return name_of_unknown(description["rule"])
     name: str = description["name"] if description[KIND] == CLASS else description[KIND]
     return name

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from rarefy.jit import helper
 from rarefy.model.clock import Clock
 from rarefy.model.example import Example
+from rarefy.rules.anchoring import is_anchored
 from rarefy.rules.past_sums import PolynomialShares
 from rarefy.rules.rule_protocol import State, has_closed_sum, unpenalised
 from rarefy.rules.rule_protocol import rule as as_rule
@@ -42,8 +43,8 @@ def is_averaged(rule: Any) -> bool:
 
 
 def learned_by(rule: Any) -> Any:
-    """The rule by which weights are learned, whatever they are averaged by."""
-    return rule.rule if is_averaged(rule) else rule
+    """The rule by which weights are learned, whatever they are averaged by, or pulled towards."""
+    return rule.rule if is_averaged(rule) or is_anchored(rule) else rule
 
 
 def predicting(rule: Any) -> Any:

@@ -19,6 +19,7 @@ from rarefy.streams.holdout import HeldOutFiles
 from rarefy.streams.pipeline import prepared_batches
 from rarefy.streams.stream_model import StreamModel
 from rarefy.system.atomic_write import Output
+from rarefy.training.anchoring import anchored_model
 from rarefy.training.plan import Plan, reader_of
 from rarefy.training.procedure import Reporter, Training
 from rarefy.training.resumption import is_finished, plan_to_go_on
@@ -43,13 +44,17 @@ class SafeUpdate:
         *,
         slice_by: str | None = None,
         protect: str | Path | None = None,
+        anchor: float | None = None,
         **asked: Any,
     ) -> None:
         self._limits = limits.check()
         self._saved = load_model(old)
-        _check_old(self._saved, old)
+        _check_old(self._saved, old, must_learn=anchor is None)
+        start = self._saved
+        if anchor is not None:
+            start = anchored_model(start, old, {"l1": anchor})
         settings = {"holdout": DEFAULT_HOLDOUT, **asked}
-        self.plan: Plan = plan_to_go_on(self._saved, data, old, output, False, settings)
+        self.plan: Plan = plan_to_go_on(start, data, old, output, False, settings)
         if self.plan.holdout is None:
             raise ConfigError("holdout=None: a share of the rows, or a file, is expected.")
         self._refuse_learned_rows()
@@ -136,12 +141,13 @@ class SafeUpdate:
         return read_slices(self.plan.run.reader, column, holdout.chosen)
 
 
-def _check_old(saved: Model, path: str) -> None:
+def _check_old(saved: Model, path: str, *, must_learn: bool) -> None:
     if saved.task.is_regression:
         raise InputError(f"{path} is a regression model; only answers of classifiers can be lost.")
-    if saved.state is None:
+    if saved.state is None and must_learn:
         raise InputError(
-            f"{path}: the model is slim or refitted: it can predict, but not be trained further."
+            f"{path}: the model is slim or refitted: it can predict, but not be trained further. "
+            f"With an anchor (--anchor L1), what is learned is a difference to it."
         )
     if not is_finished(saved, path):
         raise InputError(

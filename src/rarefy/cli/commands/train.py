@@ -26,6 +26,7 @@ from rarefy.streams.run import NEVER
 from rarefy.streams.shuffle import DEFAULT_MEMORY
 from rarefy.system.atomic_write import is_descriptor
 from rarefy.system.output_checks import STREAM, check_outputs
+from rarefy.training.anchoring import anchored_plan
 from rarefy.training.checkpoints import Checkpoints
 from rarefy.training.plan import Plan, new_plan
 from rarefy.training.request import LARGEST_SEED, RequestError
@@ -114,6 +115,12 @@ OF_DISPLAY = ("json", "quiet")  # options that are no part of a plan
     help="Continue an interrupted run, or train a finished model further on new DATA.",
 )
 @click.option(
+    "--anchor",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="MODEL",
+    help="Learn the difference to this model: l1 and l2 pull towards its weights.",
+)
+@click.option(
     "--slim",
     is_flag=True,
     help="Write a smaller file that can predict, but not be trained further.",
@@ -132,6 +139,7 @@ def train(context: click.Context, /, **options: Any) -> None:
       rarefy train clicks.csv -o clicks.model --label click --cross site,ad
       rarefy train sms.tsv -o sms.model --label kind --text message --holdout 0.1
       rarefy train more.svm -o newer.model --resume reviews.model
+      rarefy train more.svm -o newer.model --anchor reviews.model --l1 2
     """
     if options["json"] and options["quiet"]:
         raise click.UsageError("choose between --json and --quiet.")
@@ -154,7 +162,10 @@ def train(context: click.Context, /, **options: Any) -> None:
 def plan_of(context: click.Context) -> Plan:
     """What the options ask for."""
     options = dict(context.params)
-    data, resume, output = (options.pop(name) for name in ("data", "resume", "model_path"))
+    data, output = options.pop("data"), options.pop("model_path")
+    resume, anchor = options.pop("resume"), options.pop("anchor")
+    if resume is not None and anchor is not None:
+        raise click.UsageError("choose between --resume and --anchor.")
     if output == STREAM:
         output = STANDARD_OUTPUT
     where: dict[str, Any] = {
@@ -167,6 +178,9 @@ def plan_of(context: click.Context) -> Plan:
             asked = as_asked({name: options[name] for name in given})
             return resumed_plan(data, resume=resume, **where, **asked)
         check_complete(data, output, options)
+        if anchor is not None:
+            asked = as_asked({name: options[name] for name in given})
+            return anchored_plan(data, anchor=anchor, **where, **asked)
         of_plan = {name: value for name, value in options.items() if name not in OF_DISPLAY}
         return new_plan(data, **where, **as_asked(of_plan))
     except RequestError as error:

@@ -74,6 +74,12 @@ class Rate(click.ParamType):  # type: ignore[type-arg]
 )
 @click.option("--protect", type=FILE, help="A file with rows of which no answer may be lost.")
 @click.option(
+    "--anchor",
+    type=click.FloatRange(0.0),
+    metavar="L1",
+    help="Learn the difference to OLD, with this l1: fewer weights change.",
+)
+@click.option(
     "--passes",
     type=click.IntRange(1, MOST_PASSES),
     default=1,
@@ -112,6 +118,7 @@ def update(
       rarefy update live.model new.svm -o next.model --max-negative 0.5%
       rarefy update live.model new.svm -o next.model --max-negative 1% --holdout recent.svm
       rarefy update live.model new.csv -o next.model --max-negative 1% --slice country
+      rarefy update live.model new.svm -o next.model --max-negative 1% --anchor 2
     """
     if output == STREAM:
         raise click.UsageError("-o -: standard output has the report; name a file.")

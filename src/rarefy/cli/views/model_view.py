@@ -17,6 +17,7 @@ from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.describe import described, is_unknown, name_of_unknown
 from rarefy.parameters.meaning import has_own_steps, resolve
 from rarefy.readers.features.columns import Columns
+from rarefy.rules.anchoring import is_anchored
 from rarefy.rules.averaging import is_averaged, learned_by, power_of
 from rarefy.rules.penalty_norm import q_of
 from rarefy.streams.run import Position
@@ -131,6 +132,8 @@ def flat(rule: Any) -> dict[str, Any]:
     if is_averaged(rule):
         mean = {"average": True, "average_power": power_of(rule) or None}
         return {**flat(rule.rule), **mean}
+    if is_anchored(rule):
+        return {**flat(rule.rule), "anchored": True}
     parameters = rule._asdict()
     intensity = parameters.pop("intensity", None)
     if intensity is not None:
