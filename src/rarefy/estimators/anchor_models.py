@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from rarefy.errors import ConfigError
 from rarefy.estimators.persistence import estimator_of, model_of_estimator
 from rarefy.files.model_file import load_model
-from rarefy.training.anchoring import OF_RULE, anchored_model
+from rarefy.training.anchored_start import OF_RULE, anchored_model
 
 
 def anchored(old: Any, **parameters: Any) -> Any:

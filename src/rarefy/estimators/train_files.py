@@ -8,7 +8,7 @@ from rarefy.errors import EXPECTED, ConfigError
 from rarefy.estimators.persistence import estimator_for
 from rarefy.estimators.warner import Warner
 from rarefy.system.output_checks import check_outputs
-from rarefy.training.anchoring import anchored_plan
+from rarefy.training.anchored_start import anchored_plan
 from rarefy.training.checkpoints import Checkpoints
 from rarefy.training.plan import Plan, new_plan
 from rarefy.training.procedure import Training

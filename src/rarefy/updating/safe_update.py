@@ -19,7 +19,7 @@ from rarefy.streams.holdout import HeldOutFiles
 from rarefy.streams.pipeline import prepared_batches
 from rarefy.streams.stream_model import StreamModel
 from rarefy.system.atomic_write import Output
-from rarefy.training.anchoring import anchored_model
+from rarefy.training.anchored_start import anchored_model
 from rarefy.training.plan import Plan, reader_of
 from rarefy.training.procedure import Reporter, Training
 from rarefy.training.resumption import is_finished, plan_to_go_on

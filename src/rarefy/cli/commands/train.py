@@ -26,7 +26,7 @@ from rarefy.streams.run import NEVER
 from rarefy.streams.shuffle import DEFAULT_MEMORY
 from rarefy.system.atomic_write import is_descriptor
 from rarefy.system.output_checks import STREAM, check_outputs
-from rarefy.training.anchoring import anchored_plan
+from rarefy.training.anchored_start import anchored_plan
 from rarefy.training.checkpoints import Checkpoints
 from rarefy.training.plan import Plan, new_plan
 from rarefy.training.request import LARGEST_SEED, RequestError
