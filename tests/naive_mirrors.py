@@ -111,18 +111,39 @@ class Projected(Rule):
     def __init__(self, shape, penalty, projection, radius, averages):
         super().__init__(shape, penalty)
         self.projection, self.radius, self.averages = projection, radius, averages
-        self.G = np.zeros(shape)
+        self.G, self.seen = np.zeros(shape), np.zeros(shape, bool)
 
     def update(self, now: Round) -> None:
         self.G = self.G + now.g
         free = -now.eta * self.G if self.averages else self.w - now.eta * now.g
         features = free[:, self.is_feature]
-        if self.projection == "box":
-            projected = np.clip(features, -self.radius, self.radius)
-        else:
-            projected = features * min(1.0, self.radius / max(np.sqrt(np.sum(features**2)), 1e-150))
+        self.seen = self.seen | (now.g != 0)
         self.w = free.copy()
-        self.w[:, self.is_feature] = projected
+        self.w[:, self.is_feature] = self.projected(features)
+
+    def projected(self, v: Array) -> Array:
+        if self.projection == "box":
+            return np.clip(v, -self.radius, self.radius)
+        if self.projection == "l2-ball":
+            return v * min(1.0, self.radius / max(np.sqrt(np.sum(v**2)), 1e-150))
+        if self.projection == "l1-ball":
+            if np.abs(v).sum() <= self.radius:
+                return v
+            return soft(v, simplex_threshold(np.abs(v).ravel(), self.radius))
+        seen = self.seen[:, self.is_feature]
+        if not seen.any():
+            return np.zeros_like(v)
+        return np.where(seen, np.maximum(v - simplex_threshold(v[seen], self.radius), 0.0), 0.0)
+
+
+def simplex_threshold(v: Array, radius: float) -> float:
+    """Duchi et al. 2008, figure 1: with v sorted from large to small, ρ is the last j for which
+
+    v_j > (v_1 + … + v_j − R)/j, and θ = (v_1 + … + v_ρ − R)/ρ.
+    """
+    v = np.sort(v)[::-1]
+    thresholds = (np.cumsum(v) - radius) / np.arange(1, len(v) + 1)
+    return float(thresholds[np.flatnonzero(v > thresholds)[-1]])
 
 
 RULES = {"eg": Eg, "eg-signed": EgSigned, "p-norm": PNorm}

@@ -60,11 +60,14 @@ def test_the_weights_are_set_with_every_rule(rule, average):
     check(rule, average=average)
 
 
-ON_SUMS = [("p-norm", {}), ("ogd", {"projection": "l2-ball"}), ("da", {"projection": "l2-ball"})]
+ON_SUMS = [(name, {}) for name in RULES if RULES[name].step_sums]
+IN_SETS = [(rule, {"projection": "l2-ball"}) for rule in ("ogd", "da")] + [
+    ("ogd", {"projection": "simplex"})
+]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("rule", "parameters"), [("eg", {}), ("eg-signed", {}), *ON_SUMS])
+@pytest.mark.parametrize(("rule", "parameters"), ON_SUMS + IN_SETS)
 def test_weights_that_depend_on_sums_over_all_states_cannot_be_set(rule, parameters):
     model, _ = learned(rule, **parameters)
     assert moved(model.learner_, *wanted(model)) is None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rarefy
-from rarefy import ConfigError, SparseOnlineClassifier
+from rarefy import ConfigError, DivergenceError, SparseOnlineClassifier
 from tests import data, naive_mirrors
 from tests.in_order import classifier_in_order
 from tests.rules.test_exactness import assert_same, estimator, problem_for, slow_where
@@ -18,6 +18,10 @@ CASES = {
     "ogd, box": {"rule": "ogd", "projection": "box", "radius": 0.1},
     "da, ball": {"rule": "da", "projection": "l2-ball", "radius": 0.3},
     "da, box": {"rule": "da", "projection": "box", "radius": 0.1},
+    "ogd, l1-ball": {"rule": "ogd", "projection": "l1-ball", "radius": 0.6},
+    "da, l1-ball": {"rule": "da", "projection": "l1-ball", "radius": 0.6},
+    "ogd, simplex": {"rule": "ogd", "projection": "simplex", "radius": 0.6},
+    "da, simplex": {"rule": "da", "projection": "simplex", "radius": 0.6},
 }
 FIRST = ("eg", "eg-signed", "p-norm", "ogd, ball")  # the others are slow with other losses
 
@@ -82,6 +86,11 @@ def test_weights_stay_within():
         assert 0.25 < np.linalg.norm(coef(case)) < 0.3 * (1.0 + 1e-12)
     for case in ("ogd, box", "da, box"):
         assert np.abs(coef(case)).max() == 0.1
+    for case in ("ogd, l1-ball", "da, l1-ball", "ogd, simplex", "da, simplex"):
+        within = coef(case)
+        assert np.abs(within).sum() == pytest.approx(0.6, rel=1e-12)
+        assert (within == 0.0).any()
+        assert (within < 0.0).any() == case.endswith("ball")
 
 
 @pytest.mark.slow
@@ -113,8 +122,9 @@ def test_sets_that_are_never_left_change_nothing(rule):
     expected = weights(rule=rule, eta0=0.3)
     box = weights(rule=rule, eta0=0.3, projection="box", radius=1e9)
     np.testing.assert_array_equal(box, expected)
-    ball = weights(rule=rule, eta0=0.3, projection="l2-ball", radius=1e9)
-    np.testing.assert_array_equal(ball, expected)
+    for ball in ("l2-ball", "l1-ball"):
+        within = weights(rule=rule, eta0=0.3, projection=ball, radius=1e9)
+        np.testing.assert_array_equal(within, expected)
 
 
 def test_a_ball_that_is_always_left_is_one_of_directions():
@@ -122,6 +132,19 @@ def test_a_ball_that_is_always_left_is_one_of_directions():
     chosen = {"rule": "da", "projection": "l2-ball", "radius": 1e-3, "fit_intercept": False}
     expected = weights(**chosen, eta0=1.0)
     np.testing.assert_allclose(weights(**chosen, eta0=7.0), expected, rtol=1e-9)
+
+
+def test_what_diverges_leaves_the_weights_of_all_features_as_they_were():
+    """Also of those that are not in the rows: a projection writes them."""
+    problem = data.problem("binary")
+    chosen = {**settings("ogd, simplex", passes=1), "radius": 1e30}
+    model = classifier_in_order(**chosen).fit(problem.csr, problem.y)
+    before = model.coef_.copy()
+    X = np.zeros((2, problem.dense.shape[1]))
+    X[0, 0], X[1, 1] = 1e30, 1e50
+    with pytest.raises(DivergenceError, match="row 1 of this call"):
+        model.partial_fit(X, [-1.0, 1.0])
+    np.testing.assert_array_equal(model.coef_, before)
 
 
 # --- what is refused ------------------------------------------------------------------------
@@ -132,7 +155,9 @@ def test_a_ball_that_is_always_left_is_one_of_directions():
     [
         ({"rule": "fobos", "projection": "box"}, "does not apply to the rule fobos"),
         ({"rule": "ogd", "radius": 1.0}, "does not apply to the rule ogd"),
-        ({"rule": "ogd", "projection": "simplex"}, "one of l2-ball, box"),
+        ({"rule": "ogd", "projection": "ball"}, "one of l2-ball, l1-ball, box, simplex"),
+        ({"rule": "ogd", "projection": "l1-ball", "average": True}, "change while a feature does"),
+        ({"rule": "da", "projection": "simplex", "importance": "aware"}, "or on other weights"),
         ({"rule": "eg", "radius": 0.0}, "a number > 0"),
         ({"rule": "p-norm", "p": 1.0}, "a number > 1"),
         ({"rule": "normalized", "l2": 0.1}, "does not apply to the rule normalized"),
@@ -141,3 +166,10 @@ def test_a_ball_that_is_always_left_is_one_of_directions():
 def test_nonsense(chosen, message):
     with pytest.raises(ConfigError, match=message):
         SparseOnlineClassifier(**chosen).fit(np.eye(4), [0, 1, 0, 1])
+
+
+def test_sweeps_are_refused_where_all_weights_are_summed_up():
+    X, y = np.eye(4), [0, 1, 0, 1]
+    message = "rule='ogd' with projection='l1-ball' cannot be used in sweeps"
+    with pytest.raises(ConfigError, match=message):
+        rarefy.sweep(X, y, rule="ogd", projection=["box", "l1-ball"], radius=1.0)

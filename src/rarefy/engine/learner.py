@@ -273,7 +273,7 @@ class Learner(Lending, StateByFeature):
         """The slots that the rows can change: all, or the named ones where that is less to copy."""
         features = np.concatenate([rows.indices.astype(np.int64), self.reference.slots])
         all_settle = is_averaged(self.rule) and self.reference.spread_wanted
-        if all_settle or len(features) * self.n_outputs >= len(self.state):
+        if all_settle or self.rule.renews() or len(features) * self.n_outputs >= len(self.state):
             return slice(None)
         first = features * self.n_outputs
         return (first[:, np.newaxis] + np.arange(self.n_outputs)).ravel()

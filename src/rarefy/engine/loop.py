@@ -94,7 +94,7 @@ def learn(
                 steps = plus(steps, intercept_rule.step_terms(clock, old, new, 1.0))
             steps = _step_row(rule, rows, begin, end, clock, state, slope, bench, steps)
         clock = with_common(clock, rule.conclude(clock, steps))
-        if rule.is_worn(clock):
+        while rule.is_worn(clock):
             clock = _counted_again(rule, clock, state)
     return clock, n_rows
 
@@ -138,6 +138,9 @@ def _counted_again(rule: Any, clock: Clock, state: Floats) -> Clock:
     sums = step_zeros(rule)
     for slot in range(len(state)):
         new = load(rule, state, slot)
+        if rule.renews():
+            new = rule.renewed(clock, new)
+            store(rule, state, slot, new)
         sums = plus(sums, rule.step_terms(clock, times(0.0, new), new, 0.0))
     return with_common(clock, rule.conclude(clock, sums))
 
@@ -218,7 +221,7 @@ def learn_classes(
                 store(rule, state, slot, new)
                 steps = plus(steps, rule.step_terms(clock, old, new, x))
         clock = with_common(clock, rule.conclude(clock, steps))
-        if rule.is_worn(clock):
+        while rule.is_worn(clock):
             clock = _counted_again(rule, clock, state)
     return clock, n_rows
 

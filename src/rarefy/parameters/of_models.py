@@ -175,10 +175,11 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
         S | None,
         Parameter(
             OneOf(tuple(PROJECTED[Ogd])),
-            "Set in which the weights stay: those of length `radius` together, or up to `radius` "
-            "each.",
+            "Set in which the weights stay: those of length `radius` together, of absolute values "
+            "that sum up to it, up to `radius` each, or positive ones of that sum. An L1 ball and "
+            "a simplex cost as much as there are features.",
             usual="no limits",
-            help="Keep weights within a ball or a box (ogd, da).",
+            help="Keep weights within a ball, a box or a simplex (ogd, da).",
             absent="it has no projection",
         ),
     ]

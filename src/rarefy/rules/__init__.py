@@ -27,6 +27,7 @@ from rarefy.rules.projected import DaInBall, DaInBox, OgdInBall, OgdInBox
 from rarefy.rules.rule_protocol import Rule, State, rule, unpenalised
 from rarefy.rules.scale_free import ScaleFree
 from rarefy.rules.scale_free_ftrl import ScaleFreeFtrl
+from rarefy.rules.thresholds import DaInL1Ball, DaInSimplex, OgdInL1Ball, OgdInSimplex
 from rarefy.rules.truncation import Rounding, TruncatedGradient
 from rarefy.rules.variance_reduced import Sag, Svrg
 
@@ -75,8 +76,13 @@ AWARE: dict[type, Any] = {
 }
 # within a set
 PROJECTED: dict[type, dict[str, Any]] = {
-    Ogd: {"l2-ball": OgdInBall, "box": OgdInBox},
-    Da: {"l2-ball": DaInBall, "box": DaInBox},
+    Ogd: {
+        "l2-ball": OgdInBall,
+        "l1-ball": OgdInL1Ball,
+        "box": OgdInBox,
+        "simplex": OgdInSimplex,
+    },
+    Da: {"l2-ball": DaInBall, "l1-ball": DaInL1Ball, "box": DaInBox, "simplex": DaInSimplex},
 }
 # with the cumulative penalty, and with l2 beside it
 CUMULATIVE: dict[type, tuple[Any, Any]] = {

@@ -41,8 +41,10 @@ common (`clock.common`, all zero at first), and has methods for them:
                                             `step_sums`
     conclude(clock, sums) -> common         after the steps, with these sums: the new `common`
     is_worn(clock) -> bool                  whether these sums have lost so much precision that the
-                                            states of all coordinates are to be summed up again
+                                            states of all coordinates are to be summed up (again,
+                                            as long as this is so)
     cleared(clock) -> common                `common` without the sums, before that
+    renewed(clock, state) -> state          what every state becomes as it is summed up
 
 The intercept takes part as an entry with x = 1, unless it has a rule without terms.
 
@@ -156,6 +158,7 @@ def rule(
         if not hasattr(cls, "meets"):  # it may be another rule that does
             cls.meets = _yes if hasattr(cls, "meet") else _no  # type: ignore[attr-defined]
             cls.concludes = _yes if hasattr(cls, "conclude") else _no  # type: ignore[attr-defined]
+        cls.renews = _yes if hasattr(cls, "renewed") else _no  # type: ignore[attr-defined]
         for default in DEFAULTS:
             if not hasattr(cls, default.__name__):
                 setattr(cls, default.__name__, default)
@@ -236,6 +239,10 @@ def cleared(self: Any, clock: Clock) -> State:
     return clock.common
 
 
+def renewed(self: Any, clock: Clock, state: State) -> State:
+    return state
+
+
 def _yes(self: Any) -> bool:
     return True
 
@@ -259,6 +266,7 @@ DEFAULTS = (
     conclude,
     is_worn,
     cleared,
+    renewed,
 )
 
 

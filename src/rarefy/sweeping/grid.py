@@ -11,7 +11,14 @@ from rarefy.checks import check_whole, choose
 from rarefy.errors import ConfigError
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.parameters.entry import AUTO
-from rarefy.parameters.meaning import OF_MEANS, UPDATE_BASED, has_meaning, has_own_steps, resolve
+from rarefy.parameters.meaning import (
+    OF_MEANS,
+    UPDATE_BASED,
+    form_for,
+    has_meaning,
+    has_own_steps,
+    resolve,
+)
 from rarefy.parameters.of_sweeps import MOST_L1
 from rarefy.parameters.table import LOSS, MAY_BE_AUTO, RULE, grid_parameters, is_auto
 from rarefy.rules import SCALE_FREE
@@ -58,7 +65,6 @@ def grid(rule: Any, loss: Any, n_l1: int, parameters: dict[str, Any]) -> list[Po
     One that does not apply to any is refused: here, or when the estimator is made.
     """
     check_whole("n_l1", n_l1, 1, MOST_L1)
-    _refuse_recounting(values(rule))
     given = {name: value for name, value in parameters.items() if value is not None}
     _refuse_unknown(given, grid_parameters(regression=is_regression(loss)))
     _refuse_weighting(given)
@@ -81,6 +87,7 @@ def grid(rule: Any, loss: Any, n_l1: int, parameters: dict[str, Any]) -> list[Po
             points.append(
                 {"rule": one_rule, "loss": one_loss, **dict(zip(own, chosen, strict=True))}
             )
+    _refuse_recounting(points)
     return points
 
 
@@ -98,12 +105,16 @@ def wider(point: Point, side: int, n_l1: int) -> list[Point]:
     return [{**point, "l1": point["l1"] * step ** (side * n)} for n in range(1, n_more + 1)]
 
 
-def _refuse_recounting(rules: list[Any]) -> None:
+def _refuse_recounting(points: list[Point]) -> None:
     """Models side by side may share columns, and cannot sum over all of them again."""
-    for some in rules:
-        name, cls = resolve(some)
-        if cls.is_worn is not never_worn:
-            raise ConfigError(f"rule={name!r} cannot be used in sweeps: train one model at a time.")
+    for point in points:
+        name, cls = resolve(point["rule"])
+        if form_for(cls, point).is_worn is not never_worn:
+            projection = point.get("projection")
+            within = f" with projection={projection!r}" if projection else ""
+            raise ConfigError(
+                f"rule={name!r}{within} cannot be used in sweeps: train one model at a time."
+            )
 
 
 def _refuse_unknown(given: dict[str, Any], known: Sequence[str]) -> None:
