@@ -352,6 +352,9 @@ class Rule:
         self.w = np.zeros(shape)
         self.l1, self.l2, self.threshold, self.is_feature = penalty
 
+    def meet(self, label: float) -> None:
+        """Note the label of the row that is predicted next; classes that grow do."""
+
     def update(self, now: Round) -> None:
         raise NotImplementedError
 
@@ -873,14 +876,16 @@ def fit(  # noqa: PLR0912, PLR0915
             place = place_now()
         x[:d] -= place.means
         label = y[i] - place.location if regression else y[i]
-        scores = (given + learner.w) @ x
+        learner.meet(label)
+        w = given[: len(learner.w)] + learner.w  # of the classes that there are
+        scores = w @ x
         value, slopes = objective(scores, label)
         if shift_free and regression and t == 0:  # it was not known when it was predicted
             value, _ = objective(np.zeros(1), y[i])
         share = math.prod(range(t + 1, t + 1 + average_power))
         total_share += share
-        now = model_now(given + learner.w, place, d, fit_intercept)
-        mean += (now - mean) * (share / total_share)
+        now = model_now(w, place, d, fit_intercept)
+        mean[: len(w)] += (now - mean[: len(w)]) * (share / total_share)
         loss_sum += h * value
         importance_sum += h
         t += 1

@@ -17,6 +17,7 @@ class StateByFeature:
 
     rule: Any
     state: Floats
+    intercept_state: Floats
     reference: Reference
     n_features: int
     n_outputs: int
@@ -63,6 +64,15 @@ class StateByFeature:
         self.n_features = n_features
         self.reference = self.reference.moved(old, new)
 
+    def grow_outputs(self, n_outputs: int) -> None:
+        """Make room for more classes, which start from nothing, as features do that are new."""
+        if n_outputs > self.n_outputs:
+            n_intercepts = len(self.intercept_state) // self.n_outputs
+            change = self.n_outputs, n_outputs
+            self.state = _with_outputs(self.state, self.n_features, *change)
+            self.intercept_state = _with_outputs(self.intercept_state, n_intercepts, *change)
+            self.n_outputs = n_outputs
+
     def set_own(self, features: NDArray[Any], numbers: Floats) -> None:
         """Write a number that features have of their own, the last one of their state."""
         if self.group_sums is not None:
@@ -97,3 +107,12 @@ class StateByFeature:
         if sums is not None:
             self._grow_groups(len(sums) // N_SUMS)
             self.group_sums[: len(sums) // N_SUMS] = sums.reshape(-1, N_SUMS)  # type: ignore[index]
+
+
+def _with_outputs(state: Floats, n_features: int, before: int, after: int) -> Floats:
+    """A state with more rows for each feature."""
+    width = state.shape[1]
+    grown = new_state(width, n_features * after)
+    known = state[: n_features * before].reshape(n_features, before, width)
+    grown.reshape(n_features, after, width)[:, :before] = known
+    return grown

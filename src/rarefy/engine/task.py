@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from rarefy.engine.learner import Learner
 from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.reference import new_reference
+from rarefy.errors import ConfigError
 from rarefy.model.answers import LOSSES_WITH_PROBABILITIES
 from rarefy.model.calibration import Calibration
 from rarefy.model.class_weights import ClassWeight, ClassWeights
@@ -29,6 +30,7 @@ class Task(NamedTuple):
     calibrate: bool = False
     l1_of: GivenL1 = ()  # by the names of namespaces or columns, for a rule with own l1
     groups: GivenGroups = ()  # of features that are kept or dropped together
+    classes_grow: bool = False  # new ones may come, so that each has a score, even if they are two
 
     @property
     def loss_name(self) -> str:
@@ -50,9 +52,9 @@ class Task(NamedTuple):
 
     def loss_over(self, n_classes: int) -> tuple[Any, int]:
         """The loss of all scores of a row, and how many there are; regression has 0 classes."""
-        if n_classes <= 2:
+        if n_classes <= 2 and not self.classes_grow:
             return self.loss, 1
-        return multiclass_loss(self.multiclass, self.loss), n_classes
+        return multiclass_loss(self.multiclass, self.loss), max(n_classes, 2)
 
     def new_learner(self, n_classes: int, n_features: int) -> OnlineLearner:
         """A learner that has not learned."""
@@ -83,6 +85,18 @@ class Task(NamedTuple):
     def settled(self, learner: Learner) -> "Task":
         """The task with the parameters that a learner has found."""
         return Task(learner.rule, learner.clock.schedule, *self[2:])
+
+
+def with_growing_classes(task: Task) -> Task:
+    """The task with classes that may come at any time, if all parameters can do with that."""
+    if task.is_open:
+        raise ConfigError(
+            "classes='grow' cannot be combined with parameters that are tuned: give them."
+        )
+    for name in ("class_weight", "l1_of", "groups"):
+        if value := getattr(task, name):
+            raise ConfigError(f"classes='grow' cannot be combined with {name}={value!r}.")
+    return task._replace(classes_grow=True)
 
 
 def with_calibration(task: Task, wanted: bool) -> Task:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rarefy.checks import choose, numbers_if_all_are
 from rarefy.errors import ConfigError, InputError
+from rarefy.estimators.growing_classes import GROW, GrowingClasses, may_grow
 from rarefy.estimators.matrices import check_importance, check_targets, sorted_labels
 from rarefy.estimators.signatures import takes
 from rarefy.estimators.sparse_online import SparseOnline, has_partial_fit
@@ -46,7 +47,7 @@ class LabelTable(NamedTuple):
 
 
 @takes(CLASSIFIER)
-class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
+class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SparseOnline):
     """Sparse linear classifier, trained online: one example at a time, in one or more passes.
 
     Parameters
@@ -108,7 +109,8 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
     ) -> Self:
         """Train further on X, in one pass.
 
-        The first call needs `classes`, the list of all classes. Any split of the data into calls
+        The first call needs `classes`: the list of all classes, or "grow", if new ones may come at
+        any time (docs/one-at-a-time.md). Any split of the data into calls
         gives the same weights, bit for bit.
 
         X is a matrix; or, to go on with a model of rows that have names, a reader, a list of dicts,
@@ -122,9 +124,11 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
             X = draft._check_rows(X, reset=first)
             y = draft._check_labels(X, y)
             importance = check_importance(sample_weight, len(y))
+            task = draft._task_to_learn(classes)
             draft._check_classes(classes, first)
+            targets = draft._grown_targets(y) if task.classes_grow else draft._encode(y)
             draft._check_threshold()
-            draft._learn_more(draft._task(), X, draft._encode(y), importance, signals)
+            draft._learn_more(task, X, targets, importance, signals)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -188,6 +192,11 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
     def _answers(self, scores: NDArray[np.float64]) -> NDArray[Any]:
         """The labels that scores predict."""
         self._check_threshold()
+        n_classes = len(self.classes_)
+        if n_classes < 2:  # as yet
+            return np.full(len(scores), self.classes_[0] if n_classes else None)
+        if scores.shape[1] > n_classes:  # one has come in another thread
+            scores = scores[:, :n_classes]
         return self.classes_[predicted_classes(scores, self.decision_threshold)]
 
     def _answer(self, scores: NDArray[np.float64]) -> Any:
@@ -207,12 +216,15 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         table = self._labels
         if table is None or table.classes is not self.classes_:
             labels = self.classes_.tolist()
-            numbers = [-1.0, 1.0] if len(labels) == 2 else [float(n) for n in range(len(labels))]
+            has_one_score = len(labels) == 2 and self.learner_.n_outputs == 1
+            numbers = [-1.0, 1.0] if has_one_score else [float(n) for n in range(len(labels))]
             targets = dict(zip(labels, numbers, strict=True))
             table = self._labels = LabelTable(self.classes_, labels, targets)
         return table
 
     def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        if len(self.classes_) < 2:  # as yet
+            return np.ones((len(scores), len(self.classes_)))
         learner = self.learner_.settled()
         found = probabilities(self._loss_in_use, learner.loss, scores, learner.scaling)
         return np.hstack([1.0 - found, found]) if found.shape[1] == 1 else found
@@ -232,14 +244,16 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
 
     def _class_names(self, classes: Any) -> tuple[str, ...]:
         """The names of classes that a user lists, as in files: true and false for truths."""
+        if may_grow(classes):
+            return ()
         if classes is None:
-            raise InputError("classes=None: a list of all classes is expected.")
+            raise InputError(f"classes=None: a list of all classes is expected, or {GROW!r}.")
         labels = sorted_labels("classes", classes).tolist()
         return checked_classes([str(c).lower() if isinstance(c, bool) else c for c in labels])
 
     def _keep_labels(self, classes: Any) -> None:
         """Predict the labels that the user has listed, and not their names in files."""
-        self.classes_ = sorted_labels("classes", classes)
+        self.classes_ = sorted_labels("classes", () if may_grow(classes) else classes)
 
     def _start_by_default(self, classes: Any) -> None:
         if classes is None:
@@ -274,11 +288,17 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
     def _check_threshold(self) -> None:
         """Refuse a threshold that makes no sense, with these classes or at all."""
         CLASSIFIER["decision_threshold"].check("decision_threshold", self.decision_threshold)
-        if self.decision_threshold and len(self.classes_) != 2:
+        if self.decision_threshold and not self._has_one_score:
             raise ConfigError(
                 f"decision_threshold={self.decision_threshold!r} is for two classes; with "
                 f"{len(self.classes_)}, the class with the highest score is predicted."
             )
+
+    @property
+    def _has_one_score(self) -> bool:
+        if self.__sklearn_is_fitted__() and self._learned_by.task.classes_grow:
+            return False
+        return len(self.classes_) == 2
 
     @property
     def _n_classes(self) -> int:
@@ -305,12 +325,22 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
         if first:
             if classes is None:
                 raise InputError(
-                    "classes=None: the first call of partial_fit needs the list of all classes."
+                    f"classes=None: the first call of partial_fit needs the list of all classes, "
+                    f"or {GROW!r}."
                 )
+            if may_grow(classes):
+                self.classes_ = sorted_labels("classes", ())
+                return
             found = sorted_labels("classes", classes)
             if not len(found):
                 raise InputError("classes is empty; a list of all classes is expected.")
             self.classes_ = found
+        elif may_grow(classes):
+            if not self._learned_by.task.classes_grow:
+                raise InputError(
+                    f"classes={GROW!r} is for the first call: the classes were given there, as "
+                    f"{self.classes_.tolist()}."
+                )
         elif classes is not None and not np.array_equal(
             np.sort(self.classes_), sorted_labels("classes", classes)
         ):
@@ -332,6 +362,6 @@ class SparseOnlineClassifier(ClassifierMixin, SparseOnline):
                 f"y contains the label {label!r} in row {row}; the classes of the model are "
                 f"{self.classes_.tolist()}."
             )
-        if len(self.classes_) == 2:
+        if self._has_one_score:
             return np.where(numbers_of_labels == 1, 1.0, -1.0)
         return numbers_of_labels.astype(np.float64)

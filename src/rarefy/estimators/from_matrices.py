@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from rarefy.arrays import Rows, as_rows
 from rarefy.engine.finite_data import minimise
+from rarefy.engine.growing_classes import learn_with_new_classes
 from rarefy.engine.learner import Learner
 from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.pruning import only_candidates
@@ -143,7 +144,12 @@ class FromMatrices:
                 warn_of(self._label_runs, "Shuffle the rows.")
         is_first = self.learner_.t == 0
         with self._lock:
-            self.learner_.learn(rows, self.n_features_in_, between=signals.let_through)
+            if task.classes_grow:
+                self.learner_ = learn_with_new_classes(
+                    self.learner_, rows, self.n_features_in_, signals.let_through
+                )
+            else:
+                self.learner_.learn(rows, self.n_features_in_, between=signals.let_through)
         self._note_rows(self.learner_, X, y, is_first=is_first)
         self._class_totals = totals
 
@@ -191,6 +197,7 @@ class FromMatrices:
         begun: Task = self._learned_by.task
         if is_anchored(begun.rule):
             asked = asked._replace(rule=anchored(asked.rule))
+        asked = asked._replace(classes_grow=begun.classes_grow)
         if self.learner_.is_settled and self.learner_.settled().found:
             self._check_not_settled()
         changed = [name for name in Task._fields if getattr(asked, name) != getattr(begun, name)]

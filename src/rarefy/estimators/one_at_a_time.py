@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rarefy.arrays import LARGEST_VALUE
+from rarefy.engine.task import Task, with_growing_classes
 from rarefy.errors import InputError
 from rarefy.estimators.asked_rows import MOST_ROWS, MOST_SECONDS, AskedRows
+from rarefy.estimators.growing_classes import may_grow
 from rarefy.estimators.matrices import check_importance
 from rarefy.model.answers import right_answers
 from rarefy.readers import Reader
@@ -59,7 +61,8 @@ class OneAtATime:
     ) -> Any:
         """Begin a new model that has learned nothing, for rows that come one at a time.
 
-        A classifier needs `classes`, the list of all classes. `format` says what the rows are like:
+        A classifier needs `classes`: the list of all classes, or "grow", if new ones may come at
+        any time. `format` says what the rows are like:
         with "json", a dict is an object of JSON lines; with "vw" or "svmlight", names mean what
         they mean there. The other parameters are those of `rarefy.read` and `fit_stream`.
 
@@ -79,6 +82,8 @@ class OneAtATime:
         stored = make_store(store, bits=bits, capacity=capacity, names=names)
         with self._draft() as draft:
             task = draft._task()
+            if may_grow(classes):
+                task = with_growing_classes(task)
             check_names_kept(task, stored)
             draft.is_slim_ = False
             model = StreamModel(task, stored, draft._class_names(classes))
@@ -137,8 +142,11 @@ class OneAtATime:
         If one of them is invalid, nothing is learned.
         """
         self._be_ready_to_learn()
-        targets = None if y is None else self._targets_of(rows, y)
         importance = None if weight is None else check_importance(weight, len(rows))
+        if self._learned_by.task.classes_grow:
+            self._learn_growing(rows, y, importance, format)
+            return self
+        targets = None if y is None else self._targets_of(rows, y)
         return self._learn_rows(rows, targets, importance, format)
 
     def _learn_rows(self: Any, rows: Any, y: Any, importance: Any, format: str | None) -> Any:
@@ -173,7 +181,9 @@ class OneAtATime:
             if learner.n_outputs == 1:
                 loss = learner.loss.value(float(asked.scores[0, 0]), target)
             else:
-                loss = learner.loss.value(asked.scores[0], int(target))
+                scores = np.zeros(learner.n_outputs)  # also of classes that have come since
+                scores[: asked.scores.shape[1]] = asked.scores[0]
+                loss = learner.loss.value(scores, int(target))
             right = right_answers(asked.scores, np.array([target]))[0]
             learner.progress[:] = before + added * np.array([loss, 1.0, float(right)])
             self._asked.forget(id)
@@ -232,6 +242,13 @@ class OneAtATime:
             single = self._single_rows = SingleRows(model)
         return single
 
+    def _task_to_learn(self: Any, classes: Any) -> Task:
+        """What the parameters ask for; classes grow if they do so far, or are to from now on."""
+        task: Task = self._task()
+        if self.__sklearn_is_fitted__():
+            return task._replace(classes_grow=self._learned_by.task.classes_grow)
+        return with_growing_classes(task) if may_grow(classes) else task
+
     def _be_ready_to_learn(self: Any) -> None:
         if not self.__sklearn_is_fitted__():
             self._start_by_default(None)
@@ -281,7 +298,7 @@ class OneAtATime:
     def _learn_reader(self: Any, reader: Reader, classes: Any) -> None:
         with self._draft(keeps_rows=True) as draft:
             model = draft.stream_
-            task = draft._task() if model is None else model.task
+            task = draft._task_to_learn(classes) if model is None else model.task
             if model is None:
                 names = reader.labels.classes if classes is None else draft._class_names(classes)
                 model = StreamModel(task, make_store(), names)

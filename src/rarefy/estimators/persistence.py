@@ -110,6 +110,11 @@ def model_of_estimator(estimator: Any, *, slim: bool = False) -> Model:
     _, parameters, run, read = estimator._learned_by
     if read is not None:
         return read._replace(decision_threshold=estimator._threshold_in_use)  # type: ignore[no-any-return]
+    if estimator._learned_by.task.classes_grow and len(estimator.classes_) < 2:
+        raise InputError(
+            f"the classes so far are {estimator.classes_.tolist()}; a model can be saved as soon "
+            f"as it has two."
+        )
     model = estimator._as_stream()
     about = None
     if estimator.stream_ is None:

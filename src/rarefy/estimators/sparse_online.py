@@ -111,7 +111,8 @@ class SparseOnline(FromMatrices, FromStreams, OneAtATime, Saving, Parametrised):
         return 1 if self.passes == AUTO else int(self.passes)
 
     def _new_learner(self, task: Task) -> OnlineLearner:
-        learner = task.new_learner(self._n_classes, self.n_features_in_)
+        n_classes = 0 if task.classes_grow else self._n_classes  # those that grow come with rows
+        learner = task.new_learner(n_classes, self.n_features_in_)
         self._tell_own(task, learner)
         return learner
 

@@ -51,6 +51,11 @@ class Model(NamedTuple):
         return asked
 
     @property
+    def has_score_by_class(self) -> bool:
+        """Whether there is a score, and so a weight of each feature, for every class."""
+        return len(self.classes) > 2 or self.task.classes_grow
+
+    @property
     def is_settled(self) -> bool:
         return self.search is None and self.limit is None
 
@@ -84,7 +89,13 @@ class Model(NamedTuple):
 
     def scorer(self) -> StreamModel:
         """A model to predict with; it cannot go on learning."""
-        task = Task(Ogd(), Constant(1.0), self.task.loss, self.multiclass)
+        task = Task(
+            Ogd(),
+            Constant(1.0),
+            self.task.loss,
+            self.multiclass,
+            classes_grow=self.task.classes_grow,
+        )
         # a limit of features would only take room for all of them
         store = make_store(**{**self.store, "capacity": None})
         model = StreamModel(task, store, self.classes)

@@ -35,7 +35,7 @@ def check_parts(model: Model) -> None:
     numbers = (*model.intercepts, *model.progress, *clock, *common)
     right = (
         (n_classes == 0) == (model.loss in REGRESSION_LOSSES)
-        and len(model.intercepts) == (n_classes if n_classes > 2 else 1)
+        and len(model.intercepts) == (n_classes if model.has_score_by_class else 1)
         and len(model.progress) == 3
         and all(isinstance(number, float) and math.isfinite(number) for number in numbers)
         and type(model.examples) is int
@@ -48,6 +48,7 @@ def check_parts(model: Model) -> None:
         and (model.matrix is None or _is_matrix(**model.matrix))
         and (model.is_settled or model.state is not None)
         and _are_totals(model.class_totals, n_classes)
+        and (model.decision_threshold == 0.0 or not model.has_score_by_class)
         and _is_threshold(model.decision_threshold, n_classes)
     )
     if not right:
@@ -162,6 +163,7 @@ def checked_task(task: Task) -> Task:
         and isinstance(task.calibrate, bool)
         and _is_l1_of(task.l1_of, task.rule)
         and _are_groups(task.groups, task.rule)
+        and isinstance(task.classes_grow, bool)
     )
     if not right:
         raise ValueError("there is no such task")

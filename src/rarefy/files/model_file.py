@@ -1,7 +1,8 @@
 """Models on disk: a line that says what it is, a JSON header, and arrays; no pickle.
 
 rarefy model 1\\n (2 in the middle of a search for parameters, or of a run with a limit to features;
-3 with weights of classes, or a decision threshold; 4 if probabilities are calibrated)
+3 with weights of classes, or a decision threshold; 4 if probabilities are calibrated; 5 if classes
+grow)
 length of the header, 8 bytes, little-endian
 header: JSON with what was learned, from what, and how, and which arrays follow
 the arrays, little-endian, one after the other
@@ -44,11 +45,12 @@ from rarefy.streams.stream_model import Reading
 from rarefy.system.atomic_write import Output
 from rarefy.version import __version__
 
-VERSION = 4  # the newest that is read
+VERSION = 5  # the newest that is read
 MAGIC = b"rarefy model 1\n"  # of all models that older versions read
 UNSETTLED_MAGIC = b"rarefy model 2\n"
 OF_CLASSES_MAGIC = b"rarefy model 3\n"
 CALIBRATED_MAGIC = b"rarefy model 4\n"
+GROWING_MAGIC = b"rarefy model 5\n"
 KEPT_ARRAYS = {
     "keys": "<u8",
     "outputs": "<i8",
@@ -122,6 +124,8 @@ def save_model(place: str | Path | Output, model: Model) -> int:
         magic = OF_CLASSES_MAGIC
     if model.calibration is not None:
         magic = CALIBRATED_MAGIC
+    if model.task.classes_grow:
+        magic = GROWING_MAGIC
     parts = [magic, len(text).to_bytes(8, "little"), text]
     parts += [array.tobytes() for array in packed.values()]
     checksum = 0
@@ -146,6 +150,8 @@ def _described_task(task: Task) -> dict[str, Any]:
     for name in ("l1_of", "groups"):
         if not parts[name]:
             del parts[name]
+    if not task.classes_grow:
+        del parts["classes_grow"]
     del parts["calibrate"]  # which is among the parameters
     return parts
 

@@ -38,7 +38,9 @@ def json_lines(model: Model) -> Iterator[str]:
         "calibration": model.scaling,
         "classes": model.classes,
         "intercepts": model.intercepts,
-        "decision_threshold": model.decision_threshold if len(model.classes) == 2 else None,
+        "decision_threshold": None
+        if model.has_score_by_class or not model.classes
+        else model.decision_threshold,
         "store": model.store,
         "reading": {**model.reading._asdict(), "columns": model.reading.columns._asdict()},
         "parameters": described(model.parameters),
@@ -54,7 +56,7 @@ def json_lines(model: Model) -> Iterator[str]:
 def csv_lines(model: Model) -> Iterator[str]:
     """A weight a line; the columns class and count are there where they say something."""
     columns = ["feature", "weight"]
-    if len(model.classes) > 2:
+    if model.has_score_by_class:
         columns.insert(1, "class")
     if model.kept.counts is not None:
         columns.append("count")
@@ -79,7 +81,7 @@ def svmlight_lines(model: Model) -> Iterator[str]:
         entries = zip(kept.keys[own].tolist(), kept.weights[own].tolist(), strict=True)
         label, remark = "0", f"intercept {intercept!r}"
         if model.classes:
-            number = output if len(model.classes) > 2 else 1
+            number = output if model.has_score_by_class else 1
             label = str(number) if words else model.classes[number]
             remark = f"class {json.dumps(model.classes[number])}, {remark}"
         if model.decision_threshold:
@@ -121,7 +123,7 @@ def _strongest_first(model: Model) -> Iterator[dict[str, Any]]:
     kept = model.kept
     for at in np.lexsort((kept.outputs, kept.keys, -np.abs(kept.weights))).tolist():
         entry: dict[str, Any] = {"key": str(kept.keys[at]), "feature": _name(model, at)}
-        if len(model.classes) > 2:
+        if model.has_score_by_class:
             entry["class"] = model.classes[int(kept.outputs[at])]
         entry["weight"] = float(kept.weights[at])
         if kept.counts is not None:

@@ -44,7 +44,7 @@ def merged(models: Sequence[Named], base: Named | None = None) -> StreamModel:
                 f"{other.name} has learned {other.model.t:,} examples, fewer than {base.name}, "
                 f"which it cannot have begun with."
             )
-    classes = _all_classes([one.model.classes for one in (first, *others)])
+    classes = _all_classes([one.model for one in (first, *others)])
     model = StreamModel(first.model.task, make_store(**first.model.store.settings()), classes)
     model.reading = first.model.reading
     model.decision_threshold = first.model.decision_threshold
@@ -88,12 +88,13 @@ def _check_alike(first: Named, other: Named) -> None:
             )
 
 
-def _all_classes(each: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """All classes, sorted; two classes share a score, and cannot be put beside others."""
+def _all_classes(models: Sequence[StreamModel]) -> tuple[str, ...]:
+    """All classes, sorted; two classes that share a score cannot be put beside others."""
+    each = [model.classes for model in models]
     if len(set(each)) == 1:
         return each[0]
     different = next(classes for classes in each if classes != each[0])
-    if min(map(len, each)) <= 2:
+    if min(model.learner.n_outputs for model in models) == 1:
         raise InputError(
             f"models of the classes {listed(each[0])} and {listed(different)} cannot be merged: "
             f"a model of two classes has one weight a feature, and one of more has a weight a "

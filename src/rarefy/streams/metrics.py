@@ -125,7 +125,7 @@ class _OfClasses:
         self._classes = model.classes
         self._threshold = model.decision_threshold
         self._confusion = np.zeros((len(model.classes), len(model.classes)))
-        self._ranking = _Gathered() if len(model.classes) == 2 else None
+        self._ranking = _Gathered() if model.learner.n_outputs == 1 else None
         self._probabilities_of = model.probabilities
         has_probabilities = model.task.loss_name in LOSSES_WITH_PROBABILITIES
         self._log_loss = 0.0 if has_probabilities else math.nan

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rarefy.arrays import portions
 from rarefy.engine.sharding import Sharding, check_sharding
-from rarefy.errors import InputError
+from rarefy.errors import ConfigError, InputError
 from rarefy.hashing import PRIME1, PRIME2, PRIME3
 from rarefy.jit import compiled
 from rarefy.model.label_runs import LabelRuns
@@ -94,6 +94,11 @@ class Run:
         first_pass: Predicted | None = None,
     ) -> None:
         check_sharding(shards, model.task)
+        if model.task.classes_grow:
+            raise ConfigError(
+                "classes='grow': a run cannot train a model whose classes grow; use partial_fit "
+                "with a reader."
+            )
         self.model = model
         self.reader = reader
         self.passes = passes

@@ -12,6 +12,7 @@ from rarefy.readers.batch import Batch
 from rarefy.readers.in_memory import NAME, LinesReader, RowsReader
 from rarefy.readers.row_lines import Line, RowLines
 from rarefy.stores import Prepared
+from rarefy.streams.class_numbers import ClassNumbers
 from rarefy.streams.hot_rows import HotRows
 from rarefy.streams.pipeline import prepared_batches
 from rarefy.streams.stream_model import Reading, StreamModel
@@ -53,8 +54,12 @@ class SingleRows:
         y: Floats | None,
         importance: Floats | None,
         format: str | None = None,
+        numbers: ClassNumbers | None = None,
     ) -> list[Prepared]:
-        """All rows, ready to be learned; without `y`, they have their labels themselves."""
+        """All rows, ready to be learned; without `y`, they have their labels themselves.
+
+        Labels of classes that grow have the `numbers`, which go on where a class is new.
+        """
         store, names_wanted = self.model.store, self.model.store.names_wanted
         batches = self._batches(rows, format, is_labelled=y is None, names_wanted=names_wanted)
         ready, begin = [], 0
@@ -62,17 +67,22 @@ class SingleRows:
             end = begin + len(batch.labels)
             weights = batch.importance if importance is None else importance[begin:end]
             prepared = store.prepare(batch._replace(importance=weights))
-            if y is None:
-                ready.append(self.model.with_targets(prepared))
-            else:
+            if y is not None:
                 ready.append(prepared._replace(y=y[begin:end]))
+            elif numbers is not None:
+                ready.append(prepared._replace(y=numbers.of_batch(batch)))
+            else:
+                ready.append(self.model.with_targets(prepared))
             begin = end
         return ready
 
-    def learn(self, ready: Sequence[Prepared]) -> None:
+    def learn(self, ready: Sequence[Prepared], numbers: ClassNumbers | None = None) -> None:
         """Learn what was prepared."""
         for part in ready:
-            self.model.learn(part)
+            if numbers is None:
+                self.model.learn(part)
+            else:
+                self.model.learn_with_new_classes(part, numbers.names)
 
     def _batches(
         self, rows: Any, format: str | None, *, is_labelled: bool, names_wanted: bool
@@ -82,7 +92,7 @@ class SingleRows:
             reader.read_like(self._with_label if is_labelled else self._columns, self._cross)
             return list(reader)
 
-        classes = self.model.classes
+        classes = () if self.model.task.classes_grow else self.model.classes
         if not isinstance(rows, list | tuple):
             return read(RowsReader(rows, classes))
         as_line = (self._labelled_lines if is_labelled else self._lines).line
@@ -115,14 +125,21 @@ def learn_reader(model: StreamModel, reader: Reader) -> None:
 
 
 def _learn_batches(model: StreamModel, reader: Reader, original: Reader) -> None:
-    for prepared in prepared_batches(reader, model.store, model.with_targets):
+    grows = model.task.classes_grow
+    finish = (lambda prepared: prepared) if grows else model.with_targets
+    for prepared in prepared_batches(reader, model.store, finish):
         if not len(prepared.batch.labels):
             continue
         with Deferral():
             if model.reading == Reading():
                 model.begin(prepared.batch, original)
-            with_targets = prepared if prepared.y is not None else model.with_targets(prepared)
-            model.learn(with_targets)
+            if grows:
+                numbers = ClassNumbers(model.classes)
+                y = numbers.of_batch(prepared.batch)
+                model.learn_with_new_classes(prepared._replace(y=y), numbers.names)
+            else:
+                with_targets = prepared if prepared.y is not None else model.with_targets(prepared)
+                model.learn(with_targets)
 
 
 def _readable_together(lines: list[Line]) -> list[list[Line]]:

@@ -10,6 +10,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from rarefy.arrays import Floats
+from rarefy.engine.growing_classes import by_new_classes
 from rarefy.engine.online_learner import OnlineLearner, RowLearner
 from rarefy.engine.pruning import limited
 from rarefy.engine.sharding import Sharding
@@ -110,7 +111,8 @@ class StreamLearner(Generic[L]):
         if self._learner is None:
             return prepared
         y = targets_of(prepared.batch, self.classes)
-        return prepared._replace(y=2.0 * y - 1.0 if len(self.classes) == 2 else y)
+        has_one_score = bool(self.classes) and self.learner.n_outputs == 1
+        return prepared._replace(y=2.0 * y - 1.0 if has_one_score else y)
 
 
 class StreamModel(StreamLearner[OnlineLearner]):
@@ -126,6 +128,8 @@ class StreamModel(StreamLearner[OnlineLearner]):
         store.own_by_name = task.own_by_name
         self.lock = ModelLock()  # held while rows are learned, or scored
         super().__init__(task, store, classes)
+        if task.classes_grow and not classes:
+            self._new_learner()
 
     def _new_learner(self) -> None:
         super()._new_learner()
@@ -136,6 +140,23 @@ class StreamModel(StreamLearner[OnlineLearner]):
         """Learn rows, which count by their class, too, where that is asked for."""
         with self.lock:
             self._learn(part, self.learner)
+
+    def learn_with_new_classes(self, part: Prepared, names: Sequence[str]) -> None:
+        """Learn rows whose targets are numbers of classes, which have these names.
+
+        Those that are new come in their order.
+        """
+        assert part.y is not None
+        rest: Prepared | None = part
+        with self.lock:
+            learner = self.learner.settled()
+            for begin, end, n_outputs in by_new_classes(part.y, learner.n_outputs):
+                assert rest is not None
+                now, rest = rest.cut(end - begin)
+                learner.grow_outputs(n_outputs)
+                self._learn(now, learner)
+            n_met = int(part.y.max(initial=-1.0)) + 1
+            self.classes = tuple(names[: max(n_met, len(self.classes))])
 
     def learn_round(self, parts: Sequence[Prepared], sharding: Sharding) -> None:
         """Learn the rows of a round of shards, which count as those of `learn` do."""

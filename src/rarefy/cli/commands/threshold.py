@@ -47,7 +47,7 @@ def threshold(
     place = Output(model_path if output is None else output)
     check_outputs([place.path], expand(data))
     model = load_model(model_path)
-    if len(model.classes) != 2:
+    if len(model.classes) != 2 or model.has_score_by_class:
         raise InputError(f"{model_path}: a threshold is for models of two classes.")
     if given is None:
         given, best_f1 = _best(model, data, reading)

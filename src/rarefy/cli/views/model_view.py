@@ -51,7 +51,7 @@ def _what_it_is(model: Model) -> dict[str, Any]:
     return {
         "task": "classification" if model.classes else "regression",
         "classes": model.classes,
-        "multiclass": model.multiclass if len(model.classes) > 2 else None,
+        "multiclass": model.multiclass if model.has_score_by_class else None,
         "loss": model.loss,
         "store": model.store["kind"],
         **{name: value for name, value in model.store.items() if name != "kind"},
@@ -225,7 +225,7 @@ def _meaning(model: Model, output: int | None) -> str:
     """What the sign of a weight says."""
     if output is not None:
         return f", of the class {visible(model.classes[output])}"
-    if len(model.classes) == 2:
+    if len(model.classes) == 2 and not model.has_score_by_class:
         low, high = map(visible, model.classes)
         return f"; positive weights are for {high}, negative ones for {low}"
     return ""

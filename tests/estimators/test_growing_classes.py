@@ -1,0 +1,252 @@
+"""Classes that come at any time: weights from then on, the same bits however rows are split."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import rarefy
+from rarefy import ConfigError, InputError, SparseOnlineClassifier, SparseOnlineRegressor
+from tests import naive_growth
+from tests.estimators.test_one_at_a_time import assert_same
+from tests.selecting import slow_but
+
+N, D = 120, 12
+COLOURS = np.array(["red", "green", "blue", "white", "black"])
+
+
+def problem(n_classes: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    """Rows, and classes that come one after the other."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(N, D)) * (random.random((N, D)) < 0.4)
+    X[:, 0] += 3.0
+    y = np.array([random.integers(min(n_classes, 1 + i // 15)) for i in range(N)])
+    return X, y
+
+
+def as_dicts(X: np.ndarray) -> list[dict[str, float]]:
+    return [{f"x{j}": float(x) for j, x in enumerate(row) if x} for row in X]
+
+
+# --- the weights ------------------------------------------------------------------------------
+
+CASES = {
+    "scale-free": {"eta0": 0.5, "l1": 0.3, "beta": 1.0},
+    "ftrl": {"eta0": 0.3, "l1": 0.2, "l2": 0.1, "beta": 1.0},
+    "fobos": {"eta0": 0.3, "l1": 0.01, "schedule": "inv_sqrt"},
+    "rda": {"eta0": 0.3, "l1": 0.01, "schedule": "inv_sqrt"},
+    "frda": {"eta0": 0.3, "l1": 0.01, "schedule": "inv_sqrt", "q": 2},
+    "fr-comid": {"eta0": 0.3, "l1": 0.01, "schedule": "inv_sqrt", "q": 2, "basis": "feature"},
+    "ftpfrl": {"eta0": 0.3, "l1": 0.01, "schedule": "inv_sqrt", "q": 2},
+    "adagrad-rda": {"eta0": 0.3, "l1": 0.01},
+    "truncated-gradient": {"eta0": 0.1, "l1": 0.01, "schedule": "constant", "truncate_every": 5},
+    "coin": {"eta0": 0.3},
+}
+
+
+@pytest.mark.parametrize("average", slow_but([False, True], False))
+@pytest.mark.parametrize("rule", slow_but(CASES, "scale-free"))
+def test_weights_are_those_of_a_dense_model_whose_classes_start_when_they_come(rule, average):
+    X, y = problem()
+    if average and rule in ("coin", "truncated-gradient"):
+        pytest.skip("no mean of these")
+    chosen = {"rule": rule, "loss": "logistic", **CASES[rule], "average": average}
+    model = SparseOnlineClassifier(**chosen, calibrate=False)
+    model.partial_fit(X, y, classes="grow")
+    expected = naive_growth.fit(X, y, multiclass="softmax", fit_intercept=True, **chosen)
+    np.testing.assert_allclose(model.coef_, expected.coef, atol=1e-9)
+    np.testing.assert_allclose(model.intercept_, expected.intercept, atol=1e-9)
+    assert model.progressive_loss_ == pytest.approx(expected.progressive_loss, abs=1e-9)
+    assert model.n_nonzero_ > 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("loss", "multiclass"), [("hinge", "crammer_singer"), ("logistic", "ovr")])
+def test_other_losses_grow_too(loss, multiclass):
+    X, y = problem()
+    chosen = {"rule": "ftrl", "loss": loss, "multiclass": multiclass, **CASES["ftrl"]}
+    model = SparseOnlineClassifier(**chosen).partial_fit(X, y, classes="grow")
+    expected = naive_growth.fit(X, y, fit_intercept=True, **chosen)
+    np.testing.assert_allclose(model.coef_, expected.coef, atol=1e-9)
+
+
+def test_two_classes_are_learned_as_if_both_had_been_known():
+    """Before the second comes, the first is learned against a class without rows."""
+    X, y = problem(2)
+    y[:20] = 0
+    model = SparseOnlineClassifier().partial_fit(X, y, classes="grow")
+    assert model.coef_.shape == (2, D)
+    np.testing.assert_allclose(model.coef_[0], -model.coef_[1], atol=1e-12)
+
+
+# --- the same bits ----------------------------------------------------------------------------
+
+
+def test_any_split_into_calls_gives_the_same_bits():
+    X, y = problem()
+    whole = SparseOnlineClassifier().partial_fit(X, COLOURS[y], classes="grow")
+    assert whole.classes_.tolist() == list(dict.fromkeys(COLOURS[y].tolist()))
+    parts = SparseOnlineClassifier()
+    for begin in range(0, N, 17):
+        some = slice(begin, begin + 17)
+        parts.partial_fit(sparse.csr_array(X[some]), COLOURS[y][some], classes="grow")
+    np.testing.assert_array_equal(whole.coef_, parts.coef_)
+    np.testing.assert_array_equal(whole.predict_proba(X), parts.predict_proba(X))
+    assert whole.progressive_loss_ == parts.progressive_loss_
+
+
+def rows_learned(how: str, begin: int = 0, end: int = N, model: Any = None) -> Any:
+    """A model of rows in one of the ways in which they can come."""
+    X, y = problem()
+    X, y = X[begin:end], COLOURS[y][begin:end]
+    rows, labels = as_dicts(X), y.tolist()
+    model = model or SparseOnlineClassifier().start(classes="grow")
+    if how == "one":
+        for row, label in zip(rows, labels, strict=True):
+            model.predict_one(row)
+            model.learn_one(row, label)
+    elif how == "many":
+        model.learn_many(rows, labels)
+    elif how == "own labels":
+        model.learn_many([{**row, "label": label} for row, label in zip(rows, labels, strict=True)])
+    elif how == "iterator":
+        model.partial_fit(zip(rows, labels, strict=True))
+    else:
+        labelled = [{**row, "label": label} for row, label in zip(rows, labels, strict=True)]
+        Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labelled))
+        model.partial_fit(rarefy.read("rows.jsonl"))
+    return model
+
+
+@pytest.mark.parametrize("how", ["many", "own labels", "iterator", "file"])
+def test_rows_give_the_same_bits_in_whatever_way_they_come(how, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model, expected = rows_learned(how), rows_learned("one")
+    assert_same(model, expected)
+    assert model.classes_.tolist() == expected.classes_.tolist()
+    assert model.stream_.classes == tuple(expected.classes_)
+
+
+@pytest.mark.parametrize("end", [10, 40, 100])
+def test_a_model_that_was_saved_goes_on_to_the_same_bits(end, tmp_path):
+    expected = rows_learned("one")
+    model = rows_learned("one", 0, end)
+    if len(model.classes_) > 1:
+        model.save(tmp_path / "some.model")
+        model = rarefy.load(tmp_path / "some.model")
+    model = pickle.loads(pickle.dumps(model))
+    assert_same(rows_learned("one", end, N, model), expected)
+
+
+def test_models_of_matrices_are_saved_too(tmp_path):
+    X, y = problem()
+    expected = SparseOnlineClassifier().partial_fit(X, y, classes="grow")
+    model = SparseOnlineClassifier().partial_fit(X[:60], y[:60], classes="grow")
+    model.save(tmp_path / "some.model")
+    model = rarefy.load(tmp_path / "some.model").partial_fit(X[60:], y[60:])
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    assert model.classes_.tolist() == expected.classes_.tolist()
+    assert model.predict(X).tolist() == expected.predict(X).tolist()
+
+
+def test_merging_keeps_classes_that_only_one_has():
+    X, y = problem(3)
+    rows, labels = as_dicts(X), COLOURS[y].tolist()
+    base = SparseOnlineClassifier().start(classes="grow").learn_many(3 * rows, 3 * labels)
+    parts = [pickle.loads(pickle.dumps(base)) for _ in range(2)]
+    parts[0].learn_many(rows[60:80], ["gold", "red"] * 10)
+    parts[1].learn_many(rows[80:], labels[80:])
+    model = rarefy.merge(parts, base=base)
+    assert set(model.classes_) == {*base.classes_, "gold"}
+    assert model.t_ == 3 * N + 20 + 40
+    ours, theirs = (one.classes_.tolist().index("gold") for one in (model, parts[0]))
+    of_gold = {name: float(weights[theirs]) for name, weights in parts[0].weights_.items()}
+    assert any(of_gold.values())
+    for name, weight in of_gold.items():
+        merged = model.weights_.get(name, np.zeros(4))[ours]
+        assert float(merged) == pytest.approx(weight, abs=1e-12)
+    model.learn_one(rows[0], "silver")
+    assert model.classes_.tolist()[-1] == "silver"
+
+
+# --- what it says before classes are known, and what is refused -------------------------------
+
+
+def test_before_any_class_is_known():
+    model = SparseOnlineClassifier().start(classes="grow")
+    assert model.predict_one({"a": 1}) is None
+    assert model.predict_many([{"a": 1}]) == [None]
+    assert model.predict_proba_one({"a": 1}) == {}
+    model.learn_one({"a": 1}, "red")
+    assert model.predict_one({"a": 1}) == "red"
+    assert model.predict_proba_one({"a": 1}) == {"red": 1.0}
+    with pytest.raises(InputError, match="as soon as it has two"):
+        model.save("nowhere.model")
+    model.learn_one({"a": -1}, "blue")
+    assert sum(model.predict_proba_one({"a": 1}).values()) == pytest.approx(1.0)
+
+
+def test_labels_that_come_later_may_be_of_new_classes():
+    model = rows_learned("one", 0, 30)
+    total = model.learner_.progress[0]
+    answer = model.predict_proba_one({"x1": 1.0}, id=7)
+    model.learn_one({"x2": 1.0}, "gold")
+    before = model.learner_.progress.copy()
+    model.learn_one(id=7, y="silver")
+    assert model.classes_.tolist()[-2:] == ["gold", "silver"]
+    assert model.learner_.progress[1] - before[1] == 1.0
+    assert model.learner_.progress[2] == before[2]
+    assert "silver" not in answer
+    assert total < model.learner_.progress[0]
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([3], "the classes so far are texts"),
+        ([None], "None"),
+        ([1.5], "label"),
+    ],
+)
+def test_bad_labels_change_nothing(y, message):
+    model = rows_learned("one", 0, 40)
+    before = pickle.dumps(model)
+    with pytest.raises(InputError, match=message):
+        model.learn_many([{"x1": 1.0}], y)
+    assert_same(model, pickle.loads(before))
+    assert model.classes_.tolist() == pickle.loads(before).classes_.tolist()
+
+
+def test_a_bad_row_brings_no_class():
+    model = rows_learned("one", 0, 40)
+    with pytest.raises(InputError):
+        model.learn_many([{"x1": 1.0}, {"x1": object()}], ["gold", "gold"])
+    assert "gold" not in model.classes_
+    assert "gold" not in model.stream_.classes
+
+
+def test_what_cannot_grow_is_refused():
+    X, y = problem()
+    with pytest.raises(ConfigError, match="tuned"):
+        SparseOnlineClassifier(rule="auto").partial_fit(X, y, classes="grow")
+    with pytest.raises(ConfigError, match="class_weight"):
+        SparseOnlineClassifier(class_weight="balanced").start(classes="grow")
+    with pytest.raises(ConfigError, match="decision_threshold"):
+        SparseOnlineClassifier(decision_threshold=1.0).partial_fit(X, y, classes="grow")
+    with pytest.raises(InputError, match="numbers, not classes"):
+        SparseOnlineRegressor().start(classes="grow")
+    fixed = SparseOnlineClassifier().partial_fit(X, y, classes=range(5))
+    with pytest.raises(InputError, match="first call"):
+        fixed.partial_fit(X, y, classes="grow")
+
+
+def test_fit_knows_all_classes_again():
+    X, y = problem(2)
+    model = SparseOnlineClassifier().partial_fit(X, y, classes="grow").fit(X, y)
+    assert model.coef_.shape == (1, D)
