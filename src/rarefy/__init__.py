@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rarefy.analysis.negative_flips import flips
     from rarefy.analysis.of_estimators import evaluate, explain
     from rarefy.analysis.regret_in_hindsight import regret
+    from rarefy.analysis.release_chain import releases
     from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
     from rarefy.estimators.anchor_models import anchored
     from rarefy.estimators.cv import SparseOnlineClassifierCV, SparseOnlineRegressorCV
@@ -43,6 +44,7 @@ __all__ = [
     "merge",
     "read",
     "regret",
+    "releases",
     "rule",
     "sweep",
     "to_matrix",
@@ -65,6 +67,7 @@ _LATE = {
     "merge": "rarefy.estimators.merge_models",
     "read": "rarefy.readers",
     "regret": "rarefy.analysis.regret_in_hindsight",
+    "releases": "rarefy.analysis.release_chain",
     "rule": "rarefy.rules",
     "sweep": "rarefy.estimators.sweep_grid",
     "to_matrix": "rarefy.streams.design_matrix",

@@ -230,6 +230,22 @@ column_options = options(
 )
 
 
+class Rate(click.ParamType):  # type: ignore[type-arg]
+    """A share, as 0.005 or 0.5%."""
+
+    name = "RATE"
+
+    def convert(self, value: Any, param: Any, context: Any) -> float:
+        if isinstance(value, float):
+            return value
+        number = value.removesuffix("%")
+        rate: float = click.FLOAT.convert(number, param, context)
+        rate = rate / 100.0 if number != value else rate
+        if not 0.0 < rate < 1.0:
+            self.fail(f"{value}: a share above 0 and below 1, as 0.5%, is expected.")
+        return rate
+
+
 OF_NAMES: dict[type, Any] = {
     WeightsOfClasses: WeightsByLabel(),
     L1OfFeatures: StrengthsByName(),
@@ -281,13 +297,16 @@ loss_options = options(
     *(parameter_option(name, default=None) for name in LOSS),
     parameter_option("multiclass"),
 )
-rule_options = options(
+one_rule_options = options(
     click.option(
         "--rule",
         type=click.Choice([*RULES, *ALIASES, AUTO]),
         help="Update rule. Default: scale-free. With auto, rule and parameters are tuned.",
     ),
     *map(parameter_option, RULE),
+)
+rule_options = options(
+    one_rule_options,
     parameter_option("l1_of"),
     parameter_option("groups"),
     parameter_option("target_features", metavar="N"),

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from rarefy.cli.options import FILE, data_options, labelled_data_options, report_bad_lines
+from rarefy.cli.options import FILE, Rate, data_options, labelled_data_options, report_bad_lines
 from rarefy.cli.views.display import make_display
 from rarefy.cli.views.update_view import show_update, update_as_json
 from rarefy.parameters.entry import MOST_PASSES
@@ -17,22 +17,6 @@ from rarefy.updating.path import MEASURES
 from rarefy.updating.safe_update import DEFAULT_HOLDOUT, SafeUpdate
 
 EXIT_CODE = 3  # the old model stays
-
-
-class Rate(click.ParamType):  # type: ignore[type-arg]
-    """A share, as 0.005 or 0.5%."""
-
-    name = "RATE"
-
-    def convert(self, value: Any, param: Any, context: Any) -> float:
-        if isinstance(value, float):
-            return value
-        number = value.removesuffix("%")
-        rate: float = click.FLOAT.convert(number, param, context)
-        rate = rate / 100.0 if number != value else rate
-        if not 0.0 < rate < 1.0:
-            self.fail(f"{value}: a share above 0 and below 1, as 0.5%, is expected.")
-        return rate
 
 
 @click.command()

@@ -1,0 +1,123 @@
+"""`rarefy releases`."""
+
+import json
+from typing import Any
+
+import click
+
+from rarefy.analysis.release_chain import (
+    DEFAULT_ANCHOR,
+    DEFAULT_BUDGET,
+    DEFAULT_ENDOWMENT,
+    METHODS,
+)
+from rarefy.analysis.release_chain import (
+    releases as replayed,
+)
+from rarefy.cli.options import (
+    FILE,
+    Rate,
+    column_options,
+    format_options,
+    one_rule_options,
+    report_bad_lines,
+)
+from rarefy.cli.views.releases_view import releases_as_json, show_releases
+from rarefy.parameters.table import RULE
+from rarefy.readers import read
+from rarefy.readers.source import expand
+from rarefy.system.output_checks import STREAM, check_outputs
+from rarefy.updating.safe_update import DEFAULT_HOLDOUT
+
+
+@click.command()
+@click.argument("data", nargs=-1, required=True, type=FILE)
+@format_options
+@click.option(
+    "--every",
+    type=click.IntRange(1),
+    required=True,
+    metavar="N",
+    help="After how many rows a model is shipped.",
+)
+@click.option(
+    "--method",
+    "methods",
+    type=click.Choice(list(METHODS)),
+    multiple=True,
+    help="How each model follows from the one before; several may be given. Default: all.",
+)
+@click.option(
+    "--max-negative",
+    type=Rate(),
+    default=DEFAULT_BUDGET,
+    show_default=True,
+    help="The budget of update and anchor: the largest rate of lost answers, 0.5% or 0.005.",
+)
+@click.option(
+    "--anchor",
+    type=click.FloatRange(0.0),
+    default=DEFAULT_ANCHOR,
+    show_default=True,
+    metavar="L1",
+    help="l1 of the difference to the model before (anchor).",
+)
+@click.option(
+    "--endowment",
+    type=click.FloatRange(0.0),
+    default=DEFAULT_ENDOWMENT,
+    show_default=True,
+    help="How much more examples count that are predicted right (endowment).",
+)
+@click.option(
+    "--holdout",
+    type=float,
+    default=DEFAULT_HOLDOUT,
+    show_default=True,
+    metavar="SHARE",
+    help="The share of new rows that updates are judged by, and do not learn.",
+)
+@column_options
+@one_rule_options
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
+def releases(
+    data: tuple[str, ...],
+    every: int,
+    methods: tuple[str, ...],
+    max_negative: float,
+    anchor: float,
+    endowment: float,
+    holdout: float,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Replay DATA as a team would live it, with a model that is shipped every N rows.
+
+    Each model follows from the one before: it learns on (plain), is learned anew (retrained), has
+    an endowment, or is updated within a budget (update, anchor). All are judged by the rows that
+    come before the next release.
+
+    \b
+    Examples:
+      rarefy releases reviews.svm --every 1000
+      rarefy releases clicks.csv --every 5000 --label click --method plain --method update
+    """
+    check_outputs([STREAM], expand(data))
+    of_rule = {name: options.pop(name) for name in ("rule", *RULE)}
+    given = {name: value for name, value in of_rule.items() if value is not None}
+    reader = read(*data, **options)
+    chains = replayed(
+        reader,
+        every=every,
+        methods=methods or tuple(METHODS),
+        max_negative=max_negative,
+        anchor=anchor,
+        endowment=endowment,
+        holdout=holdout,
+        **given,
+    )
+    report_bad_lines(reader)
+    if as_json:
+        click.echo(json.dumps(releases_as_json(chains), indent=2))
+    else:
+        show_releases(chains)

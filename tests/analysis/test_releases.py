@@ -1,0 +1,105 @@
+"""Chains of releases: what is told of them is what the models do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rarefy
+from rarefy.errors import ConfigError, InputError
+from tests.cli.test_cli import run
+from tests.updating.test_update_files import rows, write
+
+EVERY, N = 400, 1500
+X, Y = rows(N, 4)
+
+
+def in_order(n: int) -> rarefy.SparseOnlineClassifier:
+    model = rarefy.SparseOnlineClassifier(passes=1, shuffle=False, l1=0.5)
+    return model.partial_fit(X[:n], Y[:n], classes=[0, 1])
+
+
+def test_plain_releases_are_models_that_learn_on():
+    (chain,) = rarefy.releases(X, Y, every=EVERY, methods=["plain"], l1=0.5)
+    models = [in_order(n) for n in (400, 800, 1200)]
+    parts = [slice(400, 800), slice(800, 1200), slice(1200, None)]
+    assert [release.n_learned for release in chain.releases] == [400, 800, 1200]
+    assert [release.n_rows for release in chain.releases] == [400, 400, 300]
+    for release, model, part in zip(chain.releases, models, parts, strict=True):
+        assert release.accuracy == pytest.approx((model.predict(X[part]) == Y[part]).mean())
+        assert release.n_weights == model.n_nonzero_
+    assert chain.releases[0].lost_rate is None
+    for number in (1, 2):
+        release = chain.releases[number]
+        found = rarefy.flips(*models[number - 1 : number + 1], X[parts[number]], Y[parts[number]])
+        assert release.lost_rate == pytest.approx(found.negative_rate)
+        assert release.won_rate == pytest.approx(found.positive_rate)
+        assert release.churn == pytest.approx(found.negative_rate + found.positive_rate)
+        changed = models[number].coef_ != models[number - 1].coef_
+        assert release.n_changed == np.count_nonzero(changed)
+    over_all = rarefy.flips(models[0], models[2], X[1200:], Y[1200:])
+    assert chain.lost_at_the_end == pytest.approx(over_all.negative_rate)
+    assert chain.accuracy == pytest.approx(np.mean([r.accuracy for r in chain.releases]))
+
+
+def test_updates_are_those_of_update():
+    how = {"max_negative": 0.08, "holdout": 0.3}
+    for method, anchor in (("update", None), ("anchor", 1.0)):
+        (chain,) = rarefy.releases(X, Y, every=EVERY, methods=[method], anchor=1.0, l1=0.5, **how)
+        old = in_order(400)
+        found = rarefy.update(old, X[400:800], Y[400:800], anchor=anchor, **how)
+        new = found.model or old
+        assert chain.releases[1].is_new == (found.model is not None)
+        accuracy = (new.predict(X[800:1200]) == Y[800:1200]).mean()
+        assert chain.releases[1].accuracy == pytest.approx(accuracy)
+
+
+def test_where_no_update_is_allowed_the_first_model_stays():
+    (chain,) = rarefy.releases(X, Y, every=EVERY, methods=["update"], max_negative=1e-4)
+    assert chain.n_new == 1
+    assert [release.is_new for release in chain.releases] == [True, False, False]
+    assert chain.mean("churn") == chain.lost_at_the_end == 0.0
+
+
+def test_files_give_what_matrices_give(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("rows.svm", X, Y)
+    methods = ["retrained", "endowment"]
+    chains = rarefy.releases(X, Y, every=EVERY, methods=methods, endowment=1.0)
+    asked = ["releases", "rows.svm", "--every", str(EVERY), "--endowment", "1"]
+    asked += [part for method in methods for part in ("--method", method)]
+    told = json.loads(run(*asked, "--json").stdout)["methods"]
+    for chain, of_file in zip(chains, told, strict=True):
+        assert of_file["method"] == chain.method
+        assert of_file["accuracy"] == chain.accuracy
+        assert of_file["releases"] == [release._asdict() for release in chain.releases]
+    shown = run(*asked).stdout
+    assert "learned anew from all rows so far" in shown
+    assert f"{100.0 * chains[0].accuracy:.2f} %" in shown
+    assert list(Path().iterdir()) == [Path("rows.svm")]
+
+
+def test_bad_input(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for asked, error, message in (
+        ({"every": 0}, ConfigError, "every"),
+        ({"every": 800}, InputError, "too few for two releases"),
+        ({"every": 400, "methods": ["hope"]}, ConfigError, "hope"),
+        ({"every": 400, "methods": []}, ConfigError, "at least one"),
+        ({"every": 400, "max_negative": 1.0}, ConfigError, "max_negative"),
+        ({"every": 400, "holdout": 1.5}, ConfigError, "holdout"),
+        ({"every": 400, "passes": 2}, ConfigError, "learned once"),
+        ({"every": 400, "sample_weight": (np.arange(N) < 1200) * 1.0}, InputError, "no weight"),
+    ):
+        with pytest.raises(error, match=message):
+            rarefy.releases(X, Y, **{"methods": ["plain"], **asked})
+    with pytest.raises(InputError, match="labels are needed"):
+        rarefy.releases(X, every=400)
+    with pytest.raises(InputError, match="and y 3 labels"):
+        rarefy.releases(X, Y[:3], every=400)
+    write("rows.svm", X[:50], Y[:50])
+    assert "too few" in run("releases", "rows.svm", "--every", "40", code=1).stderr
+    assert "Missing option '--every'" in run("releases", "rows.svm", code=2).stderr
