@@ -1,4 +1,4 @@
-"""Models that tune themselves warn of what they do not correct for, and of nothing else."""
+"""Rules that are tuned but do not centre warn of offsets, and of nothing else."""
 
 import warnings
 
@@ -28,7 +28,7 @@ def messages(X, y, loss) -> list[str]:
 
 def test_targets_far_from_zero():
     (text,) = messages(CENTRED, TARGETS + 5.0, Squared())
-    assert "tune l1 learn the targets as they are" in text
+    assert "this rule learns the targets as they are" in text
 
 
 def test_features_far_from_zero():

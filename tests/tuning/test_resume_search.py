@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy import sparse
 
 import rarefy
 from rarefy import InputError, SparseOnlineClassifier, SparseOnlineRegressor
@@ -54,6 +55,8 @@ RUNS = {
     "classes": ("multiclass.svm", "--rule", "ftrl", "--l1", "auto"),
     "weights, names": (*MAIL, "--rule", "ftrl", "--eta0", "auto"),
     "regression": (*SQUARED, "--rule", "auto"),
+    "far from zero": ("far.svm", "--loss", "squared", "--rule", "auto"),
+    "classes far from zero": ("far-classes.svm", "--l1", "auto"),
     "several norms": ("binary.svm", "--rule", "frda", "--q", "auto", "--store", "array"),
     "only kinds": ("binary.svm", "--rule", "frda", "--q", "auto", "--l1", "1e-3", "--eta0", "0.3"),
     "l2": ("binary.svm", "--rule", "fobos", "--l1", "auto", "--l2", "0.01"),
@@ -68,9 +71,23 @@ def folder(tmp_path_factory):
     for kind in KINDS:
         problem = data.problem(kind, n=N_ROWS, d=40)
         Path(f"{kind}.svm").write_text(data.svmlight_text(problem))
+        if kind != "binary":
+            name = {"regression": "far", "multiclass": "far-classes"}[kind]
+            problem = far_from_zero(problem, is_regression=kind == "regression")
+            Path(f"{name}.svm").write_text(data.svmlight_text(problem))
     Path("mail.csv").write_text(csv_text(400))
     yield path
     os.chdir(before)
+
+
+def far_from_zero(problem, is_regression: bool):
+    """Two features in other units that all rows but one in fifty have, and targets around 500."""
+    X = problem.dense.copy()
+    X[:, :2] = 1e3 + 10.0 * X[:, :2]
+    X[::50, 1] = 0.0
+    X[0, 1] = 1e3
+    y = 500.0 + problem.y if is_regression else problem.y
+    return data.Problem(sparse.csr_matrix(X), X, y)
 
 
 @pytest.fixture(autouse=True)

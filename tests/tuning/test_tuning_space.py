@@ -89,6 +89,7 @@ def test_penalties_follow_means_while_l1_is_to_be_found(left, is_mean):
 def test_a_norm_is_not_for_rules_that_are_only_tried_without_one():
     kinds = space_of(rule="auto", loss="squared", q=2.0).kinds
     assert {kind["rule"]: kind["q"] for (kind,) in kinds} == {
+        "scale-free-ftrl": None,
         "adagrad-fobos": None,
         "ftrl": None,
         "frda": 2.0,

@@ -29,6 +29,16 @@ STEEPEST = 20.0  # spreads
 UNITS_A_SPREAD = 2.0
 NORMAL = 1.4826  # standard deviations in the median distance of normal targets
 
+# What files have of it.
+REFERENCE_ARRAYS = {
+    "reference_numbers": "<f8",
+    "reference_slots": "<i8",
+    "reference_means": "<f8",
+    "reference_next_slots": "<i8",
+    "reference_totals": "<f8",
+    "reference_targets": "<f8",
+}
+
 NO_SLOTS, NO_NUMBERS = np.empty(0, np.int64), np.empty(0)
 
 
@@ -148,7 +158,7 @@ class Reference(NamedTuple):
 
     def restored(self, arrays: Arrays, n_features: int) -> "Reference":
         """The reference of which there are these arrays; none of them: there was none."""
-        if "reference_numbers" not in arrays:
+        if not REFERENCE_ARRAYS.keys() & arrays.keys():
             return NO_REFERENCE
         n, location, spread = arrays["reference_numbers"].tolist()
         restored = self._replace(

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rarefy.engine.reference import REFERENCE_ARRAYS
 from rarefy.engine.snapshots import Arrays
 from rarefy.engine.task import Task, with_calibration
 from rarefy.errors import ConfigError, InputError
@@ -59,14 +60,6 @@ KEPT_ARRAYS = {
     "r": "<f8",
     "name_lengths": "<i8",
     "name_text": "|u1",
-}
-REFERENCE_ARRAYS = {
-    "reference_numbers": "<f8",
-    "reference_slots": "<i8",
-    "reference_means": "<f8",
-    "reference_next_slots": "<i8",
-    "reference_totals": "<f8",
-    "reference_targets": "<f8",
 }
 ARRAYS = {
     **KEPT_ARRAYS,

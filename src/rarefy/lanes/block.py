@@ -201,6 +201,10 @@ class Block:
         tallied = self._tallied()
         return tallied[[LOSS, *range(N_TALLIES, len(tallied))]]
 
+    def predict_zero(self, y: float, importance: float) -> None:
+        """Count the very first example as predicted before it was seen, for regressions."""
+        self._seats.tallies[LOSS] = importance * self.lanes[0].loss.value(0.0, y)
+
     def n_features_kept(self) -> Floats:
         """How many features have a weight that is not zero, by lane."""
         features: Floats = self.tallies()[FEATURES]

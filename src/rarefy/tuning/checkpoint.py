@@ -8,6 +8,7 @@ and an interval a stretch.
 from collections.abc import Sequence
 from typing import TypeVar
 
+from rarefy.engine.reference import REFERENCE_ARRAYS
 from rarefy.tuning.space import REGRESSION_RULES_TO_TRY
 
 Named = TypeVar("Named")
@@ -17,6 +18,7 @@ _OF_POPULATION = {
     **dict.fromkeys(("state", "intercepts", "clocks", "tallies", "alive"), "<f8"),
     **dict.fromkeys(("progress_before", "losses_before", "losses", "counts", "means"), "<f8"),
     "own_stretches": "<i8",
+    **REFERENCE_ARRAYS,
 }
 
 

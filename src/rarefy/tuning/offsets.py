@@ -1,8 +1,7 @@
-"""Whether features or targets lie far from zero, which models that tune themselves do not correct.
+"""Whether features or targets lie far from zero, which the rules to be tuned do not correct.
 
-Rules that step along one coordinate at a time are slow to find an offset. The scale-free rules do
-so by learning relative to the first examples (see engine/reference.py), but not while their
-hyperparameters are found.
+Rules that step along one coordinate at a time are slow to find an offset. The scale-free rules are
+not: they learn relative to the first examples (see engine/reference.py).
 """
 
 import warnings
@@ -31,10 +30,10 @@ def warn_of_offsets(rows: Rows, loss: Any, sought: str) -> None:
         far.append("the targets")
     if far:
         warnings.warn(
-            f"models that tune {sought} learn {' and '.join(far)} as they are, which is slow, "
-            f"because they lie far from zero. Centre and scale them (scikit-learn's "
-            f"StandardScaler, TransformedTargetRegressor), or use the default rule without "
-            f"'auto', which needs no scaling.",
+            f"this rule learns {' and '.join(far)} as they are, which is slow, because they lie "
+            f"far from zero, while {sought} is tuned on the first examples. Centre and scale them "
+            f"(scikit-learn's StandardScaler, TransformedTargetRegressor), or use the default "
+            f"rule or rule='auto', which need no scaling.",
             RarefyWarning,
             stacklevel=2,
         )

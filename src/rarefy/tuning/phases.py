@@ -156,7 +156,8 @@ class NotBegun(Phase):
     def begun(self, rows: Rows) -> Phase:
         if len(rows.y) == 0:
             return self
-        warn_of_offsets(rows, self.setting.loss, self.setting.space.sought)
+        if not self.setting.space.is_shift_free:
+            warn_of_offsets(rows, self.setting.loss, self.setting.space.sought)
         setting = self.setting._replace(size=size_of_values(rows))
         return Racing(setting, self.comparisons, self._n_features)
 

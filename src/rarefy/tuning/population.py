@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.arrays import Floats, Rows, read_only
+from rarefy.arrays import Floats, Rows, part_of, read_only
 from rarefy.engine.learner import Learner
+from rarefy.engine.reference import FIRST_EXAMPLES, Reference, new_reference
 from rarefy.engine.snapshots import Arrays
 from rarefy.lanes.block import NO_FOLD, Block, Lane
 from rarefy.model.losses import REGRESSION_LOSSES
@@ -35,8 +36,10 @@ class Population(ABC):
             self.block, space.target_features, is_regression=is_regression, scoring=space.scoring
         )
         self._index = CompactIndex(n_features)
-        # Knows what has not occurred to the population; the rest of its state is overwritten.
-        self._origin = Learner(*lanes[0][:3], n_features=n_features, **shape)
+        # Knows what has not occurred to the population, and what all models learn relative to; the
+        # rest of its state is overwritten.
+        reference = new_reference(lanes[0].rule, loss, fit_intercept=shape["fit_intercept"])
+        self._origin = Learner(*lanes[0][:3], n_features=n_features, reference=reference, **shape)
 
     def rule_at(self, point: Point) -> tuple[Any, Any]:
         """Rule and schedule as they can stand side by side."""
@@ -55,19 +58,40 @@ class Population(ABC):
         if self.space.target_features is not None:  # all have to be counted
             self._add(learner.used())
 
+    @property
+    def reference(self) -> Reference:
+        """What the models learn relative to."""
+        return self._origin.reference
+
+    def _set_reference(self, reference: Reference) -> None:
+        self._origin.set_reference(reference)
+        self.block.set_reference(reference)
+
     def learn(self, rows: Rows, begin: int, end: int) -> None:
-        """Predict, and learn, some of the rows."""
-        indptr = rows.indptr[begin : end + 1]
+        """Predict, and learn, some of the rows, as a learner by itself does."""
+        while begin < end:
+            behind = begin + self.reference.n_rows_until_change(rows.importance[begin:end])
+            part = part_of(rows, begin, behind)
+            is_first = self.reference.n == 0  # which is learned relative to itself
+            if is_first:
+                self._set_reference(self.reference.after(part))
+            self._learn(self.reference.relative(part))
+            if not is_first:
+                self._set_reference(self.reference.after(part))
+            elif self.reference.spread_wanted:
+                self.block.predict_zero(float(part.y[-1]), float(part.importance[-1]))
+            begin = behind
+
+    def _learn(self, rows: Rows) -> None:
+        indptr, n_rows = rows.indptr, len(rows.y)
         entries = slice(indptr[0], indptr[-1])
-        part = Rows(
-            read_only(indptr - indptr[0]),
-            read_only(self._add(rows.indices[entries])),
-            rows.values[entries],
-            rows.y[begin:end],
-            rows.importance[begin:end],
+        part = rows._replace(
+            indptr=read_only(indptr - indptr[0]),
+            indices=read_only(self._add(rows.indices[entries])),
+            values=rows.values[entries],
         )
-        folds = read_only(np.full(end - begin, NO_FOLD))
-        self.block.learn(part, folds, read_only(np.arange(end - begin)), judged=True)
+        folds = read_only(np.full(n_rows, NO_FOLD))
+        self.block.learn(part, folds, read_only(np.arange(n_rows)), judged=True)
 
     def _add(self, features: NDArray[Any]) -> NDArray[np.int32]:
         """The numbers of features that occur; what was known of them before is taken over."""
@@ -113,7 +137,8 @@ class Population(ABC):
     def snapshot(self) -> tuple[dict[str, Any], Arrays]:
         """All that the models know which are side by side; arrays are not copied."""
         features = {"features": self._index.features}
-        return {"points": self.points}, features | self.block.snapshot() | self.record.snapshot()
+        arrays = features | self.block.snapshot() | self.record.snapshot()
+        return {"points": self.points}, arrays | self.reference.arrays()
 
     def restore(self, numbers: dict[str, Any], arrays: Arrays, t: int) -> None:
         """Go back to a snapshot, after t examples, of a population of the same kind."""
@@ -121,10 +146,18 @@ class Population(ABC):
         for lane, point in zip(range(len(kinds)), numbers["points"], strict=True):
             self.points[lane] = self.space.checked_point(point, kinds)
             self.block.set_rule(lane, *self.rule_at(self.points[lane]))
+        self._restore_reference(arrays)
         self._index.restore(arrays["features"])
         self.block.n_features = self._index.n
         self.block.restore(arrays, t)
         self.record.restore(arrays)
+
+    def _restore_reference(self, arrays: Arrays) -> None:
+        reference = self.reference.restored(arrays, self._origin.n_features)
+        n_targets = min(reference.n, FIRST_EXAMPLES) if reference.spread_wanted else 0
+        if len(reference.targets) != n_targets:
+            raise ValueError("there were other examples")
+        self._origin.reference = reference
 
     def grow(self, n_features: int) -> None:
         """Make room for more features."""

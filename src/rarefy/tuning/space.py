@@ -24,7 +24,8 @@ Point = dict[str, Any]  # parameters of a rule, by name
 
 # For classes, races between scale-free and others cost more and ended with worse models.
 RULES_TO_TRY = ("scale-free-ftrl",)
-REGRESSION_RULES_TO_TRY = ("adagrad-fobos", "ftrl", "frda")
+# For regression, the first is for targets and features far from zero, the others for sparse rows.
+REGRESSION_RULES_TO_TRY = ("scale-free-ftrl", "adagrad-fobos", "ftrl", "frda")
 # With how many of the first models, if l1 is found, too. With 2 as well, fewer of each would fit.
 NORMS_TO_TRY = {math.inf: 2, 1.0: 6}
 # A model can go on with other numbers where its weights follow from sums, which do not contain them
@@ -98,6 +99,11 @@ class Space:
     def rule_at(self, point: Point) -> tuple[Any, Any]:
         """Rule and schedule."""
         return moved(*self.rule_of(point), point)
+
+    @property
+    def is_shift_free(self) -> bool:
+        """Whether a rule that is tried learns relative to where features and targets lie."""
+        return any(self.rule_of(kind)[0].is_shift_free() for kinds in self.kinds for kind in kinds)
 
     def usual(self, kind: Point, size: float, n_examples: int) -> dict[str, float]:
         """What is usual for a kind of rule after some examples, with values of that size.
