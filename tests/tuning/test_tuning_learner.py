@@ -266,7 +266,7 @@ class TestPhases:
         learner, _, _ = learned("regression", 368)
         standings = [race.standing for race in learner.phase.populations]
         assert standings == sorted(standings)
-        assert len(standings) == 3
+        assert len(standings) == 4
         assert learner.settled().found["rule"] == learner.phase.populations[0].points[0]["rule"]
         in_use = learner.phase.populations[0].in_use()
         assert_same(learner, in_use)
@@ -429,14 +429,15 @@ class TestDivergence:
         assert learner.t == np.count_nonzero(rows.importance)
 
     def test_all_models_of_one_rule(self):
-        """Of three that race, frda's steps are the only ones that large values upset."""
+        """Of four that race, frda's steps are the only ones that large values upset."""
         learner, rows, begin = learned("regression", 200)
         values = rows.values * 1e30
         values.flags.writeable = False
         (end,) = places(rows, 400)
         learner.learn(part(rows._replace(values=values, y=rows.y), begin, end))
         alive = {race.points[0]["rule"]: race.is_alive for race in learner.phase.populations}
-        assert alive == {"adagrad-fobos": True, "ftrl": True, "frda": False}
+        living = {"scale-free-ftrl": True, "adagrad-fobos": True, "ftrl": True}
+        assert alive == {**living, "frda": False}
         assert learner.settled().found["rule"] != "frda"
         assert learner.phase.populations[-1].standing == np.inf
         learner.learn(part(rows, end, N_ROWS))
