@@ -43,7 +43,7 @@ def meet_pair(
     the loss is not of two scores, nothing happens.
     """
     rule, _, loss, _, _, _, _ = parts
-    if not (rule.meets() and loss.is_of_two_scores()):
+    if not loss.is_of_two_scores():
         return clock
     rival, n = best_wrong(scores, label), len(scores)
     sums = _with_class(parts, row_zeros(rule), begin, end, clock, label, n)
@@ -69,7 +69,7 @@ def meet_class(
 ) -> Clock:
     """Let the rule change the slope of one class; nothing happens if the loss is of two scores."""
     rule, _, loss, _, _, _, _ = parts
-    if not rule.meets() or loss.is_of_two_scores():
+    if loss.is_of_two_scores():
         return clock
     sums = _with_class(parts, row_zeros(rule), begin, end, clock, z, len(scores))
     y = 1.0 if z == label else -1.0

@@ -20,7 +20,7 @@ from rarefy.model.clock import clock_after, next_round
 from rarefy.model.importance import PLAIN, Weighting
 from rarefy.model.multiclass import check_update
 from rarefy.model.schedules import Constant
-from rarefy.rules import FINITE_DATA, unpenalised
+from rarefy.rules import FINITE_DATA, hooks, unpenalised
 from rarefy.rules.anchoring import is_anchored
 from rarefy.rules.averaging import SUM, all_shares, is_averaged, learned_by, predicting
 from rarefy.rules.group_l1 import N_SUMS
@@ -244,10 +244,11 @@ class Learner(Lending, StateByFeature):
             self.progress,
             predictions,
             self.state.nbytes > CACHE_BYTES,
+            *hooks(self.rule),
         )
         try:
             if self.n_outputs == 1:
-                bench = np.empty((len(self.rule.state_fields), longest(rows.indptr)))
+                bench = self.bench_for(longest(rows.indptr))
                 self.clock, n_learned = engine.learn(*arguments, bench)
             else:
                 scores, slopes = np.empty((2, self.n_outputs))
@@ -256,6 +257,12 @@ class Learner(Lending, StateByFeature):
             name = type(self.rule).__name__
             raise ConfigError(f"the rule {name} cannot be compiled: {error}") from error
         return int(n_learned)
+
+    def bench_for(self, n_entries: int) -> Floats | None:
+        """Room for the states of a row, if its coordinates step together."""
+        if not self.rule.steps_together():
+            return None
+        return np.empty((len(self.rule.state_fields), n_entries))
 
     def _divergence(self, row: int) -> DivergenceError:
         where = f"The weights diverged at example {self.t} (row {row} of this call)"

@@ -36,14 +36,18 @@ def learn(
     progress: Floats,
     predictions: Floats,
     far: bool,
-    bench: Floats,
+    meeting: Any,
+    concluding: Any,
+    bench: Floats | None,
 ) -> tuple[Clock, int]:
     """Learn the rows in order; the clock afterwards and how many rows went well.
 
     `intercept` has one row of state, or none; `progress` gathers the weighted sum of losses, the
     sum of weights, and that of right answers; `predictions`, the score of each row just before it
     was learned; `far` says that the state does not fit the cache, so that asking for coordinates
-    ahead of time pays; `bench` has room for the state of a row, (field, entry).
+    ahead of time pays. `meeting` is the rule again if it looks at examples as a whole, and
+    `concluding` if it sums over steps; `bench` has room for the state of a row, (field, entry), if
+    coordinates step together. Each is None otherwise, and of the code for it nothing is compiled.
     """
     n_rows, last = len(rows.y), np.uint64(len(rows.indices) - 1)
     for row in range(n_rows):
@@ -58,17 +62,19 @@ def learn(
             old = load(intercept_rule, intercept, 0)
             score = intercept_rule.weight(clock, old)
             squares = 1.0
-            sums = plus(sums, intercept_rule.row_terms(clock, old, 1.0))
+            if meeting is not None:
+                sums = plus(sums, intercept_rule.row_terms(clock, old, 1.0))
         for j in range(begin, end):
             if far:
                 prefetch(rule, state, np.intp(rows.indices[min(j + FETCHED_AHEAD, last)]))
             slot, x = np.intp(rows.indices[j]), rows.values[j]
             old = load(rule, state, slot)
-            if rule.steps_together():
+            if bench is not None:
                 lay_out(rule, bench, np.intp(j - begin), old)
             score += x * rule.weight(clock, old)
             squares += x * x
-            sums = plus(sums, rule.row_terms(clock, old, x))
+            if meeting is not None:
+                sums = plus(sums, rule.row_terms(clock, old, x))
         predictions[row, 0] = score
 
         right = is_right_for_endowment(score, rows.y[row])
@@ -76,9 +82,10 @@ def learn(
         weight = weighting.endowment.importance(importance, right)
         slope = weighting.update.slope(loss, score, rows.y[row], weight, clock.eta * squares)
         slope = min(max(slope, -weight * clock.steepest), weight * clock.steepest)
-        example = Example(score, rows.y[row], slope, weight, sums, 1.0, 1.0)
-        common, slope = rule.meet(clock, example)
-        clock = with_common(clock, common)
+        if meeting is not None:
+            example = Example(score, rows.y[row], slope, weight, sums, 1.0, 1.0)
+            common, slope = rule.meet(clock, example)
+            clock = with_common(clock, common)
         if not (abs(score) <= LARGEST_SCORE and abs(slope) <= LARGEST_SCORE):
             return clock, row
         progress[0] += importance * loss.value(score, rows.y[row])
@@ -91,11 +98,11 @@ def learn(
                 old = load(intercept_rule, intercept, 0)
                 new = intercept_rule.step(clock, old, slope, 1.0)
                 store(intercept_rule, intercept, 0, new)
-                steps = plus(steps, intercept_rule.step_terms(clock, old, new, 1.0))
-            steps = _step_row(rule, rows, begin, end, clock, state, slope, bench, steps)
-        clock = with_common(clock, rule.conclude(clock, steps))
-        while rule.is_worn(clock):
-            clock = _counted_again(rule, clock, state)
+                if concluding is not None:
+                    steps = plus(steps, intercept_rule.step_terms(clock, old, new, 1.0))
+            steps = _step_row(rule, rows, begin, end, clock, state, slope, concluding, bench, steps)
+        if concluding is not None:
+            clock = _concluded(rule, clock, steps, state)
     return clock, n_rows
 
 
@@ -108,16 +115,18 @@ def _step_row(
     clock: Clock,
     state: Floats,
     slope: float,
-    bench: Floats,
+    concluding: Any,
+    bench: Floats | None,
     steps: Any,
 ) -> Any:
     """Let the coordinates of a row step; the sums over steps with theirs."""
-    if rule.steps_together():
+    if bench is not None:
         for entry in range(end - begin):
             x, old = rows.values[begin + entry], take_up(rule, bench, np.intp(entry))
             new = rule.step(clock, old, slope * x, x)
             lay_out(rule, bench, np.intp(entry), new)
-            steps = plus(steps, rule.step_terms(clock, old, new, x))
+            if concluding is not None:
+                steps = plus(steps, rule.step_terms(clock, old, new, x))
         for entry in range(end - begin):
             slot = np.intp(rows.indices[begin + entry])
             store(rule, state, slot, take_up(rule, bench, np.intp(entry)))
@@ -127,8 +136,18 @@ def _step_row(
         old = load(rule, state, slot)
         new = rule.step(clock, old, slope * x, x)
         store(rule, state, slot, new)
-        steps = plus(steps, rule.step_terms(clock, old, new, x))
+        if concluding is not None:
+            steps = plus(steps, rule.step_terms(clock, old, new, x))
     return steps
+
+
+@inlined
+def _concluded(rule: Any, clock: Clock, steps: Any, state: Floats) -> Clock:
+    """The clock after a row with these sums over its steps."""
+    clock = with_common(clock, rule.conclude(clock, steps))
+    while rule.is_worn(clock):
+        clock = _counted_again(rule, clock, state)
+    return clock
 
 
 @inlined
@@ -158,6 +177,8 @@ def learn_classes(
     progress: Floats,
     predictions: Floats,
     far: bool,
+    meeting: Any,
+    concluding: Any,
     scores: Floats,
     slopes: Floats,
 ) -> tuple[Clock, int]:
@@ -193,7 +214,8 @@ def learn_classes(
         weight = weighting.endowment.importance(importance, right)
         loss.slopes(scores, label, weighting.update, weight, clock.eta * squares, slopes)
         parts = (rule, intercept_rule, loss, rows.indices, rows.values, state, intercept)
-        clock = meet_pair(parts, begin, end, clock, label, weight, scores, slopes)
+        if meeting is not None:
+            clock = meet_pair(parts, begin, end, clock, label, weight, scores, slopes)
         for z in range(n_classes):
             if not (abs(scores[z]) <= LARGEST_SCORE and abs(slopes[z]) <= LARGEST_SCORE):
                 return clock, row
@@ -203,27 +225,47 @@ def learn_classes(
 
         steps = step_zeros(rule)
         for z in range(n_classes):
-            clock = meet_class(parts, begin, end, clock, z, label, weight, scores, slopes)
-            if not abs(slopes[z]) <= LARGEST_SCORE:
-                return clock, row
+            if meeting is not None:
+                clock = meet_class(parts, begin, end, clock, z, label, weight, scores, slopes)
+                if not abs(slopes[z]) <= LARGEST_SCORE:
+                    return clock, row
             if slopes[z] == 0.0 and not rule.steps_without_gradient():
                 continue
-            if len(intercept) > 0:
-                old = load(intercept_rule, intercept, z)
-                new = intercept_rule.step(clock, old, slopes[z], 1.0)
-                store(intercept_rule, intercept, z, new)
-                steps = plus(steps, intercept_rule.step_terms(clock, old, new, 1.0))
-            for j in range(begin, end):
-                slot = np.intp(rows.indices[j]) * n_classes + z
-                x = rows.values[j]
-                old = load(rule, state, slot)
-                new = rule.step(clock, old, slopes[z] * x, x)
-                store(rule, state, slot, new)
-                steps = plus(steps, rule.step_terms(clock, old, new, x))
-        clock = with_common(clock, rule.conclude(clock, steps))
-        while rule.is_worn(clock):
-            clock = _counted_again(rule, clock, state)
+            slope = slopes[z]
+            steps = _step_class(parts, begin, end, clock, z, n_classes, slope, concluding, steps)
+        if concluding is not None:
+            clock = _concluded(rule, clock, steps, state)
     return clock, n_rows
+
+
+@inlined
+def _step_class(
+    parts: Any,
+    begin: Any,
+    end: Any,
+    clock: Clock,
+    z: int,
+    n_classes: int,
+    slope: float,
+    concluding: Any,
+    steps: Any,
+) -> Any:
+    """Let the coordinates of a row step for one class; the sums over steps with theirs."""
+    rule, intercept_rule, _, indices, values, state, intercept = parts
+    if len(intercept) > 0:
+        old = load(intercept_rule, intercept, z)
+        new = intercept_rule.step(clock, old, slope, 1.0)
+        store(intercept_rule, intercept, z, new)
+        if concluding is not None:
+            steps = plus(steps, intercept_rule.step_terms(clock, old, new, 1.0))
+    for j in range(begin, end):
+        slot, x = np.intp(indices[j]) * n_classes + z, values[j]
+        old = load(rule, state, slot)
+        new = rule.step(clock, old, slope * x, x)
+        store(rule, state, slot, new)
+        if concluding is not None:
+            steps = plus(steps, rule.step_terms(clock, old, new, x))
+    return steps
 
 
 @compiled

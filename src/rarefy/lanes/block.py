@@ -34,7 +34,7 @@ from rarefy.lanes.layout import (
     lane_rows,
 )
 from rarefy.model.clock import Clock, clock_after, next_round
-from rarefy.rules import FINITE_DATA, unpenalised
+from rarefy.rules import FINITE_DATA, hooks, unpenalised
 from rarefy.rules.averaging import predicting
 
 NO_FOLD = math.nan
@@ -138,7 +138,10 @@ class Block:
         learn = loops.learn if self.n_outputs == 1 else loops.learn_classes
         far = self._seats.state.nbytes > CACHE_BYTES
         try:
-            learn(self._seats, lane_rows(rows), folds, order, judged, far, self._room)
+            learn(
+                self._seats, lane_rows(rows), folds, order, judged, far, self._room,
+                *hooks(self._seats.rule),
+            )  # fmt: skip
         except CompileError as error:
             name = type(self._seats.rule).__name__
             raise ConfigError(f"the rule {name} cannot be compiled: {error}") from error

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rarefy.arrays import LARGEST_SCORE, Floats
+from rarefy.arrays import Floats
 from rarefy.jit import compiled, inlined
 from rarefy.jit.lane_intrinsics import (
     WIDTH,
@@ -31,6 +31,7 @@ from rarefy.lanes.lane_meeting import (
     meet_class,
     meet_pair,
     n_columns,
+    stop_if_diverged,
 )
 from rarefy.lanes.lane_tally import (
     copy_scores,
@@ -90,24 +91,16 @@ def _add_to_score(lane: int, seats: Seats, output: int, slot: int, x: float) -> 
 
 @inlined
 def _take_slope(
-    lane: int, seats: Seats, rows: LaneRows, row: int, y: float, importance: float
+    lane: int, seats: Seats, rows: LaneRows, row: int, y: float, importance: float, meeting: Any
 ) -> None:
     loss = parameters_of(seats.loss, seats.losses, lane)
     score = get(seats.work, SCORE, lane)
     steepest = importance * clock_of(seats.clock, seats.clocks, lane).steepest
     slope = min(max(importance * loss.slope(score, y), -steepest), steepest)
-    slope = meet(lane, seats, rows, row, score, y, slope, importance)
+    if meeting is not None:
+        slope = meet(lane, seats, rows, row, score, y, slope, importance)
     put(seats.work, SLOPE, lane, slope)
-    _stop_if_diverged(lane, seats, score, slope)
-
-
-@inlined
-def _stop_if_diverged(lane: int, seats: Seats, score: float, slope: float) -> None:
-    fine = abs(score) <= LARGEST_SCORE and abs(slope) <= LARGEST_SCORE
-    sees = get(seats.work, SEES, lane)
-    if sees != 0.0 and not fine:
-        put(seats.work, ALIVE, lane, 0.0)
-        put(seats.work, SEES, lane, 0.0)
+    stop_if_diverged(lane, seats, score, slope)
 
 
 @inlined
@@ -120,7 +113,7 @@ def _choose_steps(lane: int, seats: Seats, output: int) -> None:
 
 
 @inlined
-def _step_intercept(lane: int, seats: Seats, output: int) -> None:
+def _step_intercept(lane: int, seats: Seats, output: int, concluding: Any) -> None:
     rule = parameters_of(seats.intercept_rule, seats.intercept_rules, lane)
     clock = clock_of(seats.clock, seats.clocks, lane)
     slope = get(seats.work, SLOPE + PER_OUTPUT * output, lane)
@@ -128,11 +121,14 @@ def _step_intercept(lane: int, seats: Seats, output: int) -> None:
     new = rule.step(clock, old, slope, 1.0)
     steps = get(seats.work, STEPS + PER_OUTPUT * output, lane)
     store(seats.intercept_rule, seats.intercepts, output, lane, steps, new)
-    add_step_terms(lane, seats, steps, rule.step_terms(clock, old, new, 1.0), 1.0)
+    if concluding is not None:
+        add_step_terms(lane, seats, steps, rule.step_terms(clock, old, new, 1.0), 1.0)
 
 
 @inlined
-def _step(lane: int, seats: Seats, output: int, slot: int, x: float, n_times: float) -> None:
+def _step(
+    lane: int, seats: Seats, output: int, slot: int, x: float, n_times: float, concluding: Any
+) -> None:
     rule = parameters_of(seats.rule, seats.rules, lane)
     clock = clock_of(seats.clock, seats.clocks, lane)
     slope = get(seats.work, SLOPE + PER_OUTPUT * output, lane)
@@ -140,7 +136,8 @@ def _step(lane: int, seats: Seats, output: int, slot: int, x: float, n_times: fl
     new = rule.step(clock, old, slope * x, x)
     steps = get(seats.work, STEPS + PER_OUTPUT * output, lane)
     store(seats.rule, seats.state, slot, lane, steps, new)
-    add_step_terms(lane, seats, steps, rule.step_terms(clock, old, new, x), n_times)
+    if concluding is not None:
+        add_step_terms(lane, seats, steps, rule.step_terms(clock, old, new, x), n_times)
 
 
 @inlined
@@ -160,37 +157,17 @@ def _take_slopes(
     importance: float,
     scores: Floats,
     slopes: Floats,
+    meeting: Any,
 ) -> None:
     copy_scores(lane, seats, scores)
     loss = parameters_of(seats.loss, seats.losses, lane)
     loss.slopes(scores, label, PlainUpdate(), importance, 0.0, slopes)
-    meet_pair(lane, seats, rows, row, label, importance, scores, slopes)
+    if meeting is not None:
+        meet_pair(lane, seats, rows, row, label, importance, scores, slopes)
     for output in range(len(slopes)):
         slope = slopes[output]
         put(seats.work, SLOPE + PER_OUTPUT * output, lane, slope)
-        _stop_if_diverged(lane, seats, scores[output], slope)
-
-
-@inlined
-def _meet_class(
-    lane: int,
-    seats: Seats,
-    rows: LaneRows,
-    row: int,
-    output: int,
-    n_outputs: int,
-    label: int,
-    importance: float,
-) -> None:
-    """Let a rule that looks at the whole row change the slope of a class."""
-    rule = parameters_of(seats.rule, seats.rules, lane)
-    if not rule.meets():
-        return
-    score = get(seats.work, SCORE + PER_OUTPUT * output, lane)
-    slope = get(seats.work, SLOPE + PER_OUTPUT * output, lane)
-    slope = meet_class(lane, seats, rows, row, output, n_outputs, label, score, slope, importance)
-    put(seats.work, SLOPE + PER_OUTPUT * output, lane, slope)
-    _stop_if_diverged(lane, seats, score, slope)
+        stop_if_diverged(lane, seats, scores[output], slope)
 
 
 @inlined
@@ -237,28 +214,40 @@ def _score_row(seats: Seats, rows: LaneRows, row: int, n_outputs: int, following
 
 
 @inlined
-def _step_row(seats: Seats, rows: LaneRows, row: int, output: int, n_outputs: int) -> None:
+def _step_row(
+    seats: Seats, rows: LaneRows, row: int, output: int, n_outputs: int, concluding: Any
+) -> None:
     """Every lane's step, for one output."""
     each_lane(_choose_steps, (seats, output))
     if not _any(seats.work, STEPS + PER_OUTPUT * output):
         return
     if len(seats.intercepts) > 0:
-        each_lane(_step_intercept, (seats, output))
+        each_lane(_step_intercept, (seats, output, concluding))
     begin, end = _entries(rows, row)
     for j in range(begin, end):
         slot = np.intp(rows.indices[j]) * n_outputs + output
-        each_lane(_step, (seats, output, slot, rows.values[j], n_columns(rows, j)))
+        times = n_columns(rows, j)
+        each_lane(_step, (seats, output, slot, rows.values[j], times, concluding))
 
 
 @compiled
 def learn(
-    seats: Seats, rows: LaneRows, folds: Floats, order: Any, judged: bool, far: bool, room: Floats
+    seats: Seats,
+    rows: LaneRows,
+    folds: Floats,
+    order: Any,
+    judged: bool,
+    far: bool,
+    room: Floats,
+    meeting: Any,
+    concluding: Any,
 ) -> None:
     """Each lane learns the rows whose fold is not its own, in the given order.
 
     With `judged` a lane's predictions are tallied before it learns; `far` says that the state does
     not fit the cache, so that it has to be asked for ahead of time; `room` is for two numbers a
-    class.
+    class. `meeting` is the rule again if it looks at examples as a whole, and `concluding` if it
+    sums over steps; each is None otherwise, and of the code for it nothing is compiled.
     """
     for place in range(len(order)):
         row = order[place]
@@ -270,18 +259,28 @@ def learn(
             continue
         following = order[place + 1] if far and place + 1 < len(order) else -1
         _score_row(seats, rows, row, 1, following)
-        each_lane(_take_slope, (seats, rows, row, rows.y[row], importance))
-        each_lane(begin_step_sums, (seats,))
+        each_lane(_take_slope, (seats, rows, row, rows.y[row], importance, meeting))
+        if concluding is not None:
+            each_lane(begin_step_sums, (seats,))
         if judged:
             tally_row(seats, rows.y[row], importance)
-        _step_row(seats, rows, row, 0, 1)
-        each_lane(conclude, (seats,))
+        _step_row(seats, rows, row, 0, 1, concluding)
+        if concluding is not None:
+            each_lane(conclude, (seats,))
         each_lane(_tick, (seats,))
 
 
 @compiled
 def learn_classes(
-    seats: Seats, rows: LaneRows, folds: Floats, order: Any, judged: bool, far: bool, room: Floats
+    seats: Seats,
+    rows: LaneRows,
+    folds: Floats,
+    order: Any,
+    judged: bool,
+    far: bool,
+    room: Floats,
+    meeting: Any,
+    concluding: Any,
 ) -> None:
     """Each lane learns as in `learn`, with one score, and one weight a feature, for every class."""
     scores, slopes, n_outputs = room[0], room[1], room.shape[1]
@@ -296,14 +295,17 @@ def learn_classes(
         following = order[place + 1] if far and place + 1 < len(order) else -1
         _score_row(seats, rows, row, n_outputs, following)
         label = int(rows.y[row])
-        each_lane(_take_slopes, (seats, rows, row, label, importance, scores, slopes))
-        each_lane(begin_step_sums, (seats,))
+        each_lane(_take_slopes, (seats, rows, row, label, importance, scores, slopes, meeting))
+        if concluding is not None:
+            each_lane(begin_step_sums, (seats,))
         if judged:
             each_lane(tally_classes, (seats, label, importance, scores))
         for output in range(n_outputs):
-            each_lane(_meet_class, (seats, rows, row, output, n_outputs, label, importance))
-            _step_row(seats, rows, row, output, n_outputs)
-        each_lane(conclude, (seats,))
+            if meeting is not None:
+                each_lane(meet_class, (seats, rows, row, output, n_outputs, label, importance))
+            _step_row(seats, rows, row, output, n_outputs, concluding)
+        if concluding is not None:
+            each_lane(conclude, (seats,))
         each_lane(_tick, (seats,))
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from rarefy.arrays import Floats
+from rarefy.arrays import LARGEST_SCORE, Floats
 from rarefy.jit import inlined
-from rarefy.jit.lane_intrinsics import clock_of, get, load, parameters_of, set_clock
+from rarefy.jit.lane_intrinsics import clock_of, get, load, parameters_of, put, set_clock
 from rarefy.jit.lane_sums import add_terms, clear_step_sums, step_sums_of
 from rarefy.jit.sum_tuples import plus, row_zeros, times
-from rarefy.lanes.layout import SEES, LaneRows, Seats
+from rarefy.lanes.layout import ALIVE, PER_OUTPUT, SCORE, SEES, SLOPE, LaneRows, Seats
 from rarefy.model.clock import with_common
 from rarefy.model.example import Example
 from rarefy.model.multiclass import best_wrong
@@ -23,6 +23,15 @@ def n_columns(rows: LaneRows, j: int) -> float:
     """How many columns an entry stands for."""
     same = rows.shares[j] == rows.values[j]
     return 1.0 if same else rows.shares[j] / rows.values[j]
+
+
+@inlined
+def stop_if_diverged(lane: int, seats: Seats, score: float, slope: float) -> None:
+    fine = abs(score) <= LARGEST_SCORE and abs(slope) <= LARGEST_SCORE
+    sees = get(seats.work, SEES, lane)
+    if sees != 0.0 and not fine:
+        put(seats.work, ALIVE, lane, 0.0)
+        put(seats.work, SEES, lane, 0.0)
 
 
 @inlined
@@ -65,8 +74,6 @@ def meet(
 ) -> float:
     """The slope that the rule makes of an example with one score."""
     rule = parameters_of(seats.rule, seats.rules, lane)
-    if not rule.meets():
-        return slope
     clock = clock_of(seats.clock, seats.clocks, lane)
     sums = _with_class(lane, seats, rows, row, clock, 0, 1, row_zeros(rule))
     common, slope = rule.meet(clock, Example(score, y, slope, weight, sums, 1.0, 1.0))
@@ -92,7 +99,7 @@ def meet_pair(
     """
     rule = parameters_of(seats.rule, seats.rules, lane)
     loss = parameters_of(seats.loss, seats.losses, lane)
-    if not (rule.meets() and loss.is_of_two_scores()) or get(seats.work, SEES, lane) == 0.0:
+    if not loss.is_of_two_scores() or get(seats.work, SEES, lane) == 0.0:
         return
     clock = clock_of(seats.clock, seats.clocks, lane)
     rival, n = best_wrong(scores, label), len(scores)
@@ -114,29 +121,29 @@ def meet_class(
     z: int,
     n: int,
     label: int,
-    score: float,
-    slope: float,
     weight: float,
-) -> float:
-    """The slope of one of n classes; the same as before if the loss is of two scores."""
+) -> None:
+    """Let the rule change the slope of one of n classes, unless the loss is of two scores."""
     rule = parameters_of(seats.rule, seats.rules, lane)
     loss = parameters_of(seats.loss, seats.losses, lane)
-    if not rule.meets() or loss.is_of_two_scores():
-        return slope
+    if loss.is_of_two_scores():
+        return
+    score = get(seats.work, SCORE + PER_OUTPUT * z, lane)
+    slope = get(seats.work, SLOPE + PER_OUTPUT * z, lane)
     clock = clock_of(seats.clock, seats.clocks, lane)
     sums = _with_class(lane, seats, rows, row, clock, z, n, row_zeros(rule))
     y = 1.0 if z == label else -1.0
     common, slope = rule.meet(clock, Example(score, y, slope, weight, sums, 1.0, 1.0 / n))
     sees, later = get(seats.work, SEES, lane), with_common(clock, common)
     set_clock(clock, sees, later, seats.clocks, lane)
-    return slope
+    put(seats.work, SLOPE + PER_OUTPUT * z, lane, slope)
+    stop_if_diverged(lane, seats, score, slope)
 
 
 @inlined
 def conclude(lane: int, seats: Seats) -> None:
     rule = parameters_of(seats.rule, seats.rules, lane)
-    if rule.concludes():
-        clock = clock_of(seats.clock, seats.clocks, lane)
-        common = rule.conclude(clock, step_sums_of(seats.rule, seats.work, seats.sums, lane))
-        sees, later = get(seats.work, SEES, lane), with_common(clock, common)
-        set_clock(clock, sees, later, seats.clocks, lane)
+    clock = clock_of(seats.clock, seats.clocks, lane)
+    common = rule.conclude(clock, step_sums_of(seats.rule, seats.work, seats.sums, lane))
+    sees, later = get(seats.work, SEES, lane), with_common(clock, common)
+    set_clock(clock, sees, later, seats.clocks, lane)

@@ -24,7 +24,7 @@ from rarefy.rules.passive_aggressive import Pa, Pa1, Pa2
 from rarefy.rules.pegasos import Pegasos
 from rarefy.rules.perceptron import PerceptronRule, SecondOrderPerceptron
 from rarefy.rules.projected import DaInBall, DaInBox, OgdInBall, OgdInBox
-from rarefy.rules.rule_protocol import Rule, State, rule, unpenalised
+from rarefy.rules.rule_protocol import Rule, State, hooks, rule, unpenalised
 from rarefy.rules.scale_free import ScaleFree
 from rarefy.rules.scale_free_ftrl import ScaleFreeFtrl
 from rarefy.rules.thresholds import DaInL1Ball, DaInSimplex, OgdInL1Ball, OgdInSimplex
@@ -120,6 +120,7 @@ __all__ = [
     "WITH_OWN_L1",
     "Rule",
     "State",
+    "hooks",
     "name_of",
     "rule",
     "unpenalised",

@@ -270,6 +270,14 @@ DEFAULTS = (
 )
 
 
+def hooks(some_rule: Any) -> tuple[Any, Any]:
+    """The rule for each of what loops do only for some rules, or None: to meet, to conclude."""
+    return (
+        some_rule if some_rule.meets() else None,
+        some_rule if some_rule.concludes() else None,
+    )
+
+
 def unpenalised(some_rule: Any) -> Any:
     """The rule as it acts on the intercept; one with a simpler form there says so."""
     if hasattr(some_rule, "on_intercept"):

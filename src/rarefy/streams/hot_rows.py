@@ -16,6 +16,7 @@ from rarefy.readers.features.columns import Columns
 from rarefy.readers.features.grams import OF_TEXTS, expansion, grams_of
 from rarefy.readers.formats.dict_parser import dict_scratch
 from rarefy.readers.formats.jsonl import plan_for
+from rarefy.rules import hooks
 from rarefy.rules.averaging import is_averaged
 from rarefy.stores.table_store import TableStore
 from rarefy.stores.unique_slots import new_seen
@@ -112,6 +113,7 @@ class HotRows:
             learner.reference.means,
             learner.reference.location,
             learner.state.nbytes > CACHE_BYTES,
+            *hooks(learner.rule),
         )
         memory = self._memory(learner)
         learn = learn_row if learner.n_outputs == 1 else learn_row_classes
@@ -137,6 +139,6 @@ class HotRows:
             np.zeros(size),
             np.zeros(n_centred, np.int64),
             self.scores,
-            np.empty((len(learner.rule.state_fields), size)),
+            learner.bench_for(size),
             np.empty((2, learner.n_outputs)),
         )

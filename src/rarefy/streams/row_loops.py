@@ -49,7 +49,7 @@ class RowMemory(NamedTuple):
     centred_values: Floats
     last_row: Numbers  # as many as there are features that are centred
     scores: Floats  # (1, class)
-    bench: Floats  # (field, entry)
+    bench: Floats | None  # (field, entry), if coordinates step together
     work: Floats  # (2, class)
 
 
@@ -71,6 +71,8 @@ class RowModel(NamedTuple):
     means: Floats
     location: float
     far: bool
+    meeting: Any  # the rule, if it looks at examples as a whole
+    concluding: Any  # the rule, if it sums over steps
 
 
 @helper
@@ -139,7 +141,8 @@ def learn_row(model: RowModel, row: RowMemory) -> int:
     clock, n_learned = _learn(
         model.rule, model.intercept_rule, model.loss, model.weighting,
         _rows_to_learn(model, row, n), clock_of(model.schedule, model.clock), model.state,
-        model.intercept, model.progress, row.scores, model.far, row.bench,
+        model.intercept, model.progress, row.scores, model.far, model.meeting, model.concluding,
+        row.bench,
     )  # fmt: skip
     if n_learned == 0:
         return DIVERGED
@@ -159,7 +162,8 @@ def learn_row_classes(model: RowModel, row: RowMemory) -> int:
     clock, n_learned = _learn_classes(
         model.rule, model.intercept_rule, model.loss, model.weighting,
         _rows_to_learn(model, row, n), clock_of(model.schedule, model.clock), model.state,
-        model.intercept, model.progress, row.scores, model.far, row.work[0], row.work[1],
+        model.intercept, model.progress, row.scores, model.far, model.meeting, model.concluding,
+        row.work[0], row.work[1],
     )  # fmt: skip
     if n_learned == 0:
         return DIVERGED
