@@ -24,7 +24,8 @@ from rarefy.estimators.warner import warn_of
 from rarefy.files.label_types import label_names
 from rarefy.model.class_weights import ClassWeights
 from rarefy.model.label_runs import LabelRuns
-from rarefy.model.own_numbers import NAMESPACES, fits, groups_of_columns
+from rarefy.model.own_columns import ColumnNames, groups_of_columns, l1_of_columns
+from rarefy.model.own_numbers import NAMESPACES, L1ByName
 from rarefy.parameters.entry import AUTO
 from rarefy.readers.features.columns import nearest
 from rarefy.rules import FINITE_DATA
@@ -159,22 +160,24 @@ class FromMatrices:
         told = learner.settled().own_of_columns if own is not None else None
         if own is None or (told is not None and len(told) == self.n_features_in_):
             return
-        numbered = map(str, range(self.n_features_in_))
-        names = [*getattr(self, "feature_names_in_", numbered)]
+        columns = ColumnNames(self.n_features_in_, getattr(self, "feature_names_in_", None))
         of_groups = () if isinstance(task.groups, str) else task.groups
         asked = [("l1_of", pattern) for pattern, _ in task.l1_of]
         asked += [("groups", pattern) for _, columns in of_groups for pattern in columns]
         for what, pattern in asked:
-            if not any(fits(pattern, name) for name in names):
-                raise ConfigError(f"{what}: X has no column {pattern!r}{nearest(pattern, names)}.")
+            if not len(columns.fitting(pattern)):
+                meant = nearest(pattern, columns.names)
+                raise ConfigError(f"{what}: X has no column {pattern!r}{meant}.")
         if task.groups == NAMESPACES:
             raise ConfigError(
                 f"groups={NAMESPACES!r} is for files; for a matrix, give columns by the name of "
                 f"their group."
             )
-        if task.groups:
-            names = groups_of_columns(task.groups, names)
-        learner.settled().own_of_columns = np.array([own.of(name) for name in names])
+        learner.settled().own_of_columns = (
+            l1_of_columns(own, columns)
+            if isinstance(own, L1ByName)
+            else groups_of_columns(of_groups, columns)
+        )
 
     def _note_rows(
         self: Any, learner: OnlineLearner, X: sparse.csr_array, y: Any, *, is_first: bool

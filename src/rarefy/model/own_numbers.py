@@ -8,7 +8,8 @@ from rarefy.arrays import Floats
 
 GivenL1 = tuple[tuple[str, float], ...]  # by names, or globs
 NAMESPACES = "namespaces"  # each of which is a group
-GivenGroups = str | tuple[tuple[str, tuple[str, ...]], ...]  # that, or the columns of each
+GroupsOfColumns = tuple[tuple[str, tuple[str, ...]], ...]  # the columns of each, by its name
+GivenGroups = str | GroupsOfColumns
 
 
 class L1ByName(NamedTuple):
@@ -51,15 +52,3 @@ def fits(pattern: str, name: str) -> bool:
 @functools.lru_cache
 def is_glob(pattern: str) -> bool:
     return any(sign in pattern for sign in "*?[")
-
-
-def groups_of_columns(given: GivenGroups, names: list[str]) -> list[str]:
-    """The group of each column; one that is in none is a group by itself."""
-    patterns = [] if isinstance(given, str) else [(p, name) for name, of in given for p in of]
-    named = dict(reversed(patterns))
-    globs = [(pattern, name) for pattern, name in patterns if is_glob(pattern)]
-    return [named[column] if column in named else _fitting(globs, column) for column in names]
-
-
-def _fitting(globs: list[tuple[str, str]], column: str) -> str:
-    return next((name for pattern, name in globs if fnmatchcase(column, pattern)), f"={column}")

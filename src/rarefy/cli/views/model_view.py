@@ -12,7 +12,7 @@ from rarefy.cli.views.formatting import visible
 from rarefy.cli.views.tables import Column, Page, signed
 from rarefy.files.model import Model
 from rarefy.files.model_checks import first_pass_of
-from rarefy.model.own_numbers import NAMESPACES, groups_of_columns
+from rarefy.model.own_columns import ColumnNames, places_of_groups
 from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.describe import described, is_unknown, name_of_unknown
 from rarefy.parameters.meaning import has_own_steps, resolve
@@ -89,13 +89,17 @@ def _groups(model: Model) -> Any:
     groups, names = model.task.groups, model.kept.names or ()
     if not groups:
         return None
-    if groups == NAMESPACES:
+    if isinstance(groups, str):
         found = [name.partition("=")[0] for name in names]
     else:
-        columns = names or [str(key) for key in model.kept.keys.tolist()]
-        found = groups_of_columns(groups, list(columns))
+        columns = list(names) or [str(key) for key in model.kept.keys.tolist()]
+        places = places_of_groups(groups, ColumnNames(len(columns), columns)).tolist()
+        found = [
+            column if place < 0 else groups[place][0]
+            for column, place in zip(columns, places, strict=True)
+        ]
     counts = dict.fromkeys([] if isinstance(groups, str) else [name for name, _ in groups], 0)
-    return {**counts, **Counter(name.removeprefix("=") for name in found)}
+    return {**counts, **Counter(found)}
 
 
 def _is_known(rule: Any) -> bool:
