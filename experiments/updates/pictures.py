@@ -1,4 +1,4 @@
-"""The picture: accuracy over lost answers, along the way from the old model to the new one."""
+"""The pictures: accuracy over lost answers, along the way from the old model to the new one."""
 
 from pathlib import Path
 
@@ -7,10 +7,47 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from experiments.drawing import BLUE, GREEN, GREY, ORANGE, PINK, STYLE, save
+from experiments.updates.methods import Outcome
 from experiments.updates.releases import Fate
 
 Updates = dict[str, list[dict[str, list[Fate]]]]  # by data set and order: fates by method
 OTHERS = {"retrained": (PINK, "s"), "endowment 1": (GREEN, "v"), "endowment 3": (GREEN, "^")}
+SHOWN = {
+    "between": (BLUE, "-", ""),
+    "2 passes, between": (ORANGE, "-", ""),
+    "anchor": (GREEN, "-", "o"),
+    "distillation": (PINK, "-", "s"),
+    "hysteresis": (GREY, "--", ""),
+}
+
+
+def draw_methods(compared: dict[str, list[dict[str, list[Outcome]]]], file: Path) -> None:
+    """The knobs of some methods, on the rows that judge, with standard errors of the accuracy."""
+    with mpl.rc_context(STYLE):
+        n_rows = -(-len(compared) // 4)
+        figure = Figure(figsize=(11, 2.7 * n_rows + 0.5), layout="constrained")
+        panels = figure.subplots(n_rows, 4, squeeze=False).ravel()
+        for axes, (name, orders) in zip(panels, compared.items(), strict=False):
+            for method, (colour, line, mark) in SHOWN.items():
+                found = 100.0 * np.array([order[method] for order in orders])[:, :, 2:4]
+                mean, error = found.mean(axis=0), found.std(axis=0, ddof=1) / np.sqrt(len(found))
+                axes.errorbar(
+                    *(mean[:, 1], mean[:, 0], error[:, 0]),
+                    color=colour,
+                    linestyle=line,
+                    marker=mark,
+                    markersize=3,
+                    elinewidth=0.5,
+                    label=method,
+                )
+            axes.set_title(name)
+            axes.set_xlabel("answers lost, %")
+        for axes in panels[len(compared) :]:
+            axes.set_visible(False)
+        panels[0].set_ylabel("accuracy, %")
+        handles = panels[0].get_legend_handles_labels()
+        figure.legend(*handles, loc="outside lower center", ncols=len(SHOWN))
+        save(figure, file)
 
 
 def draw(updates: Updates, file: Path) -> None:

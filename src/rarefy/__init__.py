@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rarefy.estimators.cv import SparseOnlineClassifierCV, SparseOnlineRegressorCV
     from rarefy.estimators.merge_models import merge
     from rarefy.estimators.persistence import load
+    from rarefy.estimators.soft_rows import soft_targets
     from rarefy.estimators.sweep_grid import sweep
     from rarefy.estimators.train_files import train
     from rarefy.estimators.update_models import update
@@ -46,6 +47,7 @@ __all__ = [
     "regret",
     "releases",
     "rule",
+    "soft_targets",
     "sweep",
     "to_matrix",
     "train",
@@ -69,6 +71,7 @@ _LATE = {
     "regret": "rarefy.analysis.regret_in_hindsight",
     "releases": "rarefy.analysis.release_chain",
     "rule": "rarefy.rules",
+    "soft_targets": "rarefy.estimators.soft_rows",
     "sweep": "rarefy.estimators.sweep_grid",
     "to_matrix": "rarefy.streams.design_matrix",
     "train": "rarefy.estimators.train_files",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from experiments.updates import page, pictures, releases
+from experiments.updates import methods, methods_page, page, pictures, releases
 from experiments.updates.data import Texts
 from rarefy.updating.path import ALPHAS
 
@@ -43,4 +43,37 @@ def test_the_page_has_what_was_found(texts, tmp_path):
     lost = 100.0 * np.mean([order["interpolation"][-1].lost for order in updates["some"]])
     assert f"| {lost:.2f} ±" in said
     pictures.draw(updates, tmp_path / "picture.svg")
+    assert (tmp_path / "picture.svg").stat().st_size > 0
+
+
+def test_knobs_are_never_chosen_by_the_rows_that_judge(texts, tmp_path):
+    found = {"some": [methods.compared(texts, seed) for seed in range(3)]}
+    assert all([*order] == ["old", *methods.KNOBS] for order in found["some"])
+    for order in found["some"]:
+        for method, knobs in methods.KNOBS.items():
+            assert len(order[method]) == len(knobs)
+        assert order["between"][0].judged_lost == order["hysteresis"][0].judged_lost
+        assert order["between"][0] == order["endowment"][0]
+        assert order["anchor"][-1].n_changed < order["anchor"][0].n_changed
+    of_judges = np.random.default_rng(1).random(3)
+    others = [
+        {
+            method: [outcome._replace(judged_accuracy=shift, judged_lost=shift) for outcome in way]
+            for method, way in order.items()
+        }
+        for order, shift in zip(found["some"], of_judges, strict=True)
+    ]
+    for method in methods.KNOBS:
+        knob = methods_page.chosen(found["some"], method).knob
+        assert methods_page.chosen(others, method).knob == knob
+    file = tmp_path / "updates.md"
+    file.write_text("# Before\n\n## Measured\n\nstays\n")
+    for _ in range(2):
+        methods_page.write(found, file)
+        said = file.read_text()
+        assert said.count(methods_page.HEADING) == 1
+        assert said.endswith("\n\n## Measured\n\nstays\n")
+    share = methods_page.chosen(found["some"], "between").share
+    assert f"| between | {share:.2f} (" in said.replace("**", "")
+    pictures.draw_methods(found, tmp_path / "picture.svg")
     assert (tmp_path / "picture.svg").stat().st_size > 0

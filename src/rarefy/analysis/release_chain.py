@@ -244,7 +244,9 @@ def _chain(
     judged = rows
     for number, model in enumerate(shipped):
         judged = rows.part(slice(ends[number], (*ends, None)[number + 1]))
-        found.append(_release(number + 1, ends[number], models[-1] if models else None, model, judged))
+        found.append(
+            _release(number + 1, ends[number], models[-1] if models else None, model, judged)
+        )
         models = [*models[:1], model]
     at_the_end = _changes(models[0], models[-1], judged)
     return Chain(method, found, at_the_end["lost_rate"], at_the_end["won_rate"])
