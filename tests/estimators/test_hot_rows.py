@@ -97,7 +97,7 @@ def test_dicts_on_the_short_way(n_classes, options):
     assert model.predict_many(some) == predicted
     scores = [model._scores_of_rows([row], None)[0].tolist() for row in some[:20]]
     for row, expected_scores in zip(some, scores, strict=False):
-        assert model._hot.score(row)
+        assert model._hot.take_dicts([row]) and model._hot.score()
         assert model._hot.scores[0].tolist() == expected_scores
     assert_same(
         copy.deepcopy(model).learn_one(some[0]), expected.partial_fit([{**some[0], "w": 1.0}])

@@ -1,35 +1,40 @@
-"""The clock and the calibration of a learner, on loan where rows are learned one at a time.
+"""What changes of a learner beside its state, on loan where rows are learned one at a time.
 
-To hand them over as numbers, and to take them back, takes longer than to learn a row. So they are
-lent as arrays, which go on by themselves, until rows are learned in another way.
+That is the clock, the calibration, and the targets that the reference has seen. To hand them over
+as numbers, and to take them back, takes longer than to learn a row. So they are lent as arrays,
+which go on by themselves, until rows are learned in another way.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from rarefy.arrays import Floats
+from rarefy.arrays import Floats, Numbers
+from rarefy.engine.reference import Reference
 from rarefy.model.calibration import Calibration
 from rarefy.model.clock import Clock
 
-NO_CALIBRATION: Floats = np.empty(0)
+NO_NUMBERS: Floats = np.empty(0)
 
 
 class Loan(NamedTuple):
-    """The numbers of a clock, without its schedule and what is common, and of a calibration."""
+    """Numbers that go on by themselves."""
 
-    clock: Floats
+    clock: Floats  # without its schedule and what is common
     calibration: Floats  # empty: there is none
+    n_examples: Numbers  # one number, of the reference
+    targets: Floats  # the last ones, for the reference; empty: they do not matter
 
 
 class Lending:
-    """The base of learners, which have a clock and may have a calibration.
+    """The base of learners, which have a clock and a reference, and may have a calibration.
 
     To look at them leaves the loan as it is, so that any thread may do so; to set them ends it.
     """
 
     _clock: Clock
     _calibration: Calibration | None
+    _reference: Reference
     loan: Loan | None = None
 
     @property
@@ -56,17 +61,33 @@ class Lending:
         self._end_loan()
         self._calibration = calibration
 
-    def lend(self) -> Loan:
-        """Lend clock and calibration, until `loan` is another one."""
+    @property
+    def reference(self) -> Reference:
+        """What rows are learned relative to."""
+        if self.loan is None or not len(self.loan.targets):
+            return self._reference
+        n = int(self.loan.n_examples[0])
+        return self._reference._replace(n=n, targets=self.loan.targets.copy())
+
+    @reference.setter
+    def reference(self, reference: Reference) -> None:
         self._end_loan()
-        of_clock = np.array(self._clock[1:-1])
-        of_calibration = (
-            NO_CALIBRATION if self._calibration is None else np.array(self._calibration)
+        self._reference = reference
+
+    def lend(self) -> Loan:
+        """Lend clock, calibration and targets, until `loan` is another one."""
+        self._end_loan()
+        reference, calibration = self._reference, self._calibration
+        self.loan = Loan(
+            np.array(self._clock[1:-1]),
+            NO_NUMBERS if calibration is None else np.array(calibration),
+            np.array([reference.n]),
+            reference.targets.copy() if reference.spread_wanted else NO_NUMBERS,
         )
-        self.loan = Loan(of_clock, of_calibration)
         return self.loan
 
     def _end_loan(self) -> None:
         if self.loan is not None:
-            self._clock, self._calibration = self.clock, self.calibration
+            now = self.clock, self.calibration, self.reference
+            self._clock, self._calibration, self._reference = now
             self.loan = None

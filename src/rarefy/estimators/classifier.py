@@ -116,6 +116,8 @@ class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SparseOnline):
         X is a matrix; or, to go on with a model of rows that have names, a reader, a list of dicts,
         a data frame, or an iterator of these, which may have the labels themselves.
         """
+        if classes is None and sample_weight is None and self._learn_one_row(X, y):
+            return self
         if self._is_no_matrix(X):
             self._go_on(X, y, classes, sample_weight)
             return self
@@ -211,6 +213,13 @@ class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SparseOnline):
             return self._label_table().targets.get(y)
         except TypeError:
             return None
+
+    def _target_of_one(self, y: Any) -> float | None:
+        """What the loss learns for the only label in an array; None for all that is not just that."""
+        is_plain = type(y) is np.ndarray and y.shape == (1,) and y.dtype.kind in "iubU"
+        if not is_plain or y.dtype.kind != self.classes_.dtype.kind:
+            return None
+        return self._plain_target(y.item())
 
     def _label_table(self) -> LabelTable:
         table = self._labels

@@ -30,6 +30,7 @@ from rarefy.parameters.entry import AUTO
 from rarefy.readers.features.columns import nearest
 from rarefy.rules import FINITE_DATA
 from rarefy.rules.anchoring import anchored, is_anchored
+from rarefy.streams.hot_rows import HotRows
 from rarefy.streams.refit_stream import Refit
 from rarefy.streams.stream_model import NO_TOTALS, StreamModel
 from rarefy.system.deferred_signals import Deferral
@@ -138,11 +139,9 @@ class FromMatrices:
         rows = as_rows(X, y, importance)
         self._learned(task)
         self._tell_own(task, self.learner_)
-        if not task.is_regression:
-            self._label_runs = copy(self._label_runs)
-            self._label_runs.add(y)
-            if self._label_runs.n_rows >= ENOUGH_ROWS:
-                warn_of(self._label_runs, "Shuffle the rows.")
+        self._label_runs = self._label_runs_with(y)
+        if self._label_runs.n_rows >= ENOUGH_ROWS:
+            warn_of(self._label_runs, "Shuffle the rows.")
         is_first = self.learner_.t == 0
         with self._lock:
             if task.classes_grow:
@@ -153,6 +152,53 @@ class FromMatrices:
                 self.learner_.learn(rows, self.n_features_in_, between=signals.let_through)
         self._note_rows(self.learner_, X, y, is_first=is_first)
         self._class_totals = totals
+        self._matrix_rows.note_parameters(self)
+
+    @property
+    def _has_short_way(self: Any) -> bool:
+        """Whether matrices with few rows may go the short way."""
+        known = self.__dict__
+        return "learner_" in known and self.stream_ is None and "feature_names_in_" not in known
+
+    def _few(self: Any, X: Any) -> HotRows | None:
+        """What learns and scores the rows of a matrix on the short way, if they can go it."""
+        task, n_columns = self._learned_by.task, self.n_features_in_
+        return self._matrix_rows.take(X, self.learner_, task, n_columns)  # type: ignore[no-any-return]
+
+    def _scores_of_few(self: Any, X: Any) -> NDArray[np.float64] | None:
+        """The scores of rows that go the short way; None for all others."""
+        if not self._has_short_way:
+            return None
+        with self._lock:
+            few = self._few(X)
+            return few.scores.copy() if few is not None and few.score() else None
+
+    def _learn_one_row(self: Any, X: Any, y: Any) -> bool:
+        """Whether a matrix of one row was learned on the short way; if not, nothing has changed."""
+        if not self._has_short_way or not self._matrix_rows.are_parameters_checked(self):
+            return False
+        target = self._target_of_one(y)
+        if target is None or getattr(X, "shape", ())[:1] != (1,):
+            return False
+        with Deferral(), self._lock:
+            few = self._few(X)
+            if few is None:
+                return False
+            runs = self._label_runs_with(np.array([target]))
+            if runs.n_rows >= ENOUGH_ROWS:
+                warn_of(runs, "Shuffle the rows.")
+            if not few.learn(target, 1.0):
+                return False
+            self._label_runs = runs
+        return True
+
+    def _label_runs_with(self: Any, y: Any) -> LabelRuns:
+        """What the order of labels is like with the next ones; numbers to predict have none."""
+        runs: LabelRuns = self._label_runs
+        if not self._learned_by.task.is_regression:
+            runs = copy(runs)
+            runs.add(y)
+        return runs
 
     def _tell_own(self: Any, task: Task, learner: OnlineLearner) -> None:
         """Tell what l1 each column has, or which group it is of, if that is asked for."""

@@ -123,14 +123,14 @@ class OneAtATime:
         if id is not None:
             return self._learn_asked(id, x, y, weight)
         hot = self._hot
-        target = self._plain_target(y) if hot is not None and hot.model is self.stream_ else None
+        target = self._plain_target(y) if hot is not None and hot.owner is self.stream_ else None
         if target is None or not (weight is None or _is_plain(weight)):
             weights = None if weight is None else [weight]
             return self.learn_many([x], None if y is None else [y], weights, format=format)
         importance = 1.0 if weight is None else weight
         if type(x) is dict and format is None:
-            with hot.lock:
-                if hot.learn(x, target, importance):
+            with self.stream_.lock.lock:
+                if hot.take_dicts((x,)) and hot.learn(target, importance):
                     return self
         return self._learn_rows([x], np.array([target]), np.array([importance], float), format)
 
@@ -197,9 +197,9 @@ class OneAtATime:
         if id is not None:
             return self._answer(self._remembered_scores(x, id, format))
         hot = self._hot
-        if hot is not None and type(x) is dict and format is None and hot.model is self.stream_:
-            with hot.lock:
-                if hot.score(x):
+        if hot is not None and type(x) is dict and format is None and hot.owner is self.stream_:
+            with self.stream_.lock.lock:
+                if hot.take_dicts((x,)) and hot.score():
                     return self._answer(hot.scores)
         return self._answers(self._scores_of_rows([x], format)).tolist()[0]
 
@@ -221,7 +221,7 @@ class OneAtATime:
         """The scores of one row; the next one may overwrite them."""
         hot = self._hot
         is_short = hot is not None and type(x) is dict and format is None
-        if is_short and hot.model is self.stream_ and hot.score(x):
+        if is_short and hot.owner is self.stream_ and hot.take_dicts((x,)) and hot.score():
             return hot.scores  # type: ignore[no-any-return]
         return self._scores_of_rows([x], format)  # type: ignore[no-any-return]
 

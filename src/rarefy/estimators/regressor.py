@@ -72,6 +72,8 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
         X is a matrix; or, to go on with a model of rows that have names, a reader, a list of dicts,
         a data frame, or an iterator of these, which may have the targets themselves.
         """
+        if sample_weight is None and self._learn_one_row(X, y):
+            return self
         if self._is_no_matrix(X):
             self._go_on(X, y, None, sample_weight)
             return self
@@ -101,6 +103,11 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
     def _plain_target(self, y: Any) -> float | None:
         """The target; None for all that is not just a number."""
         return y if type(y) is float and abs(y) <= LARGEST_VALUE else None
+
+    def _target_of_one(self, y: Any) -> float | None:
+        """The only target in an array; None for all that is not just that."""
+        is_plain = type(y) is np.ndarray and y.shape == (1,) and y.dtype.kind in "fiu"
+        return self._plain_target(float(y.item())) if is_plain else None
 
     def _class_names(self, classes: Any) -> tuple[str, ...]:
         if classes is not None:

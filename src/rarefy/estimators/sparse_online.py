@@ -20,6 +20,7 @@ from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.from_matrices import FromMatrices
 from rarefy.estimators.from_streams import FromStreams
 from rarefy.estimators.matrices import as_csr, check_structure, refuse_other_than_numbers
+from rarefy.estimators.matrix_rows import MatrixRows
 from rarefy.estimators.one_at_a_time import OneAtATime
 from rarefy.estimators.persistence import Saving
 from rarefy.estimators.signatures import Parametrised
@@ -60,7 +61,7 @@ class SparseOnline(FromMatrices, FromStreams, OneAtATime, Saving, Parametrised):
     def __getstate__(self) -> dict[str, Any]:
         """Without what reads single rows, which is made anew."""
         state = dict(super().__getstate__())
-        for name in ("_single_rows", "_hot", "_labels"):
+        for name in ("_single_rows", "_hot", "_labels", "_few_rows"):
             state.pop(name, None)
         return state
 
@@ -71,6 +72,14 @@ class SparseOnline(FromMatrices, FromStreams, OneAtATime, Saving, Parametrised):
             return self.stream_.lock
         lock: ModelLock = self.__dict__.setdefault("_lock_of_matrices", ModelLock())
         return lock
+
+    @property
+    def _matrix_rows(self) -> MatrixRows:
+        """The short way of matrices with few rows."""
+        few: MatrixRows | None = self.__dict__.get("_few_rows")
+        if few is None:
+            few = self.__dict__["_few_rows"] = MatrixRows(_parameter_names(type(self)))  # type: ignore[arg-type]
+        return few
 
     def _task(self, *, is_refitted: bool = False) -> Task:
         """What the parameters ask for, with or without a refit; all of them are checked."""
@@ -149,7 +158,8 @@ class SparseOnline(FromMatrices, FromStreams, OneAtATime, Saving, Parametrised):
         if self.is_slim_:
             parameters["refit"] = True  # a target was met by one
         self._learned_by = LearnedBy(task, parameters)
-        _ = self._lock  # made now, since predicting leaves an estimator as it is
+        _ = self._lock  # made now, as the next, since predicting leaves an estimator as it is
+        self._matrix_rows.forget_parameters()
 
     def _check_rows(self, X: Any, *, reset: bool, learning: bool = True) -> sparse.csr_array:
         """X as the engine needs it; with `reset` its columns become those of the estimator."""
@@ -203,6 +213,9 @@ class SparseOnline(FromMatrices, FromStreams, OneAtATime, Saving, Parametrised):
         return y  # type: ignore[no-any-return]
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
+        scores = self._scores_of_few(X)
+        if scores is not None:
+            return scores
         check_is_fitted(self)
         if isinstance(X, Reader):
             return self._stream_scores(X)

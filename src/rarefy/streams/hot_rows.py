@@ -1,16 +1,19 @@
-"""Single rows on the shortest way: plain dicts whose features are known, to a table.
+"""Few rows on the shortest way: features that the model knows, in one compiled call.
 
 Everything is laid out once, and bound to calls that take no arguments. Whatever does not go this
-way is left to single_rows.py, with the same results.
+way is left to others, with the same results.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rarefy.arrays import Floats
 from rarefy.engine.learner import CACHE_BYTES, Learner
 from rarefy.engine.lending import Loan
+from rarefy.engine.reference import FIRST_EXAMPLES
 from rarefy.readers.buffers import new_buffer
 from rarefy.readers.features.columns import Columns
 from rarefy.readers.features.grams import OF_TEXTS, expansion, grams_of
@@ -18,96 +21,193 @@ from rarefy.readers.formats.dict_parser import dict_scratch
 from rarefy.readers.formats.jsonl import plan_for
 from rarefy.rules import hooks
 from rarefy.rules.averaging import is_averaged
+from rarefy.stores.array import ArrayStore
 from rarefy.stores.table_store import TableStore
 from rarefy.stores.unique_slots import new_seen
 from rarefy.streams.row_loops import (
+    DIVERGED,
     DONE,
     RowMemory,
     RowModel,
-    learn_row,
-    learn_row_classes,
-    score_row,
+    learn_rows,
+    learn_rows_classes,
+    score_rows,
 )
-from rarefy.streams.stream_model import StreamModel
 
-MOST_ENTRIES = 1 << 12  # of a row
+FEWEST_ENTRIES = 1 << 12  # that there is room for
+MOST_ROWS, MOST_ENTRIES = 1 << 13, 1 << 18
+NO_ENTRIES = np.empty((0, 2), np.uint64)  # of a table
+
+
+class Owner(Protocol):
+    """What has a task, a learner, and the store that leads to its slots; none: keys are slots."""
+
+    @property
+    def learner(self) -> Any: ...
+
+    @property
+    def store(self) -> Any: ...
+
+    @property
+    def task(self) -> Any: ...
 
 
 class HotRows:
-    """Learns and scores rows of a model, if they go the shortest way; who calls holds its lock."""
+    """Learns and scores rows, if they go the shortest way; who calls holds the model's lock."""
 
-    def __init__(self, model: StreamModel, columns: Columns, cross: Any) -> None:
-        self.model = model
-        self.lock = model.lock.lock
-        self._store: Any = model.store
-        self._is_open = columns.named and not cross
+    def __init__(self, owner: Owner, columns: Columns, *, reads_dicts: bool = True) -> None:
+        self.owner = owner
+        self._reads_dicts = reads_dicts
+        self._columns = columns
+        self._plan, self._scratch = plan_for(columns), dict_scratch()
         self._learner: Any = None
         self._loan: Loan | None = None
-        self.scores = np.zeros((1, 1))
-        self._address = np.zeros(1, np.int64)
-        n_grams = expansion(grams_of(columns.ngram, columns.skips, OF_TEXTS))
-        self._buffer = new_buffer(MOST_ENTRIES, expansion=n_grams)
-        self._y, self._importance = np.zeros(1), np.ones(1)
-        self._plan = plan_for(columns)
-        self._learn: Callable[[], int] = lambda: 0
-        self._score: Callable[[], int] = lambda: 0
+        self._learn: Callable[[], int] | None = None
+        self._score: Callable[[], int] | None = None
+        self._make_memory(1, FEWEST_ENTRIES)
 
-    def score(self, x: Any) -> bool:
-        """Whether `scores` are those of the row now; if not, it has to go the other way."""
-        self._address[0] = id(x)
-        return self._is_ready() and self._score() == DONE
+    # --- rows of one kind or another, into the memory ---------------------------------------
 
-    def learn(self, x: Any, y: float, importance: float) -> bool:
-        """Whether the row was learned; if not, nothing has changed."""
-        if not self._is_ready():
+    def take_dicts(self, rows: Sequence[Any]) -> bool:
+        """Take dicts; whether there are few enough. They have to stay until the next call."""
+        n = len(rows)
+        if not self._reads_dicts or not 0 < n <= MOST_ROWS:
             return False
-        self._address[0] = id(x)
-        self._y[0] = y
-        self._importance[0] = importance
-        return self._learn() == DONE
+        if n == 1:
+            self._dicts[0] = id(rows[0])
+        else:
+            if n > len(self._y) and not self._has_room(n, sum(map(len, rows))):
+                return False
+            self._dicts[:n] = np.fromiter(map(id, rows), np.int64, n)
+        self._n_rows[0] = n
+        return True
+
+    def take_features(self, indptr: Any, keys: NDArray[Any], values: NDArray[Any]) -> bool:
+        """Take rows by the keys and values of their features; whether there are few enough."""
+        n_rows, n = len(indptr) - 1, len(keys)
+        if not 0 < n_rows <= MOST_ROWS or not self._has_room(n_rows, n):
+            return False
+        self._dicts[0], self._n_rows[0] = 0, n_rows
+        self._buffer.indptr[: n_rows + 1] = indptr
+        self._buffer.keys[:n] = keys
+        self._buffer.values[:n] = values
+        return True
+
+    def _has_room(self, n_rows: int, n_entries: int) -> bool:
+        """Whether there is room for so much now; too much gets none."""
+        if n_rows <= len(self._y) and n_entries <= len(self._buffer.labels):
+            return True
+        if n_entries > MOST_ENTRIES:
+            return False
+        self._make_memory(n_rows, max(n_entries, FEWEST_ENTRIES))
+        return True
+
+    def _make_memory(self, n_rows: int, n_entries: int) -> None:
+        n_grams = expansion(grams_of(self._columns.ngram, self._columns.skips, OF_TEXTS))
+        self._buffer = new_buffer(n_entries, expansion=n_grams)
+        self._n_rows = np.ones(1, np.int64)
+        self._dicts = np.zeros(n_rows, np.int64)
+        self._y, self._importance = np.zeros(n_rows), np.ones(n_rows)
+        self._learner = None
+
+    # --- learning and scoring what was taken ------------------------------------------------
+
+    def score(self) -> bool:
+        """Whether `scores` are those of the rows now; if not, they have to go the other way."""
+        return self._is_ready() and (self._score or self._bind_score())() == DONE
+
+    def learn(self, y: Floats | float, importance: Floats | float) -> bool:
+        """Whether the rows were learned; if not, nothing has changed."""
+        if not self._is_ready() or not self._may_learn:
+            return False
+        n = self._n_rows.item()
+        self._y[:n] = y
+        self._importance[:n] = importance
+        result = (self._learn or self._bind_learn())()
+        if result == DIVERGED and (n_learned := self._n_rows.item()):
+            raise self._learner._divergence(n_learned)
+        return result == DONE  # type: ignore[no-any-return]
+
+    @property
+    def scores(self) -> Floats:
+        """One row of scores for each row that was scored; the next ones overwrite them."""
+        return self._scores[: self._n_rows.item()]
+
+    # --- the model as it is now -------------------------------------------------------------
 
     def _is_ready(self) -> bool:
         """Whether the calls are bound to the model as it is now."""
-        learner = self._learner
+        learner, owner = self._learner, self.owner
         if (
             learner is not None
             and learner.loan is self._loan
+            and learner is owner.learner
             and learner.state is self._state
-            and self._store._entries is self._entries
+            and learner.n_features == self._n_features
+            and (self._table is None or owner.store._entries is self._entries)
         ):
             return True
-        return self._is_open and self._bind()
+        return self._bind()
 
     def _bind(self) -> bool:
-        model, store = self.model, self._store
-        learner: Any = model.learner
-        may_be_hot = (
-            type(learner) is Learner
-            and isinstance(store, TableStore)
-            and store.own_by_name is None
-            and learner.own_of_columns is None
-            and learner.group_sums is None
-            and learner.clock.common == ()
-            and not is_averaged(learner.rule)
-            and learner.reference.is_known
-            and model.task.class_weight is None
-        )
-        if not may_be_hot:
+        learner, store = self.owner.learner, self.owner.store
+        self._learner = None
+        has_slots = store is None or isinstance(store, TableStore | ArrayStore)
+        if (
+            not has_slots
+            or type(learner) is not Learner
+            or learner.group_sums is not None
+            or learner.clock.common != ()
+            or is_averaged(learner.rule)
+        ):
             return False
+        self._table = store if isinstance(store, TableStore) else None
+        self._entries = NO_ENTRIES if self._table is None else self._table._entries
         self._loan = learner.lend()
-        self._learner, self._state, self._entries = learner, learner.state, store._entries
-        self.scores = np.zeros((1, learner.n_outputs))
-        row_model = RowModel(
+        self._learner, self._state, self._n_features = learner, learner.state, learner.n_features
+        self._may_learn = self._can_learn(learner, store)
+        self._scores = np.zeros((len(self._y), learner.n_outputs))
+        self._arguments = self._model(learner), self._memory(learner)
+        self._learn = self._score = None
+        return True
+
+    def _bind_learn(self) -> Callable[[], int]:
+        """The call, compiled if need be, which is not before it is made for the first time."""
+        loop: Any = learn_rows if self._learner.n_outputs == 1 else learn_rows_classes
+        self._learn = call = loop.bound(*self._arguments)
+        return call  # type: ignore[no-any-return]
+
+    def _bind_score(self) -> Callable[[], int]:
+        loop: Any = score_rows
+        self._score = call = loop.bound(*self._arguments)
+        return call  # type: ignore[no-any-return]
+
+    def _can_learn(self, learner: Learner, store: Any) -> bool:
+        reference = learner.reference
+        is_early = reference.n < FIRST_EXAMPLES
+        return (
+            (store is None or store.own_by_name is None)
+            and self.owner.task.class_weight is None
+            and learner.own_of_columns is None
+            and not (is_early and (reference.means_wanted or reference.spread_wanted))
+        )
+
+    def _model(self, learner: Learner) -> RowModel:
+        assert self._loan is not None
+        return RowModel(
             learner.rule,
             learner.intercept_rule,
             learner.loss,
             learner.weighting,
             learner._clock.schedule,
-            store._entries,
+            self._entries,
+            learner.n_features,
             learner.state,
             learner.intercept_state,
             self._loan.clock,
             self._loan.calibration,
+            self._loan.n_examples,
+            self._loan.targets,
             learner.progress,
             learner.reference.slots,
             learner.reference.means,
@@ -115,30 +215,27 @@ class HotRows:
             learner.state.nbytes > CACHE_BYTES,
             *hooks(learner.rule),
         )
-        memory = self._memory(learner)
-        learn = learn_row if learner.n_outputs == 1 else learn_row_classes
-        self._learn = learn.bound(row_model, memory)  # type: ignore[attr-defined]
-        self._score = score_row.bound(row_model, memory)  # type: ignore[attr-defined]
-        return True
 
     def _memory(self, learner: Learner) -> RowMemory:
+        n_rows, n_entries = len(self._y), len(self._buffer.keys)
         n_centred = len(learner.reference.slots)
-        size = MOST_ENTRIES + n_centred
+        size = n_entries + n_rows * n_centred
         return RowMemory(
-            self._address,
+            self._n_rows,
+            self._dicts,
             self._plan,
-            dict_scratch(),
+            self._scratch,
             self._buffer,
             self._y,
             self._importance,
-            np.zeros(2, np.int64),
-            np.zeros(MOST_ENTRIES, np.int32),
-            new_seen(4 * MOST_ENTRIES),
-            np.zeros(2, np.int64),
+            np.zeros(n_entries, np.int32),
+            new_seen(4 * n_entries),
+            np.zeros(n_rows + 1, np.int64),
             np.zeros(size, np.int32),
             np.zeros(size),
             np.zeros(n_centred, np.int64),
-            self.scores,
+            np.zeros(n_rows),
+            self._scores,
             learner.bench_for(size),
             np.empty((2, learner.n_outputs)),
         )

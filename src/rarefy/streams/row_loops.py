@@ -1,4 +1,4 @@
-"""A single row, learned or scored in one call: what stores and learners do, without Python between.
+"""Few rows, learned or scored in one call: what stores and learners do, without Python between.
 
 The loops are those that batches go through, so that the results are the same to the bit.
 """
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.arrays import LARGEST_VALUE, Floats, Numbers, Rows
+from rarefy.arrays import LARGEST_VALUE, Floats, Numbers, Rows, longest
 from rarefy.engine import loop as engine
 from rarefy.engine import reference
 from rarefy.jit import compiled, helper
@@ -30,42 +30,47 @@ _observe = helper(calibration._observe.function)  # type: ignore[attr-defined]
 _unique_in_rows = helper(unique_slots.unique_in_rows.function)  # type: ignore[attr-defined]
 _are_within = helper(unique_slots.are_within.function)  # type: ignore[attr-defined]
 _locate = helper(table_index.locate.function)  # type: ignore[attr-defined]
+_longest = helper(longest.function)  # type: ignore[attr-defined]
 
 
 class RowMemory(NamedTuple):
-    """One row, and what is made of it on its way; arrays are longer than most rows."""
+    """Some rows, and what is made of them on their way; arrays are longer than most rows need."""
 
-    address: Numbers  # of the dict
-    plan: Plan  # how to read it
+    n_rows: Numbers  # one number; when weights diverge, how many rows were learned before
+    dicts: Numbers  # addresses, one a row; the first is 0 where the buffer has the features
+    plan: Plan  # how to read dicts
     scratch: DictScratch
-    buffer: BatchBuffer  # for its features
+    buffer: BatchBuffer  # for features
     y: Floats
     importance: Floats
-    indptr: Numbers
     slots: NDArray[np.int32]
     seen: Numbers
     centred_indptr: Numbers
     centred_slots: NDArray[np.int32]
     centred_values: Floats
     last_row: Numbers  # as many as there are features that are centred
-    scores: Floats  # (1, class)
+    relative_y: Floats
+    scores: Floats  # (row, class)
     bench: Floats | None  # (field, entry), if coordinates step together
     work: Floats  # (2, class)
 
 
 class RowModel(NamedTuple):
-    """What a row is learned by."""
+    """What rows are learned by."""
 
     rule: Any
     intercept_rule: Any
     loss: Any
     weighting: Any
     schedule: Any
-    entries: NDArray[np.uint64]  # of the table
+    entries: NDArray[np.uint64]  # of the table; none: keys are slots
+    n_features: int  # there is room for, where keys are slots
     state: Floats
     intercept: Floats
     clock: Floats
     calibration: Floats
+    n_examples: Numbers  # that targets were seen of
+    targets: Floats  # the last ones; none: they do not matter
     progress: Floats
     centred: Numbers  # slots of the features that are learned relative to their means
     means: Floats
@@ -76,126 +81,175 @@ class RowModel(NamedTuple):
 
 
 @helper
-def _placed(model: RowModel, row: RowMemory) -> tuple[int, int]:
-    """Read the dict, and lead from keys to slots, each once; how many, and what is in the way."""
-    n = add_dict(row.address[0], row.plan, row.scratch, row.buffer)
-    if n == NOT_PLAIN or n > len(row.slots):
-        return 0, NOT_TAKEN
-    keys, values = row.buffer.keys[:n], row.buffer.values[:n]
-    row.indptr[0], row.indptr[1] = 0, n
-    if not (_are_within(values, LARGEST_VALUE) and _are_within(row.importance, LARGEST_VALUE)):
-        return n, NOT_TAKEN
-    n_places = 64
-    while n_places < 4 * n:
+def _read(rows: RowMemory) -> bool:
+    """Write the features of dicts to the buffer; False if one of them is not plain."""
+    n, indptr = 0, rows.buffer.indptr
+    if rows.dicts[0] != 0:
+        for row in range(rows.n_rows[0]):
+            n = add_dict(rows.dicts[row], rows.plan, rows.scratch, rows.buffer, n)
+            if n == NOT_PLAIN:
+                return False
+            indptr[row + 1] = n
+    return indptr[rows.n_rows[0]] <= len(rows.slots)  # type: ignore[no-any-return]
+
+
+@helper
+def _placed(model: RowModel, rows: RowMemory) -> int:
+    """Read rows, and lead from keys to slots, each once a row; what is in the way."""
+    if not _read(rows):
+        return NOT_TAKEN
+    n_rows = rows.n_rows[0]
+    indptr = rows.buffer.indptr[: n_rows + 1]
+    keys, values = rows.buffer.keys[: indptr[-1]], rows.buffer.values[: indptr[-1]]
+    if not _are_within(values, LARGEST_VALUE):
+        return NOT_TAKEN
+    n_places, needed = 64, 4 * _longest(indptr)
+    while n_places < needed:
         n_places *= 2
-    seen = row.seen[:n_places]
+    seen = rows.seen[:n_places]
     seen[:] = -1
-    n = _unique_in_rows(row.indptr, keys, np.uint64(0xFFFFFFFFFFFFFFFF), values, keys, seen)
-    slots = row.slots[:n]
-    _locate(keys[:n], model.entries, slots)
+    n = _unique_in_rows(indptr, keys, np.uint64(0xFFFFFFFFFFFFFFFF), values, keys, seen)
+    slots = rows.slots[:n]
+    if len(model.entries) > 0:
+        _locate(keys[:n], model.entries, slots)
+    else:
+        for j in range(n):
+            is_known = keys[j] < np.uint64(model.n_features)
+            slots[j] = np.int32(keys[j]) if is_known else ABSENT
     problem = DONE
     for j in range(n):
         if slots[j] == ABSENT:
             problem = UNKNOWN_FEATURE
-    return n, problem
+    return problem
 
 
 @helper
-def _rows_to_learn(model: RowModel, row: RowMemory, n: int) -> Rows:
-    """The row, relative to the means of the features that are centred."""
-    plain = Rows(row.indptr, row.slots[:n], row.buffer.values[:n], row.y, row.importance)
+def _is_learned_as_it_is(model: RowModel, rows: RowMemory) -> bool:
+    """Whether nothing changes by these rows of what rows are learned relative to."""
+    n_rows, n = rows.n_rows[0], model.n_examples[0]
+    is_within = _are_within(rows.importance[:n_rows], LARGEST_VALUE)
+    return is_within and (len(model.targets) == 0 or (n ^ (n + n_rows)) <= n)
+
+
+@helper
+def _rows_to_learn(model: RowModel, rows: RowMemory) -> Rows:
+    """The rows, relative to the means of the features that are centred, and to the location."""
+    n_rows = rows.n_rows[0]
+    n, y = rows.buffer.indptr[n_rows], rows.relative_y[:n_rows]
+    for row in range(n_rows):
+        y[row] = rows.y[row] - model.location
+    importance = rows.importance[:n_rows]
+    plain = Rows(
+        rows.buffer.indptr[: n_rows + 1], rows.slots[:n], rows.buffer.values[:n], y, importance
+    )
     if len(model.centred) == 0:
         return plain
-    row.last_row[:] = -1
+    rows.last_row[:] = -1
+    indptr = rows.centred_indptr[: n_rows + 1]
     _centre(
         plain,
         model.centred,
         model.means,
-        row.last_row,
-        row.centred_indptr,
-        row.centred_slots,
-        row.centred_values,
+        rows.last_row,
+        indptr,
+        rows.centred_slots,
+        rows.centred_values,
     )
-    n = row.centred_indptr[1]
-    return Rows(
-        row.centred_indptr, row.centred_slots[:n], row.centred_values[:n], row.y, row.importance
-    )
+    n = indptr[-1]
+    return Rows(indptr, rows.centred_slots[:n], rows.centred_values[:n], y, importance)
 
 
 @helper
-def _note_learned(model: RowModel, row: RowMemory, clock: Clock, n: int) -> None:
+def _note_learned(model: RowModel, rows: RowMemory, clock: Clock) -> None:
+    n_rows = rows.n_rows[0]
     write_clock(clock, model.clock)
-    for j in range(n):
-        model.entries[row.slots[j], 1] += np.uint64(1)
-    for z in range(row.scores.shape[1]):
-        row.scores[0, z] += model.location
+    if len(model.entries) > 0:
+        for j in range(rows.buffer.indptr[n_rows]):
+            model.entries[rows.slots[j], 1] += np.uint64(1)
+    for row in range(n_rows):
+        for z in range(rows.scores.shape[1]):
+            rows.scores[row, z] += model.location
+        if len(model.targets) > 0 and rows.importance[row] != 0.0:
+            model.n_examples[0] += 1
+            for k in range(1, len(model.targets)):
+                model.targets[k - 1] = model.targets[k]
+            model.targets[-1] = rows.y[row]
+    if len(model.calibration) > 0:
+        scores, y = rows.scores[:n_rows], rows.y[:n_rows]
+        _observe(scores, y, rows.importance[:n_rows], model.calibration)
 
 
 @compiled
-def learn_row(model: RowModel, row: RowMemory) -> int:
-    """Learn a row of two classes, or numbers, if the table has all of its features."""
-    n, problem = _placed(model, row)
+def learn_rows(model: RowModel, rows: RowMemory) -> int:
+    """Learn rows of two classes, or numbers, if the model has all of their features."""
+    problem = _placed(model, rows)
     if problem != DONE:
         return problem
-    row.scores[0, 0] = 0.0
+    if not _is_learned_as_it_is(model, rows):
+        return NOT_TAKEN
+    n_rows = rows.n_rows[0]
+    rows.scores[:n_rows] = 0.0
     clock, n_learned = _learn(
         model.rule, model.intercept_rule, model.loss, model.weighting,
-        _rows_to_learn(model, row, n), clock_of(model.schedule, model.clock), model.state,
-        model.intercept, model.progress, row.scores, model.far, model.meeting, model.concluding,
-        row.bench,
+        _rows_to_learn(model, rows), clock_of(model.schedule, model.clock), model.state,
+        model.intercept, model.progress, rows.scores, model.far, model.meeting, model.concluding,
+        rows.bench,
     )  # fmt: skip
-    if n_learned == 0:
+    if n_learned < n_rows:
+        rows.n_rows[0] = n_learned
         return DIVERGED
-    _note_learned(model, row, clock, n)
-    if len(model.calibration) > 0:
-        _observe(row.scores, row.y, row.importance, model.calibration)
+    _note_learned(model, rows, clock)
     return DONE
 
 
 @compiled
-def learn_row_classes(model: RowModel, row: RowMemory) -> int:
-    """Learn a row of one of several classes, if the table has all of its features."""
-    n, problem = _placed(model, row)
+def learn_rows_classes(model: RowModel, rows: RowMemory) -> int:
+    """Learn rows of several classes, if the model has all of their features."""
+    problem = _placed(model, rows)
     if problem != DONE:
         return problem
-    row.scores[0, :] = 0.0
+    if not _is_learned_as_it_is(model, rows):
+        return NOT_TAKEN
+    n_rows = rows.n_rows[0]
+    rows.scores[:n_rows] = 0.0
     clock, n_learned = _learn_classes(
         model.rule, model.intercept_rule, model.loss, model.weighting,
-        _rows_to_learn(model, row, n), clock_of(model.schedule, model.clock), model.state,
-        model.intercept, model.progress, row.scores, model.far, model.meeting, model.concluding,
-        row.work[0], row.work[1],
+        _rows_to_learn(model, rows), clock_of(model.schedule, model.clock), model.state,
+        model.intercept, model.progress, rows.scores, model.far, model.meeting, model.concluding,
+        rows.work[0], rows.work[1],
     )  # fmt: skip
-    if n_learned == 0:
+    if n_learned < n_rows:
+        rows.n_rows[0] = n_learned
         return DIVERGED
-    _note_learned(model, row, clock, n)
-    if len(model.calibration) > 0:
-        _observe(row.scores, row.y, row.importance, model.calibration)
+    _note_learned(model, rows, clock)
     return DONE
 
 
 @compiled
-def score_row(model: RowModel, row: RowMemory) -> int:
-    """Write the scores of a row; features that are not in the table have no weight."""
-    n, problem = _placed(model, row)
+def score_rows(model: RowModel, rows: RowMemory) -> int:
+    """Write the scores of rows; features that the model does not have weigh nothing."""
+    problem = _placed(model, rows)
     if problem == NOT_TAKEN:
         return problem
     clock = next_round(model.rule, clock_of(model.schedule, model.clock))
-    n_classes = row.scores.shape[1]
+    n_classes, indptr = rows.scores.shape[1], rows.buffer.indptr
     for z in range(n_classes):
         shift = 0.0
         for k in range(len(model.centred)):
             slot = model.centred[k] * n_classes + z
             shift += model.means[k] * model.rule.weight(clock, load(model.rule, model.state, slot))
-        score = model.location
+        intercept = model.location
         if len(model.intercept) > 0:
-            score += model.intercept_rule.weight(
+            intercept += model.intercept_rule.weight(
                 clock, load(model.intercept_rule, model.intercept, z)
             )
-        score -= shift
-        for j in range(n):
-            if row.slots[j] != ABSENT:
-                slot = np.intp(row.slots[j]) * n_classes + z
-                weight = model.rule.weight(clock, load(model.rule, model.state, slot))
-                score += row.buffer.values[j] * weight
-        row.scores[0, z] = score
+        intercept -= shift
+        for row in range(rows.n_rows[0]):
+            score = intercept
+            for j in range(indptr[row], indptr[row + 1]):
+                if rows.slots[j] != ABSENT:
+                    slot = np.intp(rows.slots[j]) * n_classes + z
+                    weight = model.rule.weight(clock, load(model.rule, model.state, slot))
+                    score += rows.buffer.values[j] * weight
+            rows.scores[row, z] = score
     return DONE

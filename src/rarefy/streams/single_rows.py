@@ -32,7 +32,9 @@ class SingleRows:
         self._with_label = columns._replace(label_needed=True)
         self._lines = RowLines(self._columns)
         self._labelled_lines = RowLines(self._with_label)
-        self.hot = HotRows(model, self._columns, self._cross)
+        self.hot = HotRows(
+            model, self._columns, reads_dicts=self._columns.named and not self._cross
+        )
 
     def reads_like(self, reading: Reading) -> bool:
         return (self._with_label, self._cross) == (

@@ -81,10 +81,10 @@ def _type_number(types: Any, address: Any) -> int:
 
 
 @helper
-def add_dict(row: Any, plan: Plan, scratch: DictScratch, buffer: BatchBuffer) -> int:
-    """Write the features of a dict; how many there are, or NOT_PLAIN."""
+def add_dict(row: Any, plan: Plan, scratch: DictScratch, buffer: BatchBuffer, entry: int) -> int:
+    """Write the features of a dict from an entry on; the entry after them, or NOT_PLAIN."""
     types, name, text, words, size, position, item = scratch
-    keys, values, entry = buffer.keys, buffer.values, 0
+    keys, values = buffer.keys, buffer.values
     if _type_number(types, row) != DICT:
         return NOT_PLAIN
     position[0] = 0
@@ -106,6 +106,8 @@ def add_dict(row: Any, plan: Plan, scratch: DictScratch, buffer: BatchBuffer) ->
             if n_bytes < 0:
                 return NOT_PLAIN
             if kind == TEXT:
+                if entry + n_bytes + 2 > len(keys):
+                    return NOT_PLAIN
                 entry = add_words(
                     buffer, entry, plan.tables, words, text, 0, n_bytes, seed, (name, 0, name_end)
                 )
