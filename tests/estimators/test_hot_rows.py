@@ -95,9 +95,10 @@ def test_dicts_on_the_short_way(n_classes, options):
     predicted = expected.predict(reader).tolist()
     assert [model.predict_one(row) for row in some] == predicted
     assert model.predict_many(some) == predicted
-    scores = [model._scores_of_rows([row], None)[0].tolist() for row in some[:20]]
+    scores = [model._single().scores([row], None)[0].tolist() for row in some[:20]]
     for row, expected_scores in zip(some, scores, strict=False):
-        assert model._hot.take_dicts([row]) and model._hot.score()
+        assert model._hot.take_dicts([row])
+        assert model._hot.score()
         assert model._hot.scores[0].tolist() == expected_scores
     assert_same(
         copy.deepcopy(model).learn_one(some[0]), expected.partial_fit([{**some[0], "w": 1.0}])
@@ -115,6 +116,84 @@ def test_regression_on_the_short_way():
     assert_same(model, expected)
     predicted = expected.predict(rarefy.read("rows.jsonl")).tolist()
     assert [model.predict_one(row) for row in some] == predicted
+
+
+def test_many_at_once_and_one_by_one():
+    """In portions of any size, the same bits; features that are new go the other way."""
+    some = [{name: x for name, x in row.items() if name != "label"} for row in rows()]
+    labels = [row["label"] for row in rows()]
+    some[350]["later"] = 3.5
+    one, many = (SparseOnlineClassifier().start(classes=["a", "b"]) for _ in range(2))
+    for row, label in zip(some, labels, strict=True):
+        one.learn_one(row, label)
+    begin, short = 0, []
+    for n in (256, 1, 70, 2, 30, 61):
+        many.learn_many(some[begin : begin + n], labels[begin : begin + n])
+        short.append(many._hot._learner is not None and many._hot._learner.loan is not None)
+        begin += n
+    assert begin == N
+    assert short == [False, True, True, True, False, True]
+    assert_same(many, one)
+    assert many.predict_many(some) == [one.predict_one(row) for row in some]
+    before = copy.deepcopy(state(many))
+    with pytest.raises(rarefy.InputError, match="rows:3"):
+        many.learn_many([*some[:2], {"year": np.inf}], labels[:3])
+    with pytest.raises(rarefy.InputError, match="label 'c' in row 1"):
+        many.learn_many(some[:2], ["a", "c"])
+    for name, array in state(many).items():
+        np.testing.assert_array_equal(array, before[name])
+
+
+def lines(format: str) -> list[str]:
+    """With features twice, one whose values add up to zero, tags, and long numbers."""
+    random = np.random.default_rng(0)
+    found = []
+    for n in range(N):
+        values = [f"{x:.{k}g}" for k, x in enumerate(random.normal(size=4).tolist(), 1)]
+        label = random.integers(2) * 2 - 1
+        if format == "svmlight":
+            features = " ".join(f"{3 * k + 1}:{x}" for k, x in enumerate(values))
+            found.append(f"{label} {features} 5:{n % 3} # remark")
+            continue
+        words = " ".join(random.choice(["a", "bc", "città"], 3))
+        head = f"{label} {n % 3}.5 'tag{n}" if n % 5 else f"{label} "
+        found.append(f"{head}| x:{values[0]} y:{values[3]} z:1 z:-1 |w {words} |v:2 u")
+    return found
+
+
+@pytest.mark.parametrize("format", ["svmlight", pytest.param("vw", marks=pytest.mark.slow)])
+def test_lines_on_the_short_way(format):
+    some = lines(format)
+    Path(f"rows.{format}").write_text("\n".join(some) + "\n")
+    options = {"ngram": {"w": 2}} if format == "vw" else {}
+    expected = rarefy.train(f"rows.{format}", **options)
+    model = SparseOnlineClassifier().start(classes=[-1, 1], format=format, **options)
+    for line in some:
+        model.learn_one(line)
+    assert model._hot._learner.loan is not None
+    assert_same(model, expected)
+    predicted = expected.predict(rarefy.read(f"rows.{format}")).tolist()
+    assert [model.predict_one(line + "\n", format=format) for line in some] == predicted
+    twin = copy.deepcopy(model)
+    assert_same(model.learn_one(some[1], 1), twin.learn_many([some[1]], [1]))
+    assert_same(model.learn_one(some[1], weight=3), twin.learn_many([some[1]], weight=[3]))
+    before = copy.deepcopy(state(model))
+    for bad in (some[2] + " 1:x", some[2] + "\n" + some[3], "", "7" + some[2].lstrip("-")):
+        with pytest.raises(rarefy.InputError, match="rows"):
+            model.learn_one(bad, format=format)
+    for name, array in state(model).items():
+        np.testing.assert_array_equal(array, before[name])
+
+
+def test_long_texts_have_room():
+    """Several that fit one by one, but not together, go the other way."""
+    text = " ".join(["a", "b"] * 1000)
+    model = SparseOnlineClassifier(rule="ftrl").start(classes=["x", "y"], text=["s", "t"])
+    row = {"s": text, "t": text}
+    model.learn_one(row, "x").learn_one({"s": text}, "y")
+    loan = model._hot._learner.loan
+    assert model.learn_one({"t": text}, "x")._hot._learner.loan is loan
+    assert model.learn_one(row, "x").learner_.loan is None
 
 
 def test_what_is_not_plain_goes_the_other_way():

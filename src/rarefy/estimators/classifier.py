@@ -214,8 +214,19 @@ class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SparseOnline):
         except TypeError:
             return None
 
+    def _own_target(self, label: float) -> float | None:
+        """What the loss learns for a number that a line has as its label; None for no class."""
+        return self._plain_target(label) if self.classes_.dtype.kind in "iuf" else None
+
+    def _plain_targets(self, y: Any) -> NDArray[np.float64] | None:
+        """What the loss learns for labels; None if not all are just that."""
+        try:
+            return np.array([*map(self._label_table().targets.__getitem__, y)])
+        except (KeyError, TypeError):
+            return None
+
     def _target_of_one(self, y: Any) -> float | None:
-        """What the loss learns for the only label in an array; None for all that is not just that."""
+        """What the loss learns for the only label of an array; None for all that is not that."""
         is_plain = type(y) is np.ndarray and y.shape == (1,) and y.dtype.kind in "iubU"
         if not is_plain or y.dtype.kind != self.classes_.dtype.kind:
             return None

@@ -57,12 +57,12 @@ class MatrixRows:
             return None
         self.learner, self.task = learner, task
         if self._hot is None:
-            self._hot = HotRows(self, Columns(), reads_dicts=False)
+            self._hot = HotRows(self, Columns())
         return self._hot if self._hot.take_features(*entries) else None
 
 
 def _entries_of(X: Any, n_columns: int) -> tuple[Any, NDArray[Any], NDArray[Any]] | None:
-    """indptr, columns and values of a small matrix; None if something is wrong with them, or may be.
+    """indptr, columns and values of a small matrix; None if something is, or may be, wrong with it.
 
     That values are finite is found out when they are used.
     """

@@ -122,17 +122,29 @@ class OneAtATime:
         """
         if id is not None:
             return self._learn_asked(id, x, y, weight)
-        hot = self._hot
-        target = self._plain_target(y) if hot is not None and hot.owner is self.stream_ else None
-        if target is None or not (weight is None or _is_plain(weight)):
+        if not self._learn_one_short(x, y, weight, format):
             weights = None if weight is None else [weight]
-            return self.learn_many([x], None if y is None else [y], weights, format=format)
-        importance = 1.0 if weight is None else weight
-        if type(x) is dict and format is None:
-            with self.stream_.lock.lock:
-                if hot.take_dicts((x,)) and hot.learn(target, importance):
-                    return self
-        return self._learn_rows([x], np.array([target]), np.array([importance], float), format)
+            self.learn_many([x], None if y is None else [y], weights, format=format)
+        return self
+
+    def _learn_one_short(self: Any, x: Any, y: Any, weight: Any, format: str | None) -> bool:
+        """Whether a row was learned on the short way; if not, nothing has changed."""
+        hot = self._hot
+        is_plain = weight is None or _is_plain(weight)
+        if hot is None or hot.owner is not self.stream_ or not is_plain:
+            return False
+        with hot.owner.lock.lock:
+            if not hot.take(x, format):
+                return False
+            if y is not None:
+                target, own_weight = self._plain_target(y), 1.0
+            elif type(x) is str:
+                target, own_weight = self._own_target(hot.label), hot.weight
+            else:
+                return False
+            return target is not None and hot.learn(
+                target, own_weight if weight is None else weight
+            )
 
     def learn_many(
         self: Any, rows: Sequence[Any], y: Any = None, weight: Any = None, *, format: Any = None
@@ -142,12 +154,25 @@ class OneAtATime:
         If one of them is invalid, nothing is learned.
         """
         self._be_ready_to_learn()
+        if weight is None and format is None and self._learn_short(rows, y):
+            return self
         importance = None if weight is None else check_importance(weight, len(rows))
         if self._learned_by.task.classes_grow:
             self._learn_growing(rows, y, importance, format)
             return self
         targets = None if y is None else self._targets_of(rows, y)
         return self._learn_rows(rows, targets, importance, format)
+
+    def _learn_short(self: Any, rows: Any, y: Any) -> bool:
+        """Whether rows were learned on the short way; if not, nothing has changed."""
+        hot = self._hot
+        if hot is None or hot.owner is not self.stream_ or not isinstance(rows, list | tuple):
+            return False
+        targets = self._plain_targets(y) if isinstance(y, list | tuple) else None
+        if targets is None or len(targets) != len(rows):
+            return False
+        with self.stream_.lock:
+            return hot.take_dicts(rows) and hot.learn(targets, 1.0)  # type: ignore[no-any-return]
 
     def _learn_rows(self: Any, rows: Any, y: Any, importance: Any, format: str | None) -> Any:
         single: SingleRows = self._single()
@@ -197,9 +222,9 @@ class OneAtATime:
         if id is not None:
             return self._answer(self._remembered_scores(x, id, format))
         hot = self._hot
-        if hot is not None and type(x) is dict and format is None and hot.owner is self.stream_:
-            with self.stream_.lock.lock:
-                if hot.take_dicts((x,)) and hot.score():
+        if hot is not None and hot.owner is self.stream_:
+            with hot.owner.lock.lock:
+                if hot.take(x, format) and hot.score():
                     return self._answer(hot.scores)
         return self._answers(self._scores_of_rows([x], format)).tolist()[0]
 
@@ -220,13 +245,18 @@ class OneAtATime:
     def _scores_of_row(self: Any, x: Any, format: str | None) -> NDArray[np.float64]:
         """The scores of one row; the next one may overwrite them."""
         hot = self._hot
-        is_short = hot is not None and type(x) is dict and format is None
-        if is_short and hot.owner is self.stream_ and hot.take_dicts((x,)) and hot.score():
+        is_short = hot is not None and hot.owner is self.stream_
+        if is_short and hot.take(x, format) and hot.score():
             return hot.scores  # type: ignore[no-any-return]
         return self._scores_of_rows([x], format)  # type: ignore[no-any-return]
 
     def _scores_of_rows(self: Any, rows: Sequence[Any], format: str | None) -> NDArray[np.float64]:
         check_is_fitted(self)
+        hot = self._hot
+        if hot is not None and hot.owner is self.stream_ and format is None:
+            with self.stream_.lock:
+                if isinstance(rows, list | tuple) and hot.take_dicts(rows) and hot.score():
+                    return hot.scores.copy()  # type: ignore[no-any-return]
         return self._single().scores(rows, format)  # type: ignore[no-any-return]
 
     def _single(self: Any) -> SingleRows:

@@ -104,6 +104,16 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
         """The target; None for all that is not just a number."""
         return y if type(y) is float and abs(y) <= LARGEST_VALUE else None
 
+    def _own_target(self, label: float) -> float | None:
+        """The target that a line has itself; None for no number."""
+        return self._plain_target(label)
+
+    def _plain_targets(self, y: Any) -> NDArray[np.float64] | None:
+        """The targets; None if not all are just numbers."""
+        found = np.array(y) if set(map(type, y)) == {float} else None
+        is_plain = found is not None and bool((np.abs(found) <= LARGEST_VALUE).all())
+        return found if is_plain else None
+
     def _target_of_one(self, y: Any) -> float | None:
         """The only target in an array; None for all that is not just that."""
         is_plain = type(y) is np.ndarray and y.shape == (1,) and y.dtype.kind in "fiu"

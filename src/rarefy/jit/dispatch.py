@@ -66,24 +66,33 @@ class Loop:
             return _module("njit").call(self.function, arguments)
         return self._call_for(tuple(kinds), arguments, spread)(arguments, spread)
 
-    def bound(self, *arguments: Any) -> Callable[[], Any]:
+    def bound(self, *arguments: Any, open_at: int | None = None) -> Callable[..., Any]:
         """A call with these arguments, to be made again and again; it gives a number, or nothing.
 
         Arrays stay where they are, and may have other numbers in them each time. The interpreter's
-        lock is held meanwhile.
+        lock is held meanwhile. With `open_at`, the argument at that place is a whole number, which
+        each call is given anew.
         """
         kinds: list[Any] = []
         spread: list[Any] = []
+        before = arguments if open_at is None else arguments[:open_at]
+        after = arguments[len(before) :]
         try:
-            spread_out(arguments, kinds, spread)
+            spread_out(before, kinds, spread)
+            place = len(spread) if after else None
+            spread_out(after, kinds, spread)
         except UnknownArgumentError:
-            return functools.partial(self, *arguments)
+            return self._plainly(before, after)
         key = tuple(kinds)
         self._call_for(key, arguments, spread)
         code = self._codes.get(key)
         if code is None:
-            return functools.partial(self, *arguments)
-        return code.bound(spread, keeps=arguments)
+            return self._plainly(before, after)
+        return code.bound(spread, keeps=arguments, open_at=place)
+
+    def _plainly(self, before: tuple[Any, ...], after: tuple[Any, ...]) -> Callable[..., Any]:
+        """The call as any other, with its first argument, if there is one, between the others."""
+        return lambda *given: self(*before, *given, *after[1:])
 
     def _call_for(
         self, key: tuple[Any, ...], arguments: tuple[Any, ...], spread: list[Any]

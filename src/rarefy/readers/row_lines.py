@@ -14,9 +14,8 @@ import numpy as np
 from rarefy.checks import choose, is_text
 from rarefy.errors import InputError
 from rarefy.readers.features.columns import Columns
-from rarefy.readers.formats.registry import TEXT_FORMATS, recognise
+from rarefy.readers.formats.registry import MOST_RECOGNISED, TEXT_FORMATS, recognise_text
 from rarefy.readers.in_memory import NAME, JsonLines
-from rarefy.readers.source import padded
 
 ENDS_NAME = frozenset(" \t\r\n\v\f:|")
 ENDS_NAMESPACE = frozenset("|\n\r")
@@ -70,7 +69,7 @@ class RowLines:
         text = x.encode()
         text = text if text.endswith(b"\n") else text + b"\n"
         if format is None:
-            format = recognise(NAME, padded(text, last=True))
+            format = recognise_text(NAME, text[:MOST_RECOGNISED])
         return Line(text, choose_line_format(format))
 
 

@@ -14,11 +14,15 @@ from rarefy.arrays import Floats
 from rarefy.engine.learner import CACHE_BYTES, Learner
 from rarefy.engine.lending import Loan
 from rarefy.engine.reference import FIRST_EXAMPLES
+from rarefy.readers import kept_parser
 from rarefy.readers.buffers import new_buffer
 from rarefy.readers.features.columns import Columns
 from rarefy.readers.features.grams import OF_TEXTS, expansion, grams_of
 from rarefy.readers.formats.dict_parser import dict_scratch
 from rarefy.readers.formats.jsonl import plan_for
+from rarefy.readers.formats.registry import is_plainly_vw, recognise_text
+from rarefy.readers.in_memory import NAME
+from rarefy.readers.kept_parser import KeptParser
 from rarefy.rules import hooks
 from rarefy.rules.averaging import is_averaged
 from rarefy.stores.array import ArrayStore
@@ -55,9 +59,12 @@ class Owner(Protocol):
 class HotRows:
     """Learns and scores rows, if they go the shortest way; who calls holds the model's lock."""
 
-    def __init__(self, owner: Owner, columns: Columns, *, reads_dicts: bool = True) -> None:
+    def __init__(
+        self, owner: Owner, columns: Columns, cross: tuple[tuple[str, ...], ...] = ()
+    ) -> None:
         self.owner = owner
-        self._reads_dicts = reads_dicts
+        self._reads_dicts = columns.named and not cross
+        self._reads_lines = not (columns.named or columns.complete or columns.ignore or cross)
         self._columns = columns
         self._plan, self._scratch = plan_for(columns), dict_scratch()
         self._learner: Any = None
@@ -68,17 +75,50 @@ class HotRows:
 
     # --- rows of one kind or another, into the memory ---------------------------------------
 
+    def take(self, x: Any, format: str | None) -> bool:
+        """Take a row: a dict, or a line of VW text or svmlight; whether it is plain, and short."""
+        if type(x) is str:
+            return self._reads_lines and self._take_line(x, format)
+        if type(x) is not dict or format is not None or not self._reads_dicts:
+            return False
+        self._dicts[0], self._n_rows[0] = id(x), 1
+        return True
+
+    def _take_line(self, x: str, format: str | None) -> bool:
+        try:
+            line = x.removesuffix("\n").encode()
+        except UnicodeEncodeError:
+            return False
+        if format is None:
+            format = "vw" if is_plainly_vw(line) else recognise_text(NAME, line + b"\n")
+        if len(line) > FEWEST_ENTRIES or format not in kept_parser.FORMATS:
+            return False
+        parser = self._parsers.get(format)
+        if parser is None:
+            parser = self._parsers[format] = KeptParser(
+                format, self._columns, self._buffer, FEWEST_ENTRIES
+            )
+        self._dicts[0], self._n_rows[0] = 0, 1
+        return parser.parse(line)
+
+    @property
+    def label(self) -> float:
+        """That of the line that was taken; NaN if it has none."""
+        return self._buffer.labels.item(0)
+
+    @property
+    def weight(self) -> float:
+        """That of the line that was taken."""
+        return self._buffer.importance.item(0)
+
     def take_dicts(self, rows: Sequence[Any]) -> bool:
         """Take dicts; whether there are few enough. They have to stay until the next call."""
         n = len(rows)
-        if not self._reads_dicts or not 0 < n <= MOST_ROWS:
+        if not self._reads_dicts or not 0 < n <= MOST_ROWS or set(map(type, rows)) != {dict}:
             return False
-        if n == 1:
-            self._dicts[0] = id(rows[0])
-        else:
-            if n > len(self._y) and not self._has_room(n, sum(map(len, rows))):
-                return False
-            self._dicts[:n] = np.fromiter(map(id, rows), np.int64, n)
+        if not self._has_room(n, sum(map(len, rows))):
+            return False
+        self._dicts[:n] = np.fromiter(map(id, rows), np.int64, n)
         self._n_rows[0] = n
         return True
 
@@ -108,6 +148,7 @@ class HotRows:
         self._n_rows = np.ones(1, np.int64)
         self._dicts = np.zeros(n_rows, np.int64)
         self._y, self._importance = np.zeros(n_rows), np.ones(n_rows)
+        self._parsers: dict[str, KeptParser] = {}
         self._learner = None
 
     # --- learning and scoring what was taken ------------------------------------------------
@@ -117,16 +158,18 @@ class HotRows:
         return self._is_ready() and (self._score or self._bind_score())() == DONE
 
     def learn(self, y: Floats | float, importance: Floats | float) -> bool:
-        """Whether the rows were learned; if not, nothing has changed."""
+        """Whether the rows were learned; if not, nothing has changed. Of one row, y is a float."""
         if not self._is_ready() or not self._may_learn:
             return False
-        n = self._n_rows.item()
-        self._y[:n] = y
-        self._importance[:n] = importance
+        if type(y) is float:
+            self._y[0], self._importance[0] = y, importance
+        else:
+            n = self._n_rows.item()
+            self._y[:n], self._importance[:n] = y, importance
         result = (self._learn or self._bind_learn())()
         if result == DIVERGED and (n_learned := self._n_rows.item()):
             raise self._learner._divergence(n_learned)
-        return result == DONE  # type: ignore[no-any-return]
+        return result == DONE
 
     @property
     def scores(self) -> Floats:

@@ -32,9 +32,7 @@ class SingleRows:
         self._with_label = columns._replace(label_needed=True)
         self._lines = RowLines(self._columns)
         self._labelled_lines = RowLines(self._with_label)
-        self.hot = HotRows(
-            model, self._columns, reads_dicts=self._columns.named and not self._cross
-        )
+        self.hot = HotRows(model, self._columns, self._cross)
 
     def reads_like(self, reading: Reading) -> bool:
         return (self._with_label, self._cross) == (
@@ -67,7 +65,9 @@ class SingleRows:
         ready, begin = [], 0
         for batch in batches:
             end = begin + len(batch.labels)
-            weights = batch.importance if importance is None else importance[begin:end]
+            weights = batch.importance if y is None else np.ones(end - begin)
+            if importance is not None:
+                weights = importance[begin:end]
             prepared = store.prepare(batch._replace(importance=weights))
             if y is not None:
                 ready.append(prepared._replace(y=y[begin:end]))
