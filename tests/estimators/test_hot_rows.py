@@ -178,7 +178,8 @@ def test_lines_on_the_short_way(format):
     assert_same(model.learn_one(some[1], 1), twin.learn_many([some[1]], [1]))
     assert_same(model.learn_one(some[1], weight=3), twin.learn_many([some[1]], weight=[3]))
     before = copy.deepcopy(state(model))
-    for bad in (some[2] + " 1:x", some[2] + "\n" + some[3], "", "7" + some[2].lstrip("-")):
+    no_number, no_class = some[2].replace(":", ":x", 1), "7" + some[2].lstrip("-")
+    for bad in (no_number, no_class, some[2] + "\n" + some[3], ""):
         with pytest.raises(rarefy.InputError, match="rows"):
             model.learn_one(bad, format=format)
     for name, array in state(model).items():
