@@ -1,6 +1,7 @@
 """Rows that come one at a time, beside River, Vowpal Wabbit and scikit-learn."""
 
 import random
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -36,6 +37,14 @@ def one_by_one(model: Any, rows: list[Any], labels: list[Any]) -> Callable[[], N
     return run
 
 
+def only_learning(model: Any, rows: list[Any], labels: list[Any]) -> Callable[[], None]:
+    def run() -> None:
+        for x, y in zip(rows, labels, strict=True):
+            model.learn_one(x, y)
+
+    return run
+
+
 def dicts() -> dict[str, float]:
     from river import linear_model, preprocessing
 
@@ -44,17 +53,55 @@ def dicts() -> dict[str, float]:
     labels = [draw.random() < 0.5 for _ in rows]
     ours = SparseOnlineClassifier().start(classes=[False, True])
     ours.learn_many(rows * 2, labels * 2)
-    scaled = preprocessing.StandardScaler() | linear_model.LogisticRegression()
+
+    def river(*, is_scaled: bool) -> Any:
+        model = linear_model.LogisticRegression()
+        return preprocessing.StandardScaler() | model if is_scaled else model
+
     return best_in_turn(
         {
             "`predict_one` and `learn_one`": one_by_one(ours, rows, labels),
-            "… River's LogisticRegression": one_by_one(
-                linear_model.LogisticRegression(), rows, labels
-            ),
-            "… with its StandardScaler": one_by_one(scaled, rows, labels),
+            "… River's LogisticRegression": one_by_one(river(is_scaled=False), rows, labels),
+            "… with its StandardScaler": one_by_one(river(is_scaled=True), rows, labels),
             "`learn_many`": lambda: ours.learn_many(rows, labels),
+            "… `learn_one` of River's LogisticRegression": only_learning(
+                river(is_scaled=False), rows, labels
+            ),
+            "… with its StandardScaler, learning": only_learning(
+                river(is_scaled=True), rows, labels
+            ),
         }
     )
+
+
+def beside_a_learner() -> dict[str, float]:
+    """How long a prediction takes while another thread learns one row after the other."""
+    draw = random.Random(0)
+    rows = [{f"feature{k}": draw.random() for k in range(20)} for _ in range(N_ROWS)]
+    labels = [draw.random() < 0.5 for _ in rows]
+    model = SparseOnlineClassifier().start(classes=[False, True])
+    model.learn_many(rows * 2, labels * 2)
+    is_over = threading.Event()
+
+    def learn() -> None:
+        while not is_over.is_set():
+            only_learning(model, rows, labels)()
+
+    learner = threading.Thread(target=learn)
+    learner.start()
+    times = []
+    try:
+        for n in range(20000):
+            start = time.perf_counter()
+            model.predict_one(rows[n % N_ROWS])
+            times.append((time.perf_counter() - start) * 1e6)
+    finally:
+        is_over.set()
+        learner.join()
+    return {
+        "`predict_one` while another thread learns, median": float(np.median(times)),
+        "… 99 of 100 take less than": float(np.quantile(times, 0.99)),
+    }
 
 
 def lines() -> dict[str, float]:
@@ -107,7 +154,7 @@ def matrix_rows() -> dict[str, float]:
 
 
 def measure() -> str:
-    found = {**dicts(), **lines(), **matrix_rows()}
+    found = {**dicts(), **lines(), **matrix_rows(), **beside_a_learner()}
     text = (
         "Microseconds a row with 20 features, the best of several short runs that took turns. "
         "Dicts and lines are of known features.\n\n"
