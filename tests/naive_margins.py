@@ -50,6 +50,23 @@ class PassiveAggressive(Margins):
         self.mean = self.mean + tau * y * x
 
 
+class PassiveAggressiveRegression(PassiveAggressive):
+    """Crammer et al. 2006, section 5: [|y − ⟨w, x⟩| − ε]+ and the sign of y − ⟨w, x⟩."""
+
+    def __init__(self, shape: tuple[int, ...], epsilon: float, **more: Any) -> None:
+        super().__init__(shape, **more)
+        self.epsilon = epsilon
+
+    def update(self, x: Array, y: float, weight: float) -> None:
+        residual, norm = y - np.sum(self.w * x), np.sum(x * x)
+        loss = max(0.0, abs(residual) - self.epsilon)
+        if loss == 0.0 or norm == 0.0:
+            return
+        C = self.C * weight
+        tau = loss / (norm + 1.0 / (2.0 * C)) if self.squared else min(C, loss / norm)
+        self.mean = self.mean + tau * np.sign(residual) * x
+
+
 class Perceptron(Margins):
     """Rosenblatt 1958; Freund and Schapire 1999, figure 1, with labels of -1 and +1."""
 

@@ -8,14 +8,19 @@ import pytest
 import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.linear_model import PassiveAggressiveClassifier, SGDClassifier
+from sklearn.linear_model import (
+    PassiveAggressiveClassifier,
+    PassiveAggressiveRegressor,
+    SGDClassifier,
+    SGDRegressor,
+)
 
 import rarefy
 from rarefy import SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.errors import ConfigError
 from rarefy.rules import RULES
 from tests import data, naive_margins
-from tests.in_order import classifier_in_order
+from tests.in_order import classifier_in_order, regressor_in_order
 from tests.selecting import slow_but
 from tests.stores import test_stores as test_stores_of
 
@@ -248,9 +253,87 @@ def test_means_of_all_past_weights():
     np.testing.assert_allclose(found, means, rtol=1e-9, atol=1e-12)
 
 
+# --- regression -----------------------------------------------------------------------------
+
+NUMBERS = data.problem("regression", n=200)
+INSENSITIVE = {"loss": "epsilon_insensitive", "epsilon": 0.4}
+REGRESSIONS = ("pa", "pa1", "pa2")
+
+
+def regression(name: str, **chosen) -> SparseOnlineRegressor:
+    chosen_for, _ = SETTINGS[name]
+    return regressor_in_order(name, **{"passes": 2, **INSENSITIVE, **chosen_for, **chosen})
+
+
+@pytest.mark.parametrize("name", slow_but(REGRESSIONS, "pa1"))
+@pytest.mark.parametrize("fit_intercept", slow_but([True, False], True))
+def test_regression(name, fit_intercept):
+    weights = np.random.default_rng(0).choice([0.0, 0.3, 1.0, 2.5], len(NUMBERS.y))
+    _, in_paper = SETTINGS[name]
+    method = partial(naive_margins.PassiveAggressiveRegression, epsilon=0.4, **in_paper)
+    chosen = {"fit_intercept": fit_intercept}
+    expected = naive_margins.fit(
+        NUMBERS.dense, NUMBERS.y, method, passes=2, sample_weight=weights, **chosen
+    )
+    model = regression(name, **chosen).fit(NUMBERS.csr, NUMBERS.y, sample_weight=weights)
+    assert np.abs(expected.coef).max() > 0.1
+    np.testing.assert_allclose(model.coef_, expected.coef[0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(model.intercept_, expected.intercept, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("rate", ["pa1", "pa2"])
+def test_regression_is_that_of_scikit_learn(rate):
+    """Its norms leave out the intercept, so there is none."""
+    ordered = {"fit_intercept": False, "max_iter": 2, "tol": None, "shuffle": False, "epsilon": 0.4}
+    if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8):
+        loss = {"pa1": "epsilon_insensitive", "pa2": "squared_epsilon_insensitive"}[rate]
+        theirs = PassiveAggressiveRegressor(C=0.2, loss=loss, **ordered)
+    else:
+        loss = "epsilon_insensitive"
+        theirs = SGDRegressor(loss=loss, penalty=None, learning_rate=rate, eta0=0.2, **ordered)
+    theirs.fit(NUMBERS.dense, NUMBERS.y)
+    ours = regression(rate, fit_intercept=False).fit(NUMBERS.dense, NUMBERS.y)
+    assert np.abs(theirs.coef_).max() > 0.1
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_regression_in_pieces_from_a_file_and_in_sweeps(name, tmp_path):
+    whole = regression(name, passes=1).fit(NUMBERS.csr, NUMBERS.y)
+    model = regression(name)
+    for rows in (slice(0, 1), slice(1, 120), slice(120, None)):
+        model.partial_fit(NUMBERS.csr[rows], NUMBERS.y[rows])
+        model.save(tmp_path / "model")
+        model = rarefy.load(tmp_path / "model")
+    np.testing.assert_array_equal(model.coef_, whole.coef_)
+    assert model.get_params()["rule"] == name
+    chosen_for, _ = SETTINGS[name]
+    X, y, folds = NUMBERS.dense, NUMBERS.y, np.arange(200) % 2
+    chosen = {**chosen_for, **INSENSITIVE, "passes": 1, "shuffle": False}
+    found = rarefy.sweep(X, y, rule=name, folds=folds, **chosen).by_fold["r2"][0, 0]
+    model = regression(name, passes=1).fit(X[folds != 0], y[folds != 0])
+    assert found == pytest.approx(model.score(X[folds == 0], y[folds == 0]))
+
+
+@pytest.mark.slow
+def test_regression_by_pa1_is_gradient_descent_that_never_passes_the_target():
+    chosen = {"importance": "aware", "schedule": "constant", "eta0": 0.2, "passes": 2}
+    expected = regressor_in_order("ogd", **INSENSITIVE, **chosen).fit(NUMBERS.csr, NUMBERS.y)
+    found = regression("pa1").fit(NUMBERS.csr, NUMBERS.y)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-9, atol=1e-12)
+
+
+# --- what is refused ------------------------------------------------------------------------
+
+
 def test_what_does_not_apply_is_refused():
     with pytest.raises(ConfigError, match="it is for classification"):
+        SparseOnlineRegressor(rule="arow").fit(BINARY.dense, BINARY.y)
+    with pytest.raises(ConfigError, match="in regression, it needs loss='epsilon_insensitive'"):
         SparseOnlineRegressor(rule="pa").fit(BINARY.dense, BINARY.y)
+    with pytest.raises(ConfigError, match=r"aware.*rule pa1:.*margins"):
+        regression("pa1", importance="aware").fit(BINARY.dense, BINARY.y)
     with pytest.raises(ConfigError, match=r"softmax.*Use 'crammer_singer' or 'ovr'"):
         fitted("pa", multiclass="softmax").fit(BINARY.dense, BINARY.y)
     with pytest.raises(ConfigError, match=r"aware.*rule pa:.*margins"):

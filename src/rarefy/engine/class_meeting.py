@@ -49,7 +49,7 @@ def meet_pair(
     sums = _with_class(parts, row_zeros(rule), begin, end, clock, label, n)
     sums = _with_class(parts, sums, begin, end, clock, rival, n)
     score = scores[label] - scores[rival]
-    example = Example(score, 1.0, slopes[label], weight, sums, 2.0, 1.0)
+    example = Example(score, 1.0, slopes[label], weight, sums, 2.0, 1.0, 0.0)
     common, slope = rule.meet(clock, example)
     slopes[label], slopes[rival] = slope, -slope
     return with_common(clock, common)
@@ -73,6 +73,6 @@ def meet_class(
         return clock
     sums = _with_class(parts, row_zeros(rule), begin, end, clock, z, len(scores))
     y = 1.0 if z == label else -1.0
-    example = Example(scores[z], y, slopes[z], weight, sums, 1.0, 1.0 / len(scores))
+    example = Example(scores[z], y, slopes[z], weight, sums, 1.0, 1.0 / len(scores), 0.0)
     common, slopes[z] = rule.meet(clock, example)
     return with_common(clock, common)

@@ -83,7 +83,8 @@ def learn(
         slope = weighting.update.slope(loss, score, rows.y[row], weight, clock.eta * squares)
         slope = min(max(slope, -weight * clock.steepest), weight * clock.steepest)
         if meeting is not None:
-            example = Example(score, rows.y[row], slope, weight, sums, 1.0, 1.0)
+            value = loss.value(score, rows.y[row])
+            example = Example(score, rows.y[row], slope, weight, sums, 1.0, 1.0, value)
             common, slope = rule.meet(clock, example)
             clock = with_common(clock, common)
         if not (abs(score) <= LARGEST_SCORE and abs(slope) <= LARGEST_SCORE):

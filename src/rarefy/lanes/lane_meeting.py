@@ -76,7 +76,8 @@ def meet(
     rule = parameters_of(seats.rule, seats.rules, lane)
     clock = clock_of(seats.clock, seats.clocks, lane)
     sums = _with_class(lane, seats, rows, row, clock, 0, 1, row_zeros(rule))
-    common, slope = rule.meet(clock, Example(score, y, slope, weight, sums, 1.0, 1.0))
+    value = parameters_of(seats.loss, seats.losses, lane).value(score, y)
+    common, slope = rule.meet(clock, Example(score, y, slope, weight, sums, 1.0, 1.0, value))
     sees, later = get(seats.work, SEES, lane), with_common(clock, common)
     set_clock(clock, sees, later, seats.clocks, lane)
     return slope
@@ -106,7 +107,7 @@ def meet_pair(
     sums = _with_class(lane, seats, rows, row, clock, label, n, row_zeros(rule))
     sums = _with_class(lane, seats, rows, row, clock, rival, n, sums)
     score = scores[label] - scores[rival]
-    example = Example(score, 1.0, slopes[label], weight, sums, 2.0, 1.0)
+    example = Example(score, 1.0, slopes[label], weight, sums, 2.0, 1.0, 0.0)
     common, slope = rule.meet(clock, example)
     slopes[label], slopes[rival] = slope, -slope
     set_clock(clock, 1.0, with_common(clock, common), seats.clocks, lane)
@@ -133,7 +134,7 @@ def meet_class(
     clock = clock_of(seats.clock, seats.clocks, lane)
     sums = _with_class(lane, seats, rows, row, clock, z, n, row_zeros(rule))
     y = 1.0 if z == label else -1.0
-    common, slope = rule.meet(clock, Example(score, y, slope, weight, sums, 1.0, 1.0 / n))
+    common, slope = rule.meet(clock, Example(score, y, slope, weight, sums, 1.0, 1.0 / n, 0.0))
     sees, later = get(seats.work, SEES, lane), with_common(clock, common)
     set_clock(clock, sees, later, seats.clocks, lane)
     put(seats.work, SLOPE + PER_OUTPUT * z, lane, slope)

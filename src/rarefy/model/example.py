@@ -17,3 +17,4 @@ class Example(NamedTuple):
     sums: tuple[float, ...]  # of the rule's row terms, over the entries of the row
     n_scores: float = 1.0  # that the score is made of, and whose entries are summed: 1 or 2
     share: float = 1.0  # of the row: 1 over the number of examples that it makes
+    loss: float = 0.0  # of a row with one score, without the weight

@@ -14,7 +14,7 @@ from rarefy.model.importance import (
     NoEndowment,
     Weighting,
 )
-from rarefy.model.losses import LOSSES
+from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model.own_numbers import GivenGroups, GivenL1
 from rarefy.model.schedules import SCHEDULES, Constant
 from rarefy.parameters.combinations import (
@@ -40,7 +40,7 @@ from rarefy.parameters.meaning import (
     resolve,
 )
 from rarefy.parameters.table import RULE, TABLE, check_number
-from rarefy.rules import CUMULATIVE, PROJECTED, WITH_OWN_L1
+from rarefy.rules import CUMULATIVE, OF_NUMBERS, PROJECTED, WITH_OWN_L1
 from rarefy.rules.averaging import averaged, is_averaged, learned_by
 from rarefy.rules.group_l1 import GROUPED
 from rarefy.rules.penalty_norm import Basis, Intensity, norm_for
@@ -103,6 +103,8 @@ def make_rule(
             given.pop("projection", None)  # it is the form
         instance = _build(name, form, given)
     check_margins(name, cls, loss)
+    if cls in OF_NUMBERS and loss in REGRESSION_LOSSES:
+        instance = OF_NUMBERS[cls](*instance)
     default_eta0 = STEEP_LOSS_STEPS.get(loss, DEFAULT_STEP)
     check_steps_have_l2(name, instance)
     if average:

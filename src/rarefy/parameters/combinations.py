@@ -9,7 +9,15 @@ from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model.own_numbers import GivenL1
 from rarefy.parameters.meaning import has_own_steps, rules_with_common_steps
 from rarefy.parameters.table import check_number, check_values, is_auto
-from rarefy.rules import CUMULATIVE, FINITE_DATA, PROJECTED, RULES, WITH_OWN_L1, name_of
+from rarefy.rules import (
+    CUMULATIVE,
+    FINITE_DATA,
+    OF_NUMBERS,
+    PROJECTED,
+    RULES,
+    WITH_OWN_L1,
+    name_of,
+)
 from rarefy.rules.averaging import is_averaged, may_be_averaged
 from rarefy.rules.group_l1 import GROUPED
 from rarefy.rules.leader import Ftpfrl, Ftprl
@@ -18,6 +26,7 @@ from rarefy.rules.truncation import TruncatedGradient
 
 NOT_REFITTED = ("perceptron", "epsilon_insensitive", "quantile")
 MOST_POWER = 10  # of rounds in a mean
+INSENSITIVE = "epsilon_insensitive"  # the loss of numbers that has a margin
 STEPS_BY_ROUND = (TruncatedGradient, Ftprl, Ftpfrl)  # they ask what the steps of past rounds were
 
 
@@ -81,10 +90,17 @@ def check_schedule(schedule: str | None, cls: Any) -> None:
 
 def check_margins(name: str, cls: Any, loss: str) -> None:
     """Refuse a rule that acts on margins for a loss, given by name, that has none."""
-    if cls.by_margin and loss in REGRESSION_LOSSES:
+    if not cls.by_margin or loss not in REGRESSION_LOSSES:
+        return
+    if cls not in OF_NUMBERS:
         raise ConfigError(
             f"rule={name!r} does not apply to loss={loss!r}: it is for classification, and needs a "
             f"margin."
+        )
+    if loss != INSENSITIVE:
+        raise ConfigError(
+            f"rule={name!r} does not apply to loss={loss!r}: in regression, it needs "
+            f"loss={INSENSITIVE!r}."
         )
 
 

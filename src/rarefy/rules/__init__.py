@@ -20,7 +20,7 @@ from rarefy.rules.mirror_descent import Eg, EgSigned, PNorm
 from rarefy.rules.normalized import Normalized, NormalizedAdagrad
 from rarefy.rules.ogd import Ogd
 from rarefy.rules.own_l1 import with_own_l1
-from rarefy.rules.passive_aggressive import Pa, Pa1, Pa2
+from rarefy.rules.passive_aggressive import Pa, Pa1, Pa1OfNumbers, Pa2, Pa2OfNumbers, PaOfNumbers
 from rarefy.rules.pegasos import Pegasos
 from rarefy.rules.perceptron import PerceptronRule, SecondOrderPerceptron
 from rarefy.rules.projected import DaInBall, DaInBox, OgdInBall, OgdInBox
@@ -84,6 +84,8 @@ PROJECTED: dict[type, dict[str, Any]] = {
     },
     Da: {"l2-ball": DaInBall, "l1-ball": DaInL1Ball, "box": DaInBox, "simplex": DaInSimplex},
 }
+# for regression, where a rule that acts on margins has a form for it
+OF_NUMBERS: dict[type, Any] = {Pa: PaOfNumbers, Pa1: Pa1OfNumbers, Pa2: Pa2OfNumbers}
 # with the cumulative penalty, and with l2 beside it
 CUMULATIVE: dict[type, tuple[Any, Any]] = {
     Fobos: (CumulativeFobos, ElasticCumulativeFobos),
@@ -104,7 +106,7 @@ MERGEABLE = [name for name, kind in RULES.items() if hasattr(kind, "to_sums")]
 
 def name_of(rule: Any) -> str:
     """The name by which users choose a rule; that of its class, if it is their own."""
-    kind = type(rule)
+    kind = next((of for of, form in OF_NUMBERS.items() if form is type(rule)), type(rule))
     return next((name for name, known in RULES.items() if known is kind), kind.__name__)
 
 
@@ -114,6 +116,7 @@ __all__ = [
     "CUMULATIVE",
     "FINITE_DATA",
     "MERGEABLE",
+    "OF_NUMBERS",
     "PROJECTED",
     "RULES",
     "SCALE_FREE",

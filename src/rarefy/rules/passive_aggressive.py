@@ -9,8 +9,12 @@ give it one. With ℓ = [1 - y⟨w, x⟩]+ the step is w ← w + τ y x, where �
 
 Of several classes, ℓ is that of the difference of two scores, whose row has the norm √2 ‖x‖. An
 example of weight h has C h for C; pa, whose C is infinite, knows no weights.
+
+In regression ℓ is the epsilon-insensitive loss, [|y - ⟨w, x⟩| - ε]+, and the sign of y - ⟨w, x⟩ is
+in the place of y.
 """
 
+import math
 from typing import Any, NamedTuple
 
 from rarefy.jit import helper
@@ -25,8 +29,14 @@ def shortfall(example: Example) -> float:
     return max(0.0, 1.0 - example.y * example.score)
 
 
+@helper
+def towards_target(tau: float, example: Example) -> float:
+    """τ with the sign of the loss's slope; there is none where there is no loss."""
+    return math.copysign(tau, example.slope)
+
+
 class _Methods:
-    """What the three have in common."""
+    """What all of them have in common."""
 
     def row_terms(self, clock: Clock, state: State, x: float) -> State:
         return (x * x,)
@@ -53,10 +63,12 @@ def passive_aggressive(cls: Any) -> Any:
 class Pa(NamedTuple):
     """w ← w + y x ℓ/‖x‖²."""
 
-    def meet(self, clock: Clock, example: Example) -> tuple[State, float]:
+    def tau(self, missing: float, example: Example) -> float:
         (norm,) = example.sums
-        tau = shortfall(example) / norm if norm > 0.0 else 0.0
-        return clock.common, -example.y * tau
+        return missing / norm if norm > 0.0 else 0.0
+
+    def meet(self, clock: Clock, example: Example) -> tuple[State, float]:
+        return clock.common, -example.y * self.tau(shortfall(example), example)
 
 
 @passive_aggressive
@@ -65,11 +77,13 @@ class Pa1(NamedTuple):
 
     aggressiveness: float = 1.0
 
-    def meet(self, clock: Clock, example: Example) -> tuple[State, float]:
+    def tau(self, missing: float, example: Example) -> float:
         (norm,) = example.sums
         most = self.aggressiveness * example.weight
-        tau = min(most, shortfall(example) / norm) if norm > 0.0 else 0.0
-        return clock.common, -example.y * tau
+        return min(most, missing / norm) if norm > 0.0 else 0.0
+
+    def meet(self, clock: Clock, example: Example) -> tuple[State, float]:
+        return clock.common, -example.y * self.tau(shortfall(example), example)
 
 
 @passive_aggressive
@@ -78,7 +92,40 @@ class Pa2(NamedTuple):
 
     aggressiveness: float = 1.0
 
-    def meet(self, clock: Clock, example: Example) -> tuple[State, float]:
+    def tau(self, missing: float, example: Example) -> float:
         (norm,) = example.sums
         slack = 0.5 / (self.aggressiveness * example.weight)
-        return clock.common, -example.y * shortfall(example) / (norm + slack)
+        return missing / (norm + slack)
+
+    def meet(self, clock: Clock, example: Example) -> tuple[State, float]:
+        return clock.common, -example.y * self.tau(shortfall(example), example)
+
+
+@passive_aggressive
+class PaOfNumbers(NamedTuple):
+    """`pa` for regression."""
+
+    def meet(self, clock: Clock, example: Example) -> tuple[State, float]:
+        return clock.common, towards_target(Pa().tau(example.loss, example), example)
+
+
+@passive_aggressive
+class Pa1OfNumbers(NamedTuple):
+    """`pa1` for regression."""
+
+    aggressiveness: float = 1.0
+
+    def meet(self, clock: Clock, example: Example) -> tuple[State, float]:
+        tau = Pa1(self.aggressiveness).tau(example.loss, example)
+        return clock.common, towards_target(tau, example)
+
+
+@passive_aggressive
+class Pa2OfNumbers(NamedTuple):
+    """`pa2` for regression."""
+
+    aggressiveness: float = 1.0
+
+    def meet(self, clock: Clock, example: Example) -> tuple[State, float]:
+        tau = Pa2(self.aggressiveness).tau(example.loss, example)
+        return clock.common, towards_target(tau, example)

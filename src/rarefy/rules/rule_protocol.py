@@ -104,7 +104,7 @@ def rule(
         (`step_terms`).
     by_margin : bool
         Whether slopes are those that `meet` makes of margins, whatever the loss: such a rule is
-        for classes, and has no step size.
+        for classes (or has a form for regression), and has no step size.
     like : type
         A class whose methods the rule has, too, in common with other rules.
 
