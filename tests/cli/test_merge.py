@@ -32,6 +32,17 @@ def test_models_of_parts_become_one():
     assert rarefy.load("more.model").t_ == 900
 
 
+def test_a_merged_model_knows_the_files_of_all():
+    for name in ("base", "a", "b"):
+        run("train", f"{name}.svm", "-o", f"{name}.model", "--holdout", "0.1")
+    run("merge", "a.model", "b.model", "-o", "one.model")
+    run("merge", "one.model", "base.model", "-o", "all.model")
+    assert "a.svm, b.svm, base.svm" in run("inspect", "all.model").stdout
+    said = run("train", "b.svm", "--resume", "all.model", "-o", "more.model").stderr
+    assert "all.model has learned b.svm already" in said
+    assert "both learned a.svm" in run("merge", "one.model", "a.model", "-o", "two.model").stderr
+
+
 def test_a_base_counts_once():
     run("train", "base.svm", "-o", "base.model")
     for name in ("a", "b"):

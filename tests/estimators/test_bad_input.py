@@ -281,7 +281,7 @@ def test_a_rule_that_is_an_object_has_its_penalty():
 def test_targets_that_are_words():
     model = copy.deepcopy(REGRESSOR)
     X, y = examples(model)
-    with refused(model, InputError, "y must be numeric", "'high'"):
+    with refused(model, InputError, "y must be numeric", "float: 'high'"):
         model.fit(X, np.where(y > 0, "high", "low"))
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import rarefy
-from rarefy import ConfigError, SparseOnlineClassifier
+from rarefy import ConfigError, InputError, SparseOnlineClassifier
 from rarefy.errors import RarefyWarning
 from rarefy.rules import RULES, WITH_OWN_L1
 from tests import data, naive
@@ -145,6 +145,17 @@ def test_first_rows_without_the_namespace(tmp_path):
     path, *_ = vw_file(tmp_path)
     with pytest.warns(RarefyWarning, match="no feature of 'titel'"):
         rarefy.train(path, rule="fobos", l1_of={"titel": 0.1})
+
+
+def test_names_of_no_column(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("label,title,size\n" + "yes,a,1\nno,b,2\n" * 20)
+    with pytest.raises(
+        InputError, match=r"no column 'titel' .*'title'.*; columns with features are"
+    ):
+        rarefy.train(str(path), rule="fobos", l1_of={"titel": 0.1})
+    with pytest.raises(InputError, match=r"no column 'Z\*'"):
+        rarefy.train(str(path), rule="fobos", l1_of={"Z*": 0.1})
 
 
 # --- what is refused ------------------------------------------------------------------------

@@ -100,7 +100,7 @@ def test_protected_rows_are_never_lost():
 
 def test_bad_input():
     for parameters, message in (
-        ({"slice_by": "land"}, "there is no column 'land'"),
+        ({"slice_by": "land"}, r"slice_by='land' \(--slice\): .* the columns are"),
         ({"protect": "test.csv"}, r"has \d+ of the protected rows wrong: test.csv:\d+"),
         ({"protect": "none.csv"}, "none.csv"),
     ):

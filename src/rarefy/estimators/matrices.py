@@ -147,6 +147,8 @@ def _as_it_is(values: Any) -> NDArray[Any]:
 def as_numbers(name: str, values: Any) -> NDArray[np.float64]:
     """The values as floats, if all of them are numbers."""
     refuse_other_than_numbers(name, values)
+    if _as_it_is(values).dtype.kind == "U":
+        values = np.asarray(values, dtype=object)  # whose errors show the text alone
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:

@@ -30,6 +30,10 @@ from rarefy.system.deferred_signals import Deferral
 
 ROWS_AT_ONCE = 1000  # of an iterator
 WITHOUT_COLUMNS = ("vw", "svmlight")
+NOTHING_LEARNED = (
+    "This %(name)s has not begun to learn: call start() first (with classes=[...] to classify), or "
+    "learn rows with learn_one, learn_many or fit_stream, or load a model."
+)
 
 
 class OneAtATime:
@@ -234,7 +238,7 @@ class OneAtATime:
 
     def _remembered_scores(self: Any, x: Any, id: Hashable, format: str | None) -> Any:
         """The scores of one row, which is remembered, as it is now, with them."""
-        check_is_fitted(self)
+        check_is_fitted(self, msg=NOTHING_LEARNED)
         with self._lock:
             scores = self._scores_of_row(x, format).copy()
             if self._asked is None:
@@ -251,7 +255,7 @@ class OneAtATime:
         return self._scores_of_rows([x], format)  # type: ignore[no-any-return]
 
     def _scores_of_rows(self: Any, rows: Sequence[Any], format: str | None) -> NDArray[np.float64]:
-        check_is_fitted(self)
+        check_is_fitted(self, msg=NOTHING_LEARNED)
         hot = self._hot
         if hot is not None and hot.owner is self.stream_ and format is None:
             with self.stream_.lock:

@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 from rarefy.errors import InputError, RarefyWarning
 from rarefy.files.model import Model, model_of
@@ -10,6 +11,7 @@ from rarefy.readers.source import STDIN
 from rarefy.streams.merged_stream import Named, merged
 
 NamedModel = tuple[str, Model]  # the name is for messages
+OF_ONE_RUN = ("before", "first_pass", "learned")
 
 
 def merge_models(models: Sequence[NamedModel], base: NamedModel | None = None) -> Model:
@@ -26,7 +28,25 @@ def merge_models(models: Sequence[NamedModel], base: NamedModel | None = None) -
                 f"other columns, or with labels of another kind."
             )
     _warn_of_common_files(models, base)
-    return model_of(one_model, first.parameters, matrix=first.matrix)
+    runs = [model.run for _, model in models if model.run and "reader" in model.run]
+    return model_of(one_model, first.parameters, run=_merged_run(runs), matrix=first.matrix)
+
+
+def _merged_run(runs: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """The finished run of a merged model: as the first one, over the files of all."""
+    if not runs:
+        return None
+    learned, files = (
+        list(dict.fromkeys(file for files in each for file in files))
+        for each in (
+            [run.get("learned", ()) for run in runs],
+            [run["reader"]["files"] for run in runs],
+        )
+    )
+    about = {name: of for name, of in runs[0].items() if name not in OF_ONE_RUN}
+    about |= {"reader": {**about["reader"], "files": files}}
+    about |= {"holdout": None, "target_features": None}
+    return about | ({"learned": learned} if learned else {})
 
 
 def _warn_of_common_files(models: Sequence[NamedModel], base: NamedModel | None) -> None:

@@ -27,7 +27,7 @@ from rarefy.splits import random_order
 from rarefy.stores import Prepared
 
 DEFAULT_MEMORY = 1_000_000_000
-LEAST_MEMORY = 1 << 20
+LEAST_MEMORY = 1_000_000
 ROW_BYTES = 80  # beside its entries: where they end, label, target, importance, line, order
 MOST_ENTRIES = 1 << 17  # of a batch, unless a single row has more
 FEWEST_NAMES = 1 << 12

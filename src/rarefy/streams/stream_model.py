@@ -22,7 +22,7 @@ from rarefy.model.own_numbers import NAMESPACES, fits
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import texts_of
-from rarefy.readers.features.columns import Columns
+from rarefy.readers.features.columns import Columns, listed_columns, nearest
 from rarefy.stores import Kept, Prepared, Store
 from rarefy.streams.classes import classes_of, targets_of
 from rarefy.streams.pipeline import prepared_batches
@@ -186,14 +186,21 @@ class StreamModel(StreamLearner[OnlineLearner]):
     def begin(self, batch: Batch, reader: Reader) -> None:
         super().begin(batch, reader)
         if self.t == 0 and self.task.l1_of:
-            self._doubt_names(batch)
+            self._doubt_names(batch, reader.columns)
 
-    def _doubt_names(self, batch: Batch) -> None:
-        """Warn of an l1 for features of which the first rows have none."""
+    def _doubt_names(self, batch: Batch, columns: Columns) -> None:
+        """Refuse an l1 for no column; warn of one for features that the first rows do not have."""
         _, ends, text = texts_of(batch.names)
         names = [part.tobytes().decode() for part in np.split(text, ends[:-1])]
         there = {name.partition("=")[0] for name in names}
+        known = [name for name, kind in columns.kinds.items() if kind != "ignore"]
         for pattern, _ in self.task.l1_of:
+            if columns.complete and not any(fits(pattern, name) for name in known):
+                raise InputError(
+                    f"{batch.path}: l1_of={pattern!r} (--l1-of) names no features: there is no "
+                    f"column {pattern!r}{nearest(pattern, known)}; columns with features are "
+                    f"{listed_columns(known)}."
+                )
             if len(batch.labels) and not any(fits(pattern, name) for name in there):
                 warnings.warn(
                     f"{batch.path}: l1_of={pattern!r} (--l1-of): there is no feature of "

@@ -135,10 +135,13 @@ class SafeUpdate:
     def _slices(self, column: str) -> Slices:
         """The values of a column in the held-out rows."""
         holdout = self.plan.holdout
-        if isinstance(holdout, HeldOutFiles):
-            return read_slices(holdout.reader, column, lambda first, n: np.ones(n, np.bool_))
-        assert holdout is not None
-        return read_slices(self.plan.run.reader, column, holdout.chosen)
+        try:
+            if isinstance(holdout, HeldOutFiles):
+                return read_slices(holdout.reader, column, lambda first, n: np.ones(n, np.bool_))
+            assert holdout is not None
+            return read_slices(self.plan.run.reader, column, holdout.chosen)
+        except InputError as error:
+            raise InputError(f"slice_by={column!r} (--slice): {error}") from error
 
 
 def _check_old(saved: Model, path: str, *, must_learn: bool) -> None:

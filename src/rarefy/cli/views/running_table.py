@@ -137,7 +137,8 @@ def summary_lines(summary: dict[str, Any]) -> list[str]:
         f"{_progressive(summary)}",
         *_refitted(summary["refitted"]),
         *_held_out(summary["holdout"]),
-        f"{count(summary['kept'])} weights kept: {summary['path']} ({size(summary['bytes'])})",
+        f"{count(summary['kept'])} weight{'s' if summary['kept'] != 1 else ''} kept: "
+        f"{summary['path']} ({size(summary['bytes'])})",
     ]
 
 
