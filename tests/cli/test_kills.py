@@ -26,6 +26,7 @@ OPTIONS = {
     "table": ("--rule", "fobos", "--l2", "0.001"),
     "hashed": ("-b", "10", "--cache", "rows.cache"),
     "capped": ("--capacity", "400", "--holdout", "0.1"),
+    "shards": ("--shards", "3"),
 }
 PATIENCE = 120  # seconds after which a process counts as hanging
 
@@ -141,7 +142,7 @@ def survived_kills(arguments: list[str], n_kills: int, seed: int) -> int:
             assert_goes_on_to(expected)
             if code == 0 or model.run["place"]["pass_number"] > 2:
                 os.remove("some.model")
-            else:
+            elif "--shards" not in arguments:  # those are saved when a round is merged
                 assert model.examples % EVERY == 0
     for leftover in Path().glob("*.part"):
         leftover.unlink()
