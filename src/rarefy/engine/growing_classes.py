@@ -12,6 +12,7 @@ import numpy as np
 
 from rarefy.arrays import Floats, Rows, part_of
 from rarefy.engine.learner import Learner
+from rarefy.engine.watched import Seen, Watched
 
 
 def by_new_classes(y: Floats, n_outputs: int) -> Iterator[tuple[int, int, int]]:
@@ -24,18 +25,22 @@ def by_new_classes(y: Floats, n_outputs: int) -> Iterator[tuple[int, int, int]]:
 
 
 def learn_with_new_classes(
-    learner: Learner, rows: Rows, n_features: int, between: Callable[[], None]
+    learner: Learner,
+    rows: Rows,
+    n_features: int,
+    between: Callable[[], None],
+    seen: list[Seen],
 ) -> Learner:
     """The learner that has learned the rows; if there are new classes, another one.
 
-    If that fails, the given one is as before.
+    If that fails, the given one is as before. What was predicted before learning is `seen`.
     """
     parts = list(by_new_classes(rows.y, learner.n_outputs))
     if len(parts) == 1 and parts[0][-1] == learner.n_outputs:
-        learner.learn(rows, n_features, between=between)
+        Watched(learner, seen).learn(rows, n_features, between=between)
         return learner
     grown = deepcopy(learner)
     for begin, end, n_outputs in parts:
         grown.grow_outputs(n_outputs)
-        grown.learn(part_of(rows, begin, end), n_features, between=between)
+        Watched(grown, seen).learn(part_of(rows, begin, end), n_features, between=between)
     return grown

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from rarefy.arrays import Floats
 from rarefy.checks import check_whole
 from rarefy.errors import ConfigError, InputError
+from rarefy.model.calibration import Calibration
 
 MOST_ROWS = 100_000
 MOST_SECONDS = 24 * 3600.0
@@ -14,11 +15,12 @@ MOST_EVER = 1 << 40
 
 
 class AskedRow(NamedTuple):
-    """A row, the scores that it had, and when."""
+    """A row, the scores that it had, what they were scaled by, and when."""
 
     x: Any
     format: str | None
     scores: Floats
+    calibration: Calibration | None
     since: float
 
 
@@ -42,10 +44,17 @@ class AskedRows:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def add(self, id: Hashable, x: Any, format: str | None, scores: Floats) -> None:
+    def add(
+        self,
+        id: Hashable,
+        x: Any,
+        format: str | None,
+        scores: Floats,
+        calibration: Calibration | None = None,
+    ) -> None:
         """Remember a row; one of the same id is forgotten, as are those that are too many."""
         self._rows.pop(id, None)
-        self._rows[id] = AskedRow(x, format, scores, self._now())
+        self._rows[id] = AskedRow(x, format, scores, calibration, self._now())
         self._forget_old()
 
     def row(self, id: Hashable) -> AskedRow:

@@ -17,6 +17,7 @@ from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.pruning import only_candidates
 from rarefy.engine.refit import refitted
 from rarefy.engine.task import Task
+from rarefy.engine.watched import Seen, Watched
 from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.estimators.matrices import Content, content_of
 from rarefy.estimators.passes import Fitting
@@ -143,13 +144,16 @@ class FromMatrices:
         if self._label_runs.n_rows >= ENOUGH_ROWS:
             warn_of(self._label_runs, "Shuffle the rows.")
         is_first = self.learner_.t == 0
+        seen: list[Seen] = []
         with self._lock:
+            how = rows, self.n_features_in_, signals.let_through
             if task.classes_grow:
-                self.learner_ = learn_with_new_classes(
-                    self.learner_, rows, self.n_features_in_, signals.let_through
-                )
+                self.learner_ = learn_with_new_classes(self.learner_, *how, seen)
+            elif self._watch is not None:
+                Watched(self.learner_, seen).learn(*how[:2], between=how[2])
             else:
-                self.learner_.learn(rows, self.n_features_in_, between=signals.let_through)
+                self.learner_.learn(*how[:2], between=how[2])
+            self._note_seen(seen)
         self._note_rows(self.learner_, X, y, is_first=is_first)
         self._class_totals = totals
         self._matrix_rows.note_parameters(self)
@@ -163,6 +167,7 @@ class FromMatrices:
     def _few(self: Any, X: Any) -> HotRows | None:
         """What learns and scores the rows of a matrix on the short way, if they can go it."""
         task, n_columns = self._learned_by.task, self.n_features_in_
+        self._matrix_rows.watch = self._watch
         return self._matrix_rows.take(X, self.learner_, task, n_columns)  # type: ignore[no-any-return]
 
     def _scores_of_few(self: Any, X: Any) -> NDArray[np.float64] | None:

@@ -95,6 +95,7 @@ class FromStreams:
     def _take_over(self: Any, model: StreamModel) -> None:
         """Be the model that has learned from a stream."""
         self.stream_ = model
+        model.watch = self._watch
         self.learner_ = model.learner
         self._class_totals = model.class_totals
         self.n_features_in_ = model.learner.n_features

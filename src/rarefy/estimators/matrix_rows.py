@@ -13,6 +13,7 @@ from scipy import sparse
 
 from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.task import Task
+from rarefy.engine.watch import Watch
 from rarefy.readers.features.columns import Columns
 from rarefy.streams.hot_rows import HotRows
 
@@ -30,6 +31,7 @@ class MatrixRows:
         self._parameters = attrgetter(*parameters)
         self.learner: OnlineLearner | None = None
         self.task: Task | None = None
+        self.watch: Watch | None = None
         self._n_calls = 0
         self._hot: HotRows | None = None
         self._checked: tuple[Any, ...] = ()  # parameters that were checked

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rarefy.arrays import LARGEST_VALUE
 from rarefy.engine.task import Task, with_growing_classes
+from rarefy.engine.watched import Seen
 from rarefy.errors import InputError
 from rarefy.estimators.asked_rows import MOST_ROWS, MOST_SECONDS, AskedRows
 from rarefy.estimators.growing_classes import may_grow
@@ -203,18 +204,22 @@ class OneAtATime:
             asked = (self._asked or AskedRows()).row(id)
             progress = self.learner_.settled().progress
             before = progress.copy()
-            self.learn_one(asked.x, y, weight, format=asked.format)
+            with self._unwatched():
+                self.learn_one(asked.x, y, weight, format=asked.format)
             learner = self.learner_.settled()
             target = float(self._targets_of([asked.x], [y])[0])
             added = learner.progress[1] - before[1]
+            scores = np.full((1, learner.n_outputs), min(0.0, asked.scores.min()))
+            scores[:, : asked.scores.shape[1]] = asked.scores  # no class that has come since
             if learner.n_outputs == 1:
-                loss = learner.loss.value(float(asked.scores[0, 0]), target)
+                loss = learner.loss.value(float(scores[0, 0]), target)
             else:
-                scores = np.zeros(learner.n_outputs)  # also of classes that have come since
-                scores[: asked.scores.shape[1]] = asked.scores[0]
-                loss = learner.loss.value(scores, int(target))
-            right = right_answers(asked.scores, np.array([target]))[0]
+                loss = learner.loss.value(scores[0], int(target))
+            right = right_answers(scores, np.array([target]))[0]
             learner.progress[:] = before + added * np.array([loss, 1.0, float(right)])
+            self._note_seen(
+                [Seen(scores, np.array([target]), np.array([added]), asked.calibration)]
+            )
             self._asked.forget(id)
         return self
 
@@ -243,7 +248,8 @@ class OneAtATime:
             scores = self._scores_of_row(x, format).copy()
             if self._asked is None:
                 self._asked = AskedRows()
-            self._asked.add(id, deepcopy(x), format, scores)
+            calibration = self.learner_.settled().calibration
+            self._asked.add(id, deepcopy(x), format, scores, calibration)
         return scores
 
     def _scores_of_row(self: Any, x: Any, format: str | None) -> NDArray[np.float64]:

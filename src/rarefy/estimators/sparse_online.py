@@ -24,6 +24,7 @@ from rarefy.estimators.matrix_rows import MatrixRows
 from rarefy.estimators.one_at_a_time import OneAtATime
 from rarefy.estimators.persistence import Saving
 from rarefy.estimators.signatures import Parametrised
+from rarefy.estimators.watching import Watching
 from rarefy.files.model import Model
 from rarefy.files.model_file import name_in_files
 from rarefy.parameters.combinations import check_refit, is_refitted
@@ -48,7 +49,7 @@ class LearnedBy(NamedTuple):
     slim: Model | None = None  # the file itself, which says more than is needed to predict
 
 
-class SparseOnline(FromMatrices, FromStreams, OneAtATime, Saving, Parametrised):
+class SparseOnline(FromMatrices, FromStreams, OneAtATime, Watching, Saving, Parametrised):
     """The base of both estimators; it has no `__init__` and is not used by itself."""
 
     learner_: OnlineLearner

@@ -94,6 +94,11 @@ def _gradient(scores: Floats, row: int, y: float, slope: float) -> float:
 @compiled
 def _observe(scores: Floats, y: Floats, importance: Floats, numbers: Floats) -> None:
     """Take a step for each row."""
+    _step_rows(scores, y, importance, numbers)
+
+
+@helper
+def _step_rows(scores: Floats, y: Floats, importance: Floats, numbers: Floats) -> None:
     slope, squares, total, examples = numbers[0], numbers[1], numbers[2], int(numbers[3])
     for row in range(len(y)):
         weight = importance[row]
@@ -105,3 +110,21 @@ def _observe(scores: Floats, y: Floats, importance: Floats, numbers: Floats) -> 
         gradient = _gradient(scores, row, y[row], slope)
         slope, squares, total = _stepped(slope, squares, total, gradient, weight)
     numbers[0], numbers[1], numbers[2], numbers[3] = slope, squares, total, float(examples)
+
+
+def slopes_before(
+    calibration: Calibration, scores: Floats, y: Floats, importance: Floats
+) -> Floats:
+    """The slope just before each row; `calibration` is that before the first."""
+    slopes = np.empty(len(y))
+    _slopes_before(scores, y, importance, np.array(calibration), slopes)
+    return slopes
+
+
+@compiled
+def _slopes_before(
+    scores: Floats, y: Floats, importance: Floats, numbers: Floats, out: Floats
+) -> None:
+    for row in range(len(y)):
+        out[row] = numbers[0]
+        _step_rows(scores[row : row + 1], y[row : row + 1], importance[row : row + 1], numbers)

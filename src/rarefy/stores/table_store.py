@@ -18,6 +18,7 @@ from rarefy.arrays import Floats, read_only, without
 from rarefy.engine.learner import Learner
 from rarefy.engine.online_learner import RowLearner
 from rarefy.engine.snapshots import Arrays
+from rarefy.engine.watched import Watched
 from rarefy.errors import InputError
 from rarefy.model.own_numbers import GroupsByName, OwnByName
 from rarefy.readers.batch import Batch
@@ -105,7 +106,7 @@ class TableStore:
         self, learner: RowLearner, own: OwnByName, slots: NDArray[np.int32], known_until: int
     ) -> None:
         """Tell the numbers of features whose names were not known, and of all without a name."""
-        assert isinstance(learner, Learner)
+        assert isinstance(learner, Learner | Watched)
         at = self._names.at[slots]
         new = slots[(at >= known_until) | (at == NO_NAME)]
         new = new[np.sort(np.unique(new, return_index=True)[1])]  # as they come

@@ -14,6 +14,9 @@ from rarefy.arrays import Floats
 from rarefy.engine.learner import CACHE_BYTES, Learner
 from rarefy.engine.lending import Loan
 from rarefy.engine.reference import FIRST_EXAMPLES
+from rarefy.engine.watch import Watch
+from rarefy.engine.watched import Seen
+from rarefy.model.calibration import Calibration
 from rarefy.readers import kept_parser
 from rarefy.readers.buffers import new_buffer
 from rarefy.readers.features.columns import Columns
@@ -54,6 +57,9 @@ class Owner(Protocol):
 
     @property
     def task(self) -> Any: ...
+
+    @property
+    def watch(self) -> Watch | None: ...
 
 
 class HotRows:
@@ -166,10 +172,21 @@ class HotRows:
         else:
             n = self._n_rows.item()
             self._y[:n], self._importance[:n] = y, importance
+        watch = self.owner.watch
+        calibration = None if watch is None else self._learner.calibration
         result = (self._learn or self._bind_learn())()
+        if result == DONE and watch is not None:
+            self._tell(watch, calibration)
         if result == DIVERGED and (n_learned := self._n_rows.item()):
             raise self._learner._divergence(n_learned)
         return result == DONE
+
+    def _tell(self, watch: Watch, calibration: Calibration | None) -> None:
+        """Tell what was predicted just before it was learned."""
+        n = self._n_rows.item()
+        rows = self.scores.copy(), self._y[:n].copy(), self._importance[:n].copy()
+        learner = self._learner
+        watch.add(self.owner.task, learner.loss, [Seen(*rows, calibration)], learner.t)
 
     @property
     def scores(self) -> Floats:

@@ -11,10 +11,13 @@ import numpy as np
 
 from rarefy.arrays import Floats
 from rarefy.engine.growing_classes import by_new_classes
+from rarefy.engine.learner import Learner
 from rarefy.engine.online_learner import OnlineLearner, RowLearner
 from rarefy.engine.pruning import limited
 from rarefy.engine.sharding import Sharding
 from rarefy.engine.task import Task
+from rarefy.engine.watch import Watch
+from rarefy.engine.watched import Seen, Watched
 from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.model.answers import predicted_classes, probabilities
 from rarefy.model.class_weights import ClassWeights
@@ -126,6 +129,7 @@ class StreamModel(StreamLearner[OnlineLearner]):
         self.class_totals: Floats = NO_TOTALS  # what the rows of each class weigh that were learned
         self._class_weights: ClassWeights | None = None
         store.own_by_name = task.own_by_name
+        self.watch: Watch | None = None  # of what is predicted before it is learned
         self.lock = ModelLock()  # held while rows are learned, or scored
         super().__init__(task, store, classes)
         if task.classes_grow and not classes:
@@ -168,6 +172,14 @@ class StreamModel(StreamLearner[OnlineLearner]):
             sharding.learn_round(learner, gathering.parts)
 
     def _learn(self, part: Prepared, learner: RowLearner) -> None:
+        if self.watch is None or not isinstance(learner, Learner):
+            self._learn_weighed(part, learner)
+            return
+        seen: list[Seen] = []
+        self._learn_weighed(part, Watched(learner, seen))
+        self.watch.add(self.task, learner.loss, seen, learner.t)
+
+    def _learn_weighed(self, part: Prepared, learner: RowLearner) -> None:
         if self._class_weights is None:
             self.store.learn(learner, part)
             return
