@@ -82,6 +82,41 @@ def test_goes_on_with_a_finished_model(folder):
     assert Path("first.model").read_bytes() == first
 
 
+@pytest.mark.parametrize("how", ["trained", "loaded", "one at a time"])
+def test_goes_on_with_an_estimator_as_with_its_file(folder, how):
+    if how == "one at a time":
+        first = rarefy.SparseOnlineClassifier().start(classes=[-1, 1], format="svmlight")
+        first.learn_many(Path("binary.svm").read_text().splitlines()[:100])
+    else:
+        first = rarefy.train("binary.svm")
+    first.save("first.model")
+    if how == "loaded":
+        first = rarefy.load("first.model")
+    before = Path("first.model").read_bytes()
+    expected = rarefy.train("binary.svm", resume="first.model", output="file.model", holdout=0.2)
+    model = rarefy.train("binary.svm", resume=first, output="estimator.model", holdout=0.2)
+    assert Path("estimator.model").read_bytes() == Path("file.model").read_bytes()
+    assert model.t_ == expected.t_ > first.t_
+    assert model.holdout_ == expected.holdout_
+    first.save("again.model")
+    assert Path("again.model").read_bytes() == before
+
+
+def test_what_cannot_go_on_is_refused(folder):
+    model = rarefy.train("binary.svm")
+    with pytest.raises(ConfigError, match="l1 cannot be combined with resume"):
+        rarefy.train("binary.svm", resume=model, l1=0.1)
+    with pytest.raises(ConfigError, match="a model file, or an estimator"):
+        rarefy.train("binary.svm", resume=[model])
+    slim = rarefy.train("binary.svm", refit=True, refit_features=5)
+    with pytest.raises(InputError, match="the model is slim or refitted"):
+        rarefy.train("binary.svm", resume=slim)
+    grown = rarefy.SparseOnlineClassifier().start(classes="grow", format="svmlight")
+    grown.learn_many(["1 3:1", "-1 4:1"])
+    with pytest.raises(ConfigError, match="partial_fit"):
+        rarefy.train("binary.svm", resume=grown)
+
+
 def test_goes_on_with_a_model_that_held_rows_out(folder):
     """Shares and files are saved as texts, whatever they were given as."""
     how = {"holdout": 0.2, "cache": Path("rows.cache"), "output": Path("held.model")}

@@ -46,8 +46,8 @@ class Watch:
         latest 1,000 of them.
 
     Figures are `loss`; of classes `accuracy`, and if the loss has probabilities `log_loss` and
-    `calibration_error`; of two classes `auc`, by the scores; of numbers `rmse` and `mae`. What is undefined, such
-    as the AUC of rows of one class, is left out.
+    `calibration_error`; of two classes `auc`, by the scores; of numbers `rmse` and
+    `mae`. What is undefined, such as the AUC of rows of one class, is left out.
     """
 
     def __init__(

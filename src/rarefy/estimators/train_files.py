@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rarefy.errors import EXPECTED, ConfigError
-from rarefy.estimators.persistence import estimator_for
+from rarefy.estimators.persistence import Saving, estimator_for, model_of_estimator
 from rarefy.estimators.warner import Warner
 from rarefy.system.output_checks import check_outputs
 from rarefy.training.anchored_start import anchored_plan
@@ -13,13 +13,15 @@ from rarefy.training.checkpoints import Checkpoints
 from rarefy.training.plan import Plan, new_plan
 from rarefy.training.procedure import Training
 from rarefy.training.progress_tracker import ProgressLine
-from rarefy.training.resumption import resumed_plan
+from rarefy.training.resumption import plan_to_go_on, resumed_plan
+
+THE_MODEL = "the model"  # that is no file
 
 
 def train(
     *data: str | Path,
     output: str | Path | None = None,
-    resume: str | Path | None = None,
+    resume: Any = None,
     anchor: str | Path | None = None,
     slim: bool = False,
     progress: Callable[[ProgressLine], None] | None = None,
@@ -33,9 +35,10 @@ def train(
         Files, globs, or "-" for standard input.
     output : str or Path, optional
         Model file to write; with `save_every` also during training.
-    resume : str or Path, optional
+    resume : str, Path or estimator, optional
         Model file to continue from: an interrupted run, which continues with the same result, or,
-        with new data, a finished model.
+        with new data, a finished model. An estimator counts as the file that it would be saved to,
+        and stays as it is.
     anchor : str or Path, optional
         Model file whose weights are those that the penalties l1 and l2 pull towards, as in
         `rarefy.anchored`: what is learned is a difference to them.
@@ -82,8 +85,14 @@ def train(
         plan = anchored_plan(data, anchor=str(anchor), **where, **parameters)
     elif resume is None:
         plan = new_plan(data, **where, **parameters)
-    else:
+    elif isinstance(resume, Saving):
+        plan = plan_to_go_on(
+            model_of_estimator(resume), data, THE_MODEL, where["output"], slim, parameters
+        )._replace(resumed=None)
+    elif isinstance(resume, str | Path):
         plan = resumed_plan(data, resume=str(resume), **where, **parameters)
+    else:
+        raise ConfigError(f"resume={resume!r}: a model file, or an estimator, is expected.")
     if output is None and plan.settings["save_every"] is not None:
         raise ConfigError("save_every needs output, the file to save to.")
     check_outputs([plan.path, plan.settings["cache"]], plan.inputs)
