@@ -11,8 +11,8 @@ from sklearn.utils import check_random_state
 
 from rarefy.arrays import Rows, as_rows
 from rarefy.engine.finite_data import minimise
-from rarefy.engine.growing_classes import learn_with_new_classes
 from rarefy.engine.learner import Learner
+from rarefy.engine.new_classes import learn_with_new_classes
 from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.pruning import only_candidates
 from rarefy.engine.refit import refitted

@@ -10,8 +10,8 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from rarefy.arrays import Floats
-from rarefy.engine.growing_classes import by_new_classes
 from rarefy.engine.learner import Learner
+from rarefy.engine.new_classes import by_new_classes
 from rarefy.engine.online_learner import OnlineLearner, RowLearner
 from rarefy.engine.pruning import limited
 from rarefy.engine.sharding import Sharding
