@@ -60,7 +60,7 @@ def expected(log: Log, weights: np.ndarray) -> dict[str, float]:
 
 def watched(how: str):
     model = SparseOnlineClassifier()
-    if how != "matrix":
+    if "matrix" not in how:
         model.start(classes=[False, True])
     watch = model.watch(window=WINDOW, fading=FADING)
     X, y = rows()
@@ -74,6 +74,10 @@ def watched(how: str):
         for number, (x, label) in enumerate(zip(X, y.tolist(), strict=True)):
             model.predict_one(x, id=number)
             model.learn_one(id=number, y=label)
+    elif how == "rows of a matrix":
+        matrix = np.array([list(x.values()) for x in X])
+        for n in range(N):
+            model.partial_fit(matrix[n : n + 1], y[n : n + 1], classes=[False, True])
     else:
         matrix = np.array([list(x.values()) for x in X])
         model.partial_fit(matrix[:130], y[:130], classes=[False, True])
@@ -81,7 +85,7 @@ def watched(how: str):
     return model, watch
 
 
-@pytest.mark.parametrize("how", ["one", "many", "later", "matrix"])
+@pytest.mark.parametrize("how", ["one", "many", "later", "matrix", "rows of a matrix"])
 def test_figures_are_those_of_predictions_before_learning(how, log):
     model, watch = watched(how)
     in_window = (np.arange(N) >= N - WINDOW).astype(float)
