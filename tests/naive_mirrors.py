@@ -92,8 +92,10 @@ class EgSigned(Mirror):
     """w = R (e^θ − e^−θ) / Σ (e^θ + e^−θ) over all features that have had a subgradient."""
 
     def mirrored(self, theta, seen):
-        total = np.where(seen, np.exp(theta) + np.exp(-theta), 0.0).sum()
-        return self.radius * divide_or_zero(np.exp(theta) - np.exp(-theta), np.array(total))
+        largest = np.abs(theta).max()  # as above
+        up, down = np.exp(theta - largest), np.exp(-theta - largest)
+        total = np.where(seen, up + down, 0.0).sum()
+        return self.radius * divide_or_zero(up - down, np.array(total))
 
 
 class PNorm(Mirror):

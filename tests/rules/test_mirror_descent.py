@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
 
 import rarefy
 from rarefy import ConfigError, DivergenceError, SparseOnlineClassifier
@@ -107,6 +108,29 @@ def test_long_runs_of_projections_and_large_exponents_keep_their_precision():
         np.testing.assert_allclose(fitted.coef_, expected.coef, rtol=1e-7, atol=1e-9)
         shift = fitted.learner_.clock.common[-1]
         assert abs(shift) > 20.0
+
+
+@pytest.mark.parametrize("case", ["eg", "eg-signed"])
+@pytest.mark.parametrize("scale", [1e3, pytest.param(1e9, marks=pytest.mark.slow)])
+def test_steps_that_are_longer_than_exponentials_reach(case, scale):
+    """As on raw data, whose θ jump by thousands; they lead and fall back again."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 6)) * [1.0, scale, 1e-3, scale, 3.0, 1.0]
+    y = np.where(rng.random(300) < 0.5, -1.0, 1.0)
+    chosen = settings(case, eta0=1.0)
+    expected = naive_mirrors.fit(X, y, **chosen)
+    model = classifier_in_order(**chosen, calibrate=False).fit(X, y)
+    np.testing.assert_allclose(model.coef_, expected.coef, rtol=1e-6, atol=1e-9)
+    assert np.abs(model.coef_).sum() > 0.1
+
+
+@pytest.mark.parametrize("case", ["eg", "eg-signed"])
+def test_raw_measurements(case):
+    """Breast cancer in its own units, of which areas are in the hundreds."""
+    X, y = load_breast_cancer(return_X_y=True)
+    model = classifier_in_order(**settings(case, eta0=10.0, passes=3)).fit(X, y)
+    assert np.isfinite(model.coef_).all()
+    assert np.abs(model.coef_).sum() > 0.5
 
 
 # --- identities -----------------------------------------------------------------------------
