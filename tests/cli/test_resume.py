@@ -31,6 +31,7 @@ from rarefy.system.atomic_write import Output
 from rarefy.training.plan import Plan
 from rarefy.training.resumption import LATER_SETTINGS
 from tests import data
+from tests.selecting import slow_but
 
 N_ROWS = 150
 KINDS = ("binary", "multiclass", "regression")
@@ -295,6 +296,13 @@ def test_a_finished_model_that_learns_more_and_is_stopped():
     expected = carried_out(plan_of(*more, "-o", "whole.model"))
     carried_out(plan_of(*more, "-o", "some.model"), until=load_model("first.model").examples + 50)
     assert carried_out(plan_of("--resume", "some.model")) == expected
+
+
+@pytest.mark.parametrize("kind", slow_but(["binary", "multiclass"], "binary"))
+def test_the_difference_to_another_model(kind):
+    carried_out(plan_of(f"{kind}-a.svm", "-o", "old.model"))
+    arguments = (f"{kind}.svm", "--anchor", "old.model", "--l1", "0.5", "--passes", "2")
+    assert_stops_leave_no_trace(arguments, 1, 70, 200, block_sizes=(None, 1500))
 
 
 def test_all_at_once_is_one_after_the_other():
