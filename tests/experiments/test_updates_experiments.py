@@ -46,6 +46,7 @@ def test_the_page_has_what_was_found(texts, tmp_path):
     assert (tmp_path / "picture.svg").stat().st_size > 0
 
 
+@pytest.mark.slow
 def test_knobs_are_never_chosen_by_the_rows_that_judge(texts, tmp_path):
     found = {"some": [methods.compared(texts, seed) for seed in range(3)]}
     assert all([*order] == ["old", *methods.KNOBS] for order in found["some"])
