@@ -16,6 +16,7 @@ KNOBS: dict[str, tuple[float, ...]] = {  # towards the old model
     "between": SHARES,
     "2 passes, between": SHARES,
     "4 passes, between": SHARES,
+    "8 passes, between": SHARES,
     "anchor": (0.5, 0.7, 1.0, 1.5, 2.0, 3.0),
     "anchor, between": SHARES,
     "distillation": (0.2, 0.4, 0.6, 0.8),
@@ -82,16 +83,18 @@ def compared(texts: Texts, seed: int) -> dict[str, list[Outcome]]:
     test = Test(texts, rest, judges[rest])
     old = test.side(learned(texts, first))
     new = test.side(_learned_on(texts, first, second))
-    twice = test.side(_learned_on(texts, first, second, passes=2))
-    four_times = test.side(_learned_on(texts, first, second, passes=4))
     anchored = test.side(_anchored(texts, old.model, second, ANCHOR))
     careful = [test.side(learned(texts, first, endowment=ENDOWMENT))]
     careful.append(test.side(_learned_on(texts, first, second, endowment=ENDOWMENT)))
     return {
         "old": [_of(test, old, old)],
         "between": [*_between(test, old, new)],
-        "2 passes, between": [*_between(test, old, twice)],
-        "4 passes, between": [*_between(test, old, four_times)],
+        **{
+            f"{passes} passes, between": [
+                *_between(test, old, test.side(_learned_on(texts, first, second, passes)))
+            ]
+            for passes in (2, 4, 8)
+        },
         "anchor": [
             _of(test, old, test.side(_anchored(texts, old.model, second, l1)))
             for l1 in KNOBS["anchor"]

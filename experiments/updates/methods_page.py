@@ -13,7 +13,8 @@ from experiments.updates.methods import ANCHOR, ENDOWMENT, KNOBS, SHARE, Outcome
 HEADING, NEXT = "## Methods compared\n", "## Measured\n"
 GOAL = 1 / 3
 SIGNIFICANT = 0.05
-Compared = dict[str, list[dict[str, list[Outcome]]]]  # by data set and order: outcomes by method
+Orders = list[dict[str, list[Outcome]]]  # outcomes by method, for each order
+Compared = dict[str, Orders]  # by data set
 
 
 class Chosen(NamedTuple):
@@ -53,27 +54,48 @@ def standard_error(values: NDArray[Any]) -> float:
     return float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
-def chosen(orders: list[dict[str, list[Outcome]]], method: str) -> Chosen:
+def as_accurate(orders: Orders, method: str) -> Chosen:
     """The knob furthest towards the old model at which accuracy is that of learning on.
 
     It is so if the mean over the orders is not below by more than a standard error of the
     difference, on the rows to choose by; if nowhere, the knob is the one nearest to learning on.
     """
-    found = np.array([order[method] for order in orders])  # order, knob, field
-    plain = np.array([order["between"][0] for order in orders])
-    behind = 100.0 * (found[:, :, 0] - plain[:, None, 0])
+    accuracies, plain = _field(orders, method, 0), _field(orders, "between", 0)[:, :1]
+    behind = accuracies - plain
     errors = behind.std(axis=0, ddof=1) / np.sqrt(len(orders))
-    as_good = np.flatnonzero(behind.mean(axis=0) >= -errors)
-    at = int(as_good[-1]) if len(as_good) else 0
-    of_judges = 100.0 * found[:, at, 2:4]
+    fitting = np.flatnonzero(behind.mean(axis=0) >= -errors)
+    return _judged(orders, method, int(fitting[-1]) if len(fitting) else 0)
+
+
+def at_a_third(orders: Orders, method: str) -> Chosen | None:
+    """The knob nearest to learning on that loses a third of its lost answers at most.
+
+    That is by the rows to choose by, too; None if there is no such knob.
+    """
+    lost, plain = _field(orders, method, 1), _field(orders, "between", 1)[:, 0]
+    fitting = np.flatnonzero(lost.mean(axis=0) <= GOAL * plain.mean())
+    return _judged(orders, method, int(fitting[0])) if len(fitting) else None
+
+
+def _field(orders: Orders, method: str, field: int) -> NDArray[Any]:
+    """By order and knob."""
+    return np.array([order[method] for order in orders])[:, :, field]
+
+
+def _judged(orders: Orders, method: str, at: int) -> Chosen:
+    """What the method is worth with one of its knobs, on the rows that judge."""
+    accuracy, lost, n_weights, n_changed = (
+        _field(orders, method, field)[:, at] for field in range(2, 6)
+    )
+    plain = [_field(orders, "between", field)[:, 0] for field in range(2, 5)]
     return Chosen(
         KNOBS[method][at],
-        of_judges[:, 0] - 100.0 * plain[:, 2],
-        of_judges[:, 1],
-        100.0 * plain[:, 3],
-        float(found[:, at, 4].mean()),
-        float(found[:, at, 5].mean()),
-        float(plain[:, 4].mean()),
+        100.0 * (accuracy - plain[0]),
+        100.0 * lost,
+        100.0 * plain[1],
+        float(n_weights.mean()),
+        float(n_changed.mean()),
+        float(plain[2].mean()),
     )
 
 
@@ -86,42 +108,54 @@ def write(compared: Compared, file: Path) -> None:
 def _lines(compared: Compared) -> Iterator[str]:
     counts = ", ".join(f"{name} {len(orders)}" for name, orders in compared.items())
     yield f"""`make updates` writes this section. Collections and models are those of
-[below](#measured), in other random orders ({counts}). Half of the rows of each collection, the same
-in every order, may only be used to choose the knob of a method, when they are in the test; the
-other half only judge. The knob is the one furthest towards the old model at which the mean accuracy
-is not below that of learning on, once, by more than a standard error of the difference, order by
-order.
+[below](#measured), in other random orders ({counts}). Half of the rows
+of each collection, the same in every order, are only used to choose the knob of a method, when they
+are in the test; the other half only judge. So no knob is chosen by rows that judge it.
 
 ![Accuracy over lost answers along the knob of each method, by data set](img/updates-methods.svg)
 
-Lost answers, compared with those of learning on; in brackets, the difference in accuracy (points),
-both on the rows that judge. † means less accurate than learning on in a paired t-test over the
-orders (one-sided, p < {SIGNIFICANT}), **bold** that the goal is met: at most a third of the lost
-answers, at an accuracy that is not lower by more than a standard error of the difference.
+The knob furthest towards the old model at which the mean accuracy is not below that of learning on
+by more than a standard error of the difference, order by order. Lost answers, compared with those
+of learning on; in brackets, the difference in accuracy, in points. † means less accurate than
+learning on in a paired t-test over the orders (one-sided, p < {SIGNIFICANT}), **bold** that the
+goal is met: a third of the lost answers at most, at an accuracy that is not lower by more than a
+standard error of the difference.
 """
     names = list(compared)
-    yield _row("method", *names, "goal met")
-    yield f"|{'---|' * (len(names) + 2)}"
-    all_chosen = {
-        method: [chosen(orders, method) for orders in compared.values()] for method in KNOBS
+    yield from _header("method", *names, "goal met")
+    found = {
+        method: [as_accurate(orders, method) for orders in compared.values()] for method in KNOBS
     }
-    for method, found in all_chosen.items():
-        n_met = sum(each.meets_the_goal for each in found)
-        yield _row(method, *map(_cell, found), f"{n_met} of {len(found)}")
-    yield """
-Knobs that were chosen; and, as medians over the data sets, the weights that have to be kept,
-compared with those of learning on, and the share of these that differ from the old model's:
-"""
-    yield _row("method", *names, "weights", "changed")
-    yield f"|{'---|' * (len(names) + 3)}"
-    for method, found in all_chosen.items():
-        weights = np.median([each.n_weights / each.plain_weights for each in found])
-        changed = np.median([each.n_changed / each.plain_weights for each in found])
-        knobs = (f"{each.knob:g}" for each in found)
-        yield _row(method, *knobs, f"{weights:.2f}", f"{changed:.2f}")
+    met = {method: sum(each.meets_the_goal for each in of) for method, of in found.items()}
+    for method, of_method in found.items():
+        yield _row(method, *map(_share_first, of_method), f"{met[method]} of {len(names)}")
     yield f"""
-- `between`: what `rarefy update` chooses from; the knob is the share of the old weights. With 2 and
-  4 passes, the new rows are learned that often (`--passes`).
+So the goal is met {_where(met, len(names))}.
+
+What it costs to lose a third only: the knob nearest to learning on at which no more is lost.
+Difference in accuracy to learning on ± its standard error; in brackets, what is lost of the rows
+that judge, compared with learning on. † and **bold** are as above. The columns `weights` and
+`changed` are medians over the data sets: the weights to be kept and those that differ from the old
+model's, compared with the weights of learning on.
+"""
+    yield from _header("method", *names, "weights", "changed", "goal met")
+    met = {}
+    for method in KNOBS:
+        thirds = [at_a_third(orders, method) for orders in compared.values()]
+        there = [each for each in thirds if each is not None]
+        if there:
+            weights = np.median([each.n_weights / each.plain_weights for each in there])
+            changed = np.median([each.n_changed / each.plain_weights for each in there])
+            cells = ("–" if each is None else _behind_first(each) for each in thirds)
+            met[method] = sum(each.meets_the_goal for each in there)
+            last = f"{weights:.2f}", f"{changed:.2f}", f"{met[method]} of {len(names)}"
+            yield _row(method, *cells, *last)
+    yield f"""
+So the goal is met {_where(met, len(names))}.
+
+- `between`: what `rarefy update` chooses from; the knob is the share of the old weights. With 2, 4
+  and 8 passes, the new rows are learned that often (`--passes`); what all is compared with is
+  learning them once.
 - `anchor`: the knob is l1; `anchor, between` has l1 = {ANCHOR:g}.
 - `distillation`: learning on from λ p_old + (1 − λ) y, as weighted rows; the knob is λ.
 - `endowment`: γ, in both models; `endowment, between` has γ = {ENDOWMENT:g}. Importance-aware
@@ -129,20 +163,30 @@ compared with those of learning on, and the share of these that differ from the 
   [endowment-experiments.md](endowment-experiments.md) has them.
 - `hysteresis`: the old answer stays where the score, or the distance of the two highest scores, is
   below the knob; `between, hysteresis` is of models with {SHARE:g} of the old weights. Both models
-  are needed to predict, so it is no method of `rarefy update`.
-"""
-    met = {
-        method: sum(each.meets_the_goal for each in found) for method, found in all_chosen.items()
-    }
-    most = max(met.values())
-    best = " and ".join(f"`{method}`" for method, n in met.items() if n == most)
-    yield f"""The goal is met on {most} of {len(names)} data sets at most, by {best}."""
+  are needed to predict, so it is no method of `rarefy update`."""
+
+
+def _header(*titles: str) -> Iterator[str]:
+    yield _row(*titles)
+    yield f"|{'---|' * len(titles)}"
 
 
 def _row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _cell(found: Chosen) -> str:
+def _share_first(found: Chosen) -> str:
     text = f"{found.share:.2f} ({found.behind.mean():+.2f}{'†' if found.is_worse else ''})"
     return f"**{text}**" if found.meets_the_goal else text
+
+
+def _behind_first(found: Chosen) -> str:
+    mark = "†" if found.is_worse else ""
+    text = f"{found.behind.mean():+.2f}{mark} ± {found.error:.2f} ({found.share:.2f})"
+    return f"**{text}**" if found.meets_the_goal else text
+
+
+def _where(met: dict[str, int], n_sets: int) -> str:
+    most = max(met.values())
+    best = " and ".join(f"`{method}`" for method, n in met.items() if n == most)
+    return f"on {most} of {n_sets} data sets at most, by {best}"

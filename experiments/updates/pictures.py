@@ -14,7 +14,7 @@ Updates = dict[str, list[dict[str, list[Fate]]]]  # by data set and order: fates
 OTHERS = {"retrained": (PINK, "s"), "endowment 1": (GREEN, "v"), "endowment 3": (GREEN, "^")}
 SHOWN = {
     "between": (BLUE, "-", ""),
-    "2 passes, between": (ORANGE, "-", ""),
+    "4 passes, between": (ORANGE, "-", ""),
     "anchor": (GREEN, "-", "o"),
     "distillation": (PINK, "-", "s"),
     "hysteresis": (GREY, "--", ""),

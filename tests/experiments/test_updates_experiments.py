@@ -65,8 +65,14 @@ def test_knobs_are_never_chosen_by_the_rows_that_judge(texts, tmp_path):
         for order, shift in zip(found["some"], of_judges, strict=True)
     ]
     for method in methods.KNOBS:
-        knob = methods_page.chosen(found["some"], method).knob
-        assert methods_page.chosen(others, method).knob == knob
+        for choose in (methods_page.as_accurate, methods_page.at_a_third):
+            knobs = {
+                getattr(choose(orders, method), "knob", None) for orders in (found["some"], others)
+            }
+            assert len(knobs) == 1
+    third = methods_page.at_a_third(found["some"], "between")
+    assert third.knob > 0.0
+    assert np.mean([order["between"][0].lost for order in found["some"]]) > 0.0
     file = tmp_path / "updates.md"
     file.write_text("# Before\n\n## Measured\n\nstays\n")
     for _ in range(2):
@@ -74,7 +80,7 @@ def test_knobs_are_never_chosen_by_the_rows_that_judge(texts, tmp_path):
         said = file.read_text()
         assert said.count(methods_page.HEADING) == 1
         assert said.endswith("\n\n## Measured\n\nstays\n")
-    share = methods_page.chosen(found["some"], "between").share
+    share = methods_page.as_accurate(found["some"], "between").share
     assert f"| between | {share:.2f} (" in said.replace("**", "")
     pictures.draw_methods(found, tmp_path / "picture.svg")
     assert (tmp_path / "picture.svg").stat().st_size > 0

@@ -91,13 +91,15 @@ def test_the_old_model_stays():
         assert not Path("new.model").exists()
 
 
-def test_matrices_give_what_files_give():
+@pytest.mark.parametrize("passes", [1, 3])
+def test_matrices_give_what_files_give(passes):
     X, y = rows(N_OLD, 1)
     old = rarefy.SparseOnlineClassifier(l1=0.1, passes=1, shuffle=False).fit(X, y)
     before = old.sparse_coef_.toarray()
     X_new, y_new = rows(N_NEW, 2)
-    of_matrix = rarefy.update(old, X_new, y_new, max_negative=0.03, holdout=rows(N_TEST, 3))
-    of_files = rarefy.update("old.model", "new.svm", max_negative=0.03, holdout="test.svm")
+    how = {"max_negative": 0.03, "passes": passes}
+    of_matrix = rarefy.update(old, X_new, y_new, holdout=rows(N_TEST, 3), **how)
+    of_files = rarefy.update("old.model", "new.svm", holdout="test.svm", **how)
     assert of_matrix.alpha == of_files.alpha
     assert of_matrix.chosen.n_lost == of_files.chosen.n_lost
     X_test, y_test = rows(N_TEST, 3)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from rarefy.checks import check_whole
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.anchor_models import anchored
 from rarefy.estimators.classifier import SparseOnlineClassifier
@@ -16,6 +17,7 @@ from rarefy.estimators.matrices import check_importance
 from rarefy.estimators.persistence import estimator_for
 from rarefy.estimators.warner import Warner
 from rarefy.model.answers import right_answers
+from rarefy.parameters.entry import MOST_PASSES
 from rarefy.splits import held_out
 from rarefy.system.atomic_write import Output
 from rarefy.system.output_checks import check_outputs
@@ -110,7 +112,8 @@ def update(
     **parameters
         For files, `slice_by` (a column for each of whose values the budget is to be kept),
         `protect` (a file with rows of which no answer may be lost), and those of `rarefy.train`
-        that go with `resume` (`passes`, `shuffle`, `label`, ...); for matrices, `sample_weight`.
+        that go with `resume` (`passes`, `shuffle`, `label`, ...); for matrices, `sample_weight` and
+        `passes`.
 
     Returns
     -------
@@ -176,8 +179,10 @@ def _from_matrices(
     holdout: Any,
     anchor: float | None,
     sample_weight: Any = None,
+    passes: int = 1,
 ) -> Updated:
     limits.check()
+    check_whole("passes", passes, 1, MOST_PASSES)
     check_is_fitted(old)
     if old.stream_ is not None:
         raise InputError("the old model was trained on a stream: save it, and give its file.")
@@ -199,7 +204,9 @@ def _from_matrices(
         )
         held_importance, importance = importance[held], importance[~held]
     new = deepcopy(old) if anchor is None else anchored(old, l1=anchor)
-    new.partial_fit(X, y, sample_weight=importance)
+    for number in range(1, passes + 1):
+        new.learner_.begin_pass(number)
+        new.partial_fit(X, y, sample_weight=importance)
     counts = held_importance > 0.0
     scores, new_scores = old._scores(X_held)[counts], new._scores(X_held)[counts]
     targets = new._known_targets(X_held, np.asarray(y_held))[counts]
