@@ -37,8 +37,11 @@ SPARSE_SHARE = 0.3
 HEAD = """<!-- Written by `make endowment`; to change it, change experiments/endowment/. -->
 # The experiments of the endowment chapter, reproduced
 
-Does a model that is *endowed* with its right answers take fewer of them back, and at what price?
-E-OGD is OGD in which an example that is predicted right when it comes counts 1 + γ times (T5.6).
+If training gives more weight to examples that the model already predicts correctly (an
+*endowment*),
+does the model lose fewer of its correct answers later, and at what price? In E-OGD, an example
+that is
+predicted correctly when it arrives counts 1 + γ times (T5.6); otherwise it is OGD.
 The thesis, T, compares the two in tables 5.3 and 5.4 and in figure 5.1, on test sets in which some
 rows are replaced by training examples.
 
@@ -74,19 +77,20 @@ In short:
   lower. That holds for importance-aware updates if most test rows are replaced, as the thesis's
   numbers suggest. With plain updates, most differences are not significant. With as few rows
   replaced as the thesis's text says, it does not hold.
-- It does not come out for the hinge loss with plain updates; and that the advantage grows with γ
-  comes out with importance-aware updates only, again if most test rows are replaced.
+- It could not be reproduced for the hinge loss with plain updates. The advantage grows with γ for
+  importance-aware updates only, and again only if most test rows are replaced.
 - Sparse rules stay sparse with an endowment, with slightly fewer zeros, and their divestiture
   losses fall like OGD's.
 
-Counts are of comparisons, one for each data set and share ρ of replaced test rows: better /
-cannot be told / worse, then the median change. "Better" and "worse" are differences with p <
-{SIGNIFICANT} in a paired test over {len(study.plan.seeds)} seeds; one comparison in twenty would
-be so by chance. A claim *holds mostly* if at least half of the comparisons are better and none is
-worse. γ is 1 unless it is named.
+There is one comparison for each data set and share ρ of replaced test rows. The counts are better /
+not significant / worse, followed by the median change. "Better" and "worse" are differences
+with p <
+{SIGNIFICANT} in a paired test over {len(study.plan.seeds)} seeds; by chance alone, one in twenty
+would be. A claim *holds mostly* if at least half of the comparisons are better and none is
+worse. γ is 1 unless stated.
 
-The tables of the thesis read as if its r were the share of the test rows that *stayed*
-([below](#what-r-is)), so each claim is looked at twice, with ρ = r as the text says, and with ρ =
+In the thesis's tables, r seems to be the share of test rows that were *not* replaced
+([see below](#what-r-is)). So each claim is tested twice: with ρ = r, as the text says, and with ρ =
 1 − r.
 
 {claims_table(thesis_claims(study))}
@@ -120,38 +124,38 @@ def which_gamma(study: Study) -> str:
     loss = expected(0.05)
     return f"""## Which γ to take
 
-**γ = 1 with `importance="aware"`.** With the step η that is best without an endowment, and on
-average over the data sets, that changes the share of training examples that the model once had
-right and has wrong at the end by {change(AWARE, 1.0, training_flips)}, the accuracy by
+**γ = 1 with `importance="aware"`.** With the step η that is best without an endowment, on average
+over the data sets, this changes the share of training examples that were predicted correctly when
+they arrived but wrongly at the end by {change(AWARE, 1.0, training_flips)}, the accuracy by
 {points(AWARE, 1.0)} points, and the expected logistic loss by {change(AWARE, 1.0, loss)}. (The
-first can be told from chance on some of the data sets only: see the table.) With plain updates it
-is {change(OGD, 1.0, training_flips)}, {points(OGD, 1.0)} points and {change(OGD, 1.0, loss)}. A
-larger γ keeps a little more and costs more: γ = {largest:g} gives
+first is significant on some of the data sets only: see the table.) With plain updates the changes
+are {change(OGD, 1.0, training_flips)}, {points(OGD, 1.0)} points and {change(OGD, 1.0, loss)}. A
+larger γ loses slightly fewer and costs more: γ = {largest:g} gives
 {change(AWARE, largest, training_flips)}, {points(AWARE, largest)} points and
 {change(AWARE, largest, loss)} if importance-aware, and {change(OGD, largest, training_flips)},
 {points(OGD, largest)} points and {change(OGD, largest, loss)} if plain, where steps 1 + γ times
 as long overshoot.
 
-- An endowment makes models surer of themselves without making them better: they learn less from
-  their mistakes, and these are what would teach them to doubt. The confidence in the tables
-  below, which an honest model would have equal to its accuracy, grows with γ. Where labels are
-  noisy (a9a, criteo) the expected loss therefore grows from γ = 0.5 or 1 on. Take no endowment if
-  probabilities are used, or calibrate them afterwards.
-- If the cost of what is taken back is known, do not take a larger γ than that, unless updates are
-  importance-aware: see the tables of the γ to learn with, below.
-- An endowment protects examples that were learned. Of rows that were never learned (test rows
-  that the model had right at half-time) it loses hardly fewer ({change(AWARE, 1.0, test_flips)}
+- An endowment makes models overconfident, because they learn less from their mistakes. In the
+  tables below, confidence grows with γ; in a calibrated model it would equal the accuracy. So, if
+  labels are noisy (a9a, criteo), the expected loss grows from γ = 0.5 or 1 on. If you need
+  probabilities, use no endowment, or calibrate them afterwards.
+- If you know the cost of a lost answer, do not use a larger γ than that, unless updates are
+  importance-aware: see the tables of the best γ below.
+- An endowment protects examples that were learned. For rows that were never learned (test rows
+  that were right after half of the training) it hardly helps ({change(AWARE, 1.0, test_flips)}
   for γ = 1).
 - A shorter step does nearly the same: η / 2 without an endowment loses about as few training
-  examples as γ = 1, and fewer test rows, for a little accuracy and an expected loss at least as
-  much higher. What an endowment has over it is that accuracy stays, and that it can be added to a
-  step that was chosen already.
+  examples as γ = 1, and fewer test rows, but costs a little accuracy and at least as much expected
+  loss. The advantages of an endowment are that accuracy does not fall, and that the step does not
+  have to be chosen again.
 
 Means over the data sets; η is the one that is best without an endowment, or, in the last rows, a
-shorter one without an endowment. In brackets: data sets for which it is better / cannot be told /
-worse than γ = 0. A flip is an answer that was right once and is wrong at the end, of a training
-example (when it came, of all that were right then) or of a test row (after half of the training
-rows, of all).
+shorter one without an endowment. In brackets: the number of data sets on which it is better / not
+significantly
+different / worse than γ = 0. A flip is an answer that was right and is wrong at the end: for a
+training example, right when it arrived (as a share of those); for a test row, right after half of
+the training (as a share of all).
 
 Plain updates:
 
@@ -166,8 +170,8 @@ Importance-aware updates:
 Lower and further to the right is better. Dotted: OGD with steps longer (up) or shorter (down)
 than the best one.
 
-The γ to learn with, plain / importance-aware, that led to the least cumulative loss for the γ of
-the cost in the column, η chosen again for each (on the splits used for choosing); ρ = 0.3:
+The best γ to train with, plain / importance-aware: the one with the lowest cumulative loss, if lost
+answers cost the γ of the column. η is chosen for each (on the splits used for choosing); ρ = 0.3:
 
 {best_gamma_table(study, 0.3)}
 
@@ -180,23 +184,24 @@ def data_and_protocol(study: Study) -> str:
     plan = study.plan
     return f"""## Data and protocol
 
-None of the thesis's five data sets is here as it was. Of *rcv1* there is a small part; *news20*
-is here as the same collection of posts, with other features (147,018 words for 1,335,191), split
-anew, its two classes made as those of news20.binary are described (comp, sci and misc.forsale
-against the rest), which could not be checked; *algebra*, *BtA* (8 and 19 million rows) and
-*webspam-t* are missing, and nothing here is of their size. a9a and criteo resemble algebra and
-BtA in kind: categories as 0/1 features, noisy labels, one class the more frequent.
+None of the thesis's five data sets was available in its original form. Of *rcv1* there is a small
+part. *news20* is the same collection of posts with other features (147,018 words instead of
+1,335,191) and another split; its two classes follow the description of news20.binary (comp, sci and
+misc.forsale against the rest), which could not be checked. *algebra*, *BtA* (8 and 19 million rows)
+and *webspam-t* are missing, and nothing here is as large. a9a and criteo resemble algebra and
+BtA in
+kind: categories as 0/1 features, noisy labels, unequal classes.
 
 {data_table(plan.datasets)}
 
 As in the thesis: one pass, η_t = η/√t, no intercept, no projection, η from 10³ to 1.91·10⁻³ by
-halves, each method with the η of its least cumulative loss (T5.34), for each γ and each ρ. Texts
-have 1 for each word that occurs (rcv1: as it came), and rows are scaled to unit length, which is
-how LIBSVM's versions of such sets usually are.
+halves, each method with the η of its lowest cumulative loss (T5.34), for each γ and each ρ. Texts
+have 1 for each word that occurs (rcv1: values of the file), and rows are scaled to unit length, as
+is usual in LIBSVM's collection.
 
 Not as in the thesis:
 
-- The thesis seems to have chosen η by the very losses that it reports. Here it is chosen on
+- The thesis seems to have chosen η by the losses that it reports. Here it is chosen on
   {len(plan.tuning_seeds)} splits of the data and everything is measured on {len(plan.seeds)}
   others. A split is the data in random order, a quarter of it for testing; all methods see the
   same splits and the same replaced rows.
@@ -205,9 +210,9 @@ Not as in the thesis:
 - Means have their standard errors over the splits. Differences are tested by a paired t-test with
   the correction of Nadeau and Bengio (2003) for splits that share rows; bold: p < {SIGNIFICANT}.
 
-What was settled after a look at results: a first run had 10 of these seeds, 3 splits for
+Changed after a look at results: a first run had 10 of these seeds, 3 splits for
 choosing, and p < 0.01. With p < 0.01 on the present runs four verdicts change: with the same η,
-fewer training examples lost with importance-aware updates becomes mostly undecided (3 / 4 / 0),
+"fewer training examples lost" with importance-aware updates becomes mostly undecided (3 / 4 / 0),
 and the lower divestiture loss with plain ones holds mostly (41 / 1 / 0); with ρ = 1 − r, γ = 8
 becomes mostly undecided with plain updates, and γ = 4 holds mostly with importance-aware ones.
 The share of zeros asked of sparse models was lowered from 90 % to {TARGET_ZEROS:.0%}, and the
@@ -252,33 +257,33 @@ All data sets, ρ = r:
 
 
 def why_not(study: Study) -> str:
-    return f"""## What does not come out as published, and why
+    return f"""## What could not be reproduced, and why
 
 - *Cumulative loss with ρ = r.* The divestiture loss is then a few per cent of the cumulative one,
-  while E-OGD's expected loss on noisy data (a9a, criteo) is several per cent higher. It is the
-  meaning of r that decides.
-- *How far ahead E-OGD is, with plain updates.* On the mean it is ahead on most data sets for ρ =
-  1 − r, but the model after the last step of a pass with such long steps varies so much from
-  split to split that most differences cannot be told from chance. The thesis gives no spread. To
-  choose η on the rows on which one compares is not what makes the difference. The change of the
+  while E-OGD's expected loss on noisy data (a9a, criteo) is several per cent higher. So the result
+  depends on the meaning of r.
+- *The size of E-OGD's advantage, with plain updates.* Its mean is better on most data sets for ρ =
+  1 − r. But with such long steps, the final model varies so much from split to split that most
+  differences are not significant. The thesis reports no standard errors. That it may have chosen η
+  on the rows on which it compares does not explain it. The change of the
   cumulative loss, in per cent, on the splits on which η was chosen / on others (γ = 1):
 
 {hindsight_table(study)}
 
 - *Hinge loss, plain updates.* T5.5.1 has E-OGD ahead "in most datasets"; here it is behind on the
   texts. The slope of the hinge loss is the same for all examples within the margin, right or
-  wrong, so that right ones get steps 1 + γ times as long as mistakes, far beyond the margin; the
-  η that suits E-OGD is then shorter, and mistakes teach it less. (The slope of the logistic loss
+  wrong, so right ones get steps 1 + γ times as long as mistakes, far beyond the margin. The best η
+  of E-OGD is then smaller, and it learns less from mistakes. (The slope of the logistic loss
   is at most 1/2 for right examples and up to 1 for mistakes, which leaves room for an endowment.)
-  Importance-aware updates stop at the margin. With those E-OGD is seldom behind, but with steps
-  so long that one leads to the margin at any weight, it is not ahead either: it is the same as
+  Importance-aware updates stop at the margin. With them E-OGD is seldom behind. But if steps are so
+  long that each reaches the margin whatever the weight, E-OGD is the same as
   OGD.
-- *Larger γ, plain updates.* The advantage does not grow with γ on texts, for steps 1 + γ times as
-  long overshoot with the logistic loss, too; with importance-aware updates, and ρ = 1 − r, it
-  does grow.
+- *Larger γ, plain updates.* The advantage does not grow with γ on texts, because steps 1 + γ times
+  as long overshoot with the logistic loss, too. With importance-aware updates and ρ = 1 − r it
+  does.
 
-The steps η that were chosen (γ = 1, logistic loss; 10³ is the end of the thesis's grid, so the
-best importance-aware ones may lie beyond):
+The chosen steps η (γ = 1, logistic loss; 10³ is the end of the thesis's grid, so the best η of
+importance-aware updates may be larger):
 
 {step_table(study)}"""
 
@@ -331,18 +336,20 @@ def sparse(study: Study) -> str:
     largest_fall = max(float((c.before - c.after).mean()) for c in compared(zeros))
     return f"""## Sparse rules
 
-The thesis leaves open how endowments and penalties go together. Here each rule has the η and l1
-of its least cumulative loss among those that leave at least {TARGET_ZEROS:.0%} zeros on the
+The thesis leaves open how to combine endowments with penalties. Here each rule has the η and l1
+with the lowest cumulative loss among those that give at least {TARGET_ZEROS:.0%} zeros on the
 splits used for choosing; zeros are counted among the weights of features that occurred in
 training (OGD has next to none). γ = {SPARSE_GAMMA:g}, logistic loss, ρ = {SPARSE_SHARE:g}.
 
 {sparse_table(study, SPARSE_SHARE)}
 
-Both survive, at a price in zeros. With η and l1 as they are without an endowment, an endowment
-changes the share of zeros from {before_and_after(zeros)} on average (fewer in {fewer_zeros} of
+Models stay sparse, with slightly fewer zeros, and keep more answers. With the η and l1 that are
+best
+without an endowment, an endowment changes the share of zeros
+from {before_and_after(zeros)} on average (fewer in {fewer_zeros} of
 {len(cases)} cases, by {100 * largest_fall:.1f} points at most) and the accuracy from
 {before_and_after(accuracy)}, and the divestiture loss falls (table of verdicts). It counteracts
-the shrinking that a penalty causes, so that on texts the expected loss often falls, too. Where
-the cumulative loss is higher with the η and l1 that each has chosen, the endowed rule just missed
+the shrinkage of the penalty, so on texts the expected loss often falls, too. If the cumulative loss
+is higher with the η and l1 chosen for each rule, the endowed rule just missed
 the {TARGET_ZEROS:.0%} zeros and got the next l1 of a coarse grid, with many more zeros than asked
 for."""

@@ -20,7 +20,7 @@ SHARES_OF_THE_BEST = (0.9, 0.97, 1.0)  # of the way from guessing to the best ac
 INTRODUCTION = """# Accuracy against model size, compared with other tools
 
 How accurate can a model with a given number of weights be? Every tool was run with {n_points}
-settings on each data set (one row of ours with more, and it says so) and judged by {n_folds}-fold
+settings on each data set (one of our rows has more, as stated there) and judged by {n_folds}-fold
 cross-validation with the same folds for all. A tool is shown by its *frontier*: its most accurate
 models for each number of weights, joined by straight lines over the logarithm of that number.
 Models below a line between two others are left out. `make peers` runs the comparison and writes
@@ -93,15 +93,15 @@ def page(plan: Plan, outcomes: Outcomes) -> str:
         INTRODUCTION.format(**plan._asdict()),
         verdicts(plan, frontiers),
         verdict_on_wide_sweep(plan, outcomes, frontiers),
-        "## Accuracy with so many weights\n\nIn percent, with the standard error over the folds "
-        "for rarefy; a dash where the tool has no model with so few.\n\n",
+        "## Accuracy by number of weights\n\nIn percent, with the standard error over the folds "
+        "for rarefy; a dash: the tool has no model as small.\n\n",
     ]
     for dataset in plan.datasets:
         parts.append(
             f"### {dataset}\n\n![accuracy against weights kept](img/peers-{dataset}.svg)\n\n"
             f"{accuracy_table(dataset, frontiers)}\n\n"
         )
-    parts.append("## Weights that it takes to be so accurate\n\n" + weights_text(plan, frontiers))
+    parts.append("## Weights needed for a given accuracy\n\n" + weights_text(plan, frontiers))
     parts.append(advice(plan, frontiers))
     parts.append(
         RULES_OF_THE_GAME.format(
@@ -216,10 +216,10 @@ def _accuracy(found: Frontier, budget: int, *, with_error: bool) -> str:
 def weights_text(plan: Plan, frontiers: Frontiers) -> str:
     """For every data set, the fewest weights for shares of the best accuracy."""
     parts = [
-        "Of the way from guessing the commoner class to the best accuracy that any tool reaches, "
+        "Accuracy as a share of the gain of the best tool over guessing the more frequent class: "
         + ", ".join(f"{share:.0%}" for share in SHARES_OF_THE_BEST)
-        + ", and the weights (and the share of zeros) that it takes; a dash where the tool does "
-        "not get there.\n\n"
+        + ". The table has the weights (and the share of zeros) needed; a dash: the tool does "
+        "not reach it.\n\n"
     ]
     names = [name for name in plan.methods if any(name == method for _, method in frontiers)]
     header = ["", "accuracy", *(METHODS[name].title for name in names)]

@@ -31,8 +31,8 @@ def in_short(beyond: Beyond) -> str:
         for finding in [beyond.together(choice)]
     )
     return f"""The verdicts are about the papers' data. On {len(beyond.datasets)} sets that the
-papers never saw, feature-aware rules are more accurate / cannot be told from plain ones / are less
-accurate in {counts}: [see there](#{TITLE.lower().replace(" ", "-")})."""
+papers did not use, feature-aware rules are more accurate / not significantly different / less
+accurate than plain ones in {counts}: [see there](#{TITLE.lower().replace(" ", "-")})."""
 
 
 def section(beyond: Beyond) -> str:
@@ -43,17 +43,17 @@ def section(beyond: Beyond) -> str:
     return f"""## {TITLE}
 
 The papers' data are reviews and news. Here the same rules learn with the same
-[protocol](#data-and-protocol) from {len(plan.beyond)} sets on which the papers try none of them
-(rcv1 is in L's list and in chapter 5 of the thesis, for other rules; here is a small part of it).
-Values are those of the files, so they are not counts of words everywhere. Of sets with more than
-{plan.n_rows:,} rows every shuffle draws as many. Features are those that occur in these rows.
-*Unseen* are those that do not occur in the training rows of a fold; *guessing* is to name the
-commoner class.
+[protocol](#data-and-protocol) from {len(plan.beyond)} sets on which the papers did not test them
+(rcv1 is in L's list and in chapter 5 of the thesis, for other rules; here it is a small part).
+Values are those of the files, so they are not always word counts. If a set has more than
+{plan.n_rows:,} rows, each shuffle samples that many. Features are those that occur in these rows.
+*Unseen* features do not occur in the training rows of a fold; *guessing* always predicts the
+more frequent class.
 
 {data_table(beyond)}
 
-Accuracy in per cent, zeros in brackets, l1 chosen for the highest accuracy; in italics what is not
-more accurate than guessing, by the test that all comparisons have here:
+Accuracy in per cent, zeros in brackets, l1 chosen for the highest accuracy; in italics: not
+significantly more accurate than guessing:
 
 {rules_table(beyond, AT_BEST[0])}
 
@@ -64,46 +64,49 @@ The same, l1 chosen for the highest accuracy with {least} zeros. {reached}
 ![Accuracy against zeros](img/reproduction-beyond.svg)
 
 Further up and further to the right is better; each point is an l1. Between points far apart
-nothing was tried. The l1 that were chosen, for the highest accuracy / with {least} zeros:
+nothing was tried. The chosen l1, for the highest accuracy / with {least} zeros:
 
 {l1_table(study, plan.beyond)}
 
-Is a chosen l1 at an end of what may be tried? {at_ends(study, plan.beyond)}
+Is a chosen l1 at a limit of the search? {at_ends(study, plan.beyond)}
 
 ### Plain and feature-aware, set by set
 
-What the second rule has over the first, in points of accuracy, with p in brackets, bold if p <
+The accuracy of the second rule minus that of the first, in points, with p in brackets, bold if p <
 {SIGNIFICANT}. The verdict is on the claim that it is more accurate, by
-[the same rules](#how-to-read-the-verdicts). AdaGrad has steps, and not penalties, of the features'
-own.
+[the same rules](#how-to-read-the-verdicts). AdaGrad adapts the step of each feature, and not its
+penalty.
 
 {comparisons_table(beyond)}
 
-With features of 0/1 and q = ∞, FR-COMID's penalty is the same for all features, as COMID's. The
-same in all folds are: {", ".join(beyond.identical()) or "no two rules"}.
+With features of 0/1 and q = ∞, FR-COMID has the same penalty for all features, like COMID.
+Identical
+in all folds: {", ".join(beyond.identical()) or "no two rules"}.
 
 The share of zeros in points, l1 chosen for the highest accuracy; the verdict is on the claim that
-the second rule has more. It hardly varies over folds, so that small differences can be told; where
-accuracy is the same over a wide range of l1, it says more about the choice of l1 than about the
+the second rule has more. It hardly varies over folds, so small differences are significant; if
+accuracy is the same over a wide range of l1, it depends more on the choice of l1 than on the
 rule.
 
 {zeros_table(beyond)}
 
-### Next to the papers' sets
+### Compared with the papers' sets
 
-On how many sets the second rule is better / cannot be told from the first / is worse, and the mean
+Number of sets on which the second rule is better / not significantly different / worse, and the
+mean
 difference in points of accuracy:
 
 {both_table(beyond)}
 
 ### What a user may conclude
 
-Comparisons in which a feature-aware rule is better / cannot be told from its plain one / is worse:
+Comparisons in which a feature-aware rule is better / not significantly different / worse than its
+plain form:
 
 {sums_table(beyond)}
 
-How far each rule is behind the most accurate one of each set, in points, on average (and where
-most), and its mean share of zeros in per cent:
+Points behind the most accurate rule of each set, on average (and on the worst set), and the mean
+share of zeros in per cent:
 
 {standings_table(beyond)}
 
@@ -119,9 +122,9 @@ def conclusions(beyond: Beyond) -> str:
         *(leaders(beyond, choice) for choice in CHOICES),
         sizes(beyond),
         guessing(beyond),
-        f"Of {n} comparisons about {SIGNIFICANT * n:.0f} would be told apart by chance if there "
+        f"Of {n} comparisons about {SIGNIFICANT * n:.0f} would be significant by chance if there "
         f"were no differences. All of this is for the {protocol.loss} loss, {protocol.passes} "
-        f"passes, an l1 that was searched for, and η = {protocol.eta0:g}/√t, which was not: it may "
+        f"passes, a tuned l1, and η = {protocol.eta0:g}/√t, which was not tuned: it may "
         "suit one rule better than another. [Defaults](#what-to-take-as-defaults) and "
         "[other tools](peers.md) are other questions.",
     ]
@@ -138,7 +141,7 @@ def awareness(beyond: Beyond, choice: str) -> str:
     sets = ", ".join(f"{name} {beyond.on(name, choice).counts}" for name in beyond.datasets)
     return (
         f"**{_capital(choice)}: that feature-aware rules are more accurate {verdict}.** "
-        f"{_capital(groups)}. By data set, better / cannot be told / worse: {sets}."
+        f"{_capital(groups)}. By data set, better / not significant / worse: {sets}."
     )
 
 
@@ -152,7 +155,7 @@ def effect(finding: Finding) -> str:
     tally = Tally(HIGHER, finding.comparisons)
     better, worse, n = tally.count(HIGHER), tally.count(LOWER), len(finding.comparisons)
     if better == worse == 0:
-        return "makes no difference that can be told"
+        return "makes no significant difference"
     if worse == 0:
         return f"gains in {better} of {n} comparisons, and never loses"
     if better == 0:
@@ -197,7 +200,7 @@ def guessing(beyond: Beyond) -> str:
         for found in [beyond.over_guessing(name, AT_BEST[0])]
     )
     return (
-        f"By so many points the most accurate rule is ahead of guessing: {ahead}. Where these are "
+        f"Points by which the most accurate rule is ahead of guessing: {ahead}. Where these are "
         "few, rules can hardly differ."
     )
 

@@ -39,14 +39,14 @@ REASONS = {
     (
         "FRDA q=∞ is more accurate than FRDA q=2, by features",
         BEST,
-    ): "The claim: a difference of 0.4 is less than could be told in one comparison, and the thesis "
-    "gives no spread for its own. Tried: both versions of the reviews, two choices of l1.",
+    ): "The claim: a difference of 0.4 is too small to detect in one comparison, and the thesis "
+    "reports no standard error. Tried: both versions of the reviews, two choices of l1.",
     ("FRDA q=∞ has more zeros than FRDA q=∞, by features", BEST): f"Protocol: {CHOICE}.",
     (
         "AdaGrad COMID is as accurate as COMID",
         SPARSE,
     ): "The claim: a step per feature helps where few features are left. Tried: ten readings; in "
-    "four of them no difference can be told.",
+    "four of them the difference is not significant.",
     ("SGFT p=2 is more accurate than COMID", SPARSE): f"The {AIM.format('holds', READINGS)}.",
     (
         "SGFT p=3 is more accurate than COMID",
@@ -55,7 +55,7 @@ REASONS = {
     (
         "SGFT p=2 is more accurate than SGFT p=1",
         BEST,
-    ): "The claim: the difference is 0.1 on average, and S gives no spread. Tried: nine sets; with "
+    ): "The claim: the difference is 0.1 on average, and S reports no standard error. Tried: nine sets; with "
     "90 % zeros it holds in part.",
     (
         "SGFT p=2 is more accurate than SGFT p=∞",
@@ -70,7 +70,7 @@ REASONS = {
     (
         "η = 0.1/√t is as good as η = 1/√t",
         BEST,
-    ): "Data: with counts of words and long rows, steps of 1/√t overshoot, and a tenth of them is "
+    ): "Data: with counts of words and long rows, steps of 1/√t overshoot, and steps a tenth as long are "
     "better; the thesis does not say what its values are. Tried: eight rules.",
 }
 
@@ -91,8 +91,8 @@ def section(missed: Iterable[tuple[str, str, str]]) -> str:
         f"- *{claim}* ({source}; {', '.join(choices)}). {text}"
         for (source, claim, text), choices in by_text.items()
     )
-    return f"""**One sentence for each verdict "does not hold".** Whether protocol, data or the claim is the likely
-reason, and what was tried:
+    return f"""**The verdicts "does not hold".** For each: whether the likely reason is the protocol, the data or the
+claim itself, and what was tried:
 
 {lines}"""
 

@@ -61,22 +61,22 @@ def default_parameters(study: Study, defaults: Defaults) -> str:
     protocol = plan.default_protocols[0]
     return f"""## What to take as defaults
 
-One setting for all data, as the default parameters of an estimator are. Each setting is learned
-in {protocol.passes} pass with the {protocol.loss} loss, as the estimators do by default, with
+Which single setting is best for all data sets? Each setting is trained
+in {protocol.passes} pass with the {protocol.loss} loss, with
 {protocol.folds} folds, on {", ".join(plan.defaults)}, with words {values}; eta0 is {etas}, l1 from
-{l1s} (scale-free: {own_l1s}). How far it is behind the best of all settings is taken for each data
-set and each kind of values, in points of accuracy, and averaged (in brackets: where it is most
-behind).
+{l1s} (scale-free: {own_l1s}). For each data
+set and each kind of values, its accuracy is compared with that of the best setting. The figures are
+points behind the best, on average (in brackets: on the worst data set).
 
-- Least behind of all: {_in_words(any_rule)}
-- Least behind with at least {TARGET_ZEROS:.0%} zeros on average: {_in_words(sparse_rule)}
-- The library's own default, or what is nearest to it in this grid: {_in_words(usual)}
+- Best: {_in_words(any_rule)}
+- Best with at least {TARGET_ZEROS:.0%} zeros on average: {_in_words(sparse_rule)}
+- The default of rarefy, or the nearest point of this grid: {_in_words(usual)}
 
 {defaults_table(study, defaults)}
 
-The papers' rules need other steps and penalties for rows of unit length than for counts, so that
-no one setting suits both; [scale-free](rules.md#scale-free) was made for that, and is the default
-of classifiers. These are texts; a [sweep](sweep.md) over l1 is worth more than any default."""
+The papers' rules need different step sizes and penalties for rows of unit length and for counts, so
+no single setting suits both. [scale-free](rules.md#scale-free), the default rule, was made to solve
+this. All of these data are texts. A [sweep](sweep.md) over l1 gains more than any default."""
 
 
 def _in_words(judged: Judged | None) -> str:
@@ -100,37 +100,40 @@ def data_and_protocol(study: Study) -> str:
 
 {data_table(study)}
 
-The papers' reviews are other subsets of the same collection: with 4,465 and 3,586 rows they are
-between the two versions here, whose rows overlap with theirs, and with each other. In the smaller
-one, words and pairs are those of the collection's authors; in the larger one they were cut anew.
-Electronics and kitchen, the thesis's two other sets, are not at hand. The papers' news subsets are
-not at hand either. Here {news.POSTS_PER_GROUP} posts are drawn from each of these groups (related
-ones for ob, unrelated ones for sb), without stop words and words in fewer than
-{news.FEWEST_POSTS} posts, and not stemmed. Each draw takes the place of a shuffle:
+The papers used other subsets of the same reviews. With 4,465 and 3,586 rows, these lie between
+the two
+versions here, which overlap with them and with each other. The smaller version has the words and
+word
+pairs of the collection's authors; the larger one was tokenised again. The thesis's other two sets,
+electronics and kitchen, and the papers' subsets of the news were not available.
+Instead, {news.POSTS_PER_GROUP} posts were drawn from each of these groups (related
+ones for ob, unrelated ones for sb), without stop words and words that occur in fewer than
+{news.FEWEST_POSTS} posts, and without stemming. Each draw replaces a shuffle:
 
 {draws}
 
-reut20 is the stories with exactly one topic, of the 20 most frequent topics.
+reut20 has the stories that have exactly one topic, for the 20 most frequent topics.
 
 As in the papers: {protocol.loss} loss (S15 with several classes), η = {protocol.eta0:g}/√t,
 {protocol.passes} passes, {protocol.folds} folds, counts of words, no intercept, every rule with
-the l1 that is best for it. All of it by `rarefy.sweep`, which learns the models side by side; a
-shuffle puts the rows in another order and draws other folds.
+the l1 that is best for it. Everything was run with `rarefy.sweep`. A shuffle changes the order
+of the
+rows and the folds.
 
 - **l1** is a power of 10^(1/{STEPS_PER_DECADE}). A scan over {decades:g} decades with
-  {SCAN_FOLDS} folds says where to look. Then points are added until the chosen ones have
-  neighbours on both sides that were tried, as far as from {l1_of(SMALLEST_STEP):.0e} to
-  {l1_of(LARGEST_STEP):.0e}. Is a chosen l1 at one of these ends? {at_ends(study, plan.datasets)}
-- **Zeros** are weights that are zero at the end, of all features of the data set, averaged over
-  the folds. Those of features that do not occur in the training rows of a fold count, too: the
-  column *unseen* has their share.
-- **Accuracy** is that of the folds by which l1 was chosen, as in the papers, so all of it is a
-  little too good. ± is the deviation over folds.
+  {SCAN_FOLDS} folds finds the region. Then points are added until the chosen one has
+  neighbours on both sides, within the limits {l1_of(SMALLEST_STEP):.0e} to
+  {l1_of(LARGEST_STEP):.0e}. Is a chosen l1 at one of these limits? {at_ends(study, plan.datasets)}
+- **Zeros** is the share of features of the data set whose final weight is zero, averaged over
+  the folds. Features that do not occur in the training rows of a fold are included; the
+  column *unseen* shows their share.
+- **Accuracy** is measured on the folds on which l1 was chosen, as in the papers, so it is slightly
+  optimistic. ± is the standard deviation over folds.
 - **The published shares of zeros.** For RDA on books S has {accurate.zeros:.1f} % zeros and an
   accuracy of {accurate.accuracy:.1f} %, the thesis {small.zeros:.1f} % and {small.accuracy:.1f} %,
-  with the same protocol. So the two chose l1 differently, and both choices are given here.
+  with the same protocol. So they must have chosen l1 in different ways; both are shown here.
 
-The l1 that were chosen, for the highest accuracy / with at least {TARGET_ZEROS:.0%} zeros:
+The chosen l1, for the highest accuracy / with at least {TARGET_ZEROS:.0%} zeros:
 
 {l1_table(study, plan.datasets)}"""
 
@@ -165,8 +168,8 @@ l1 chosen for the highest accuracy; zeros in brackets.
 
 {all_methods_table(study)}
 
-The accuracy of a rule hardly changes over a wide range of l1. These are the shares of zeros, in per
-cent, between which it is within a standard error of the best:
+The accuracy of a rule hardly changes over a wide range of l1. The range of zeros, in per cent, over
+which it is within one standard error of the best:
 
 {zeros_table(study)}
 
@@ -179,9 +182,11 @@ def left_open(study: Study) -> str:
     plan = study.plan
     return f"""## What the papers leave open
 
-Order of the rows, values of the features, intercept: the papers do not say, or do not agree (H has
-tf-idf for news, the thesis counts). Here other readings are tried on {plan.open_dataset}, l1 chosen
-anew for each. Accuracy, and zeros in brackets, l1 chosen for accuracy:
+The papers do not specify the order of the rows, the values of the features and the intercept, or
+they
+disagree (tf-idf for news in H, counts in the thesis). Here are other readings,
+tried on {plan.open_dataset}, with l1
+chosen for each. Accuracy, with zeros in brackets; l1 chosen for accuracy:
 
 {open_table(study)}
 
@@ -201,25 +206,27 @@ def kept_features(study: Study, kept: Kept) -> str:
 
 Models of all rows of {study.plan.names_dataset}. {THESIS} has the l1 of its most accurate models
 with at least {TARGET_ZEROS:.0%} zeros, the others one that keeps about as many weights. {models}.
-(That models of one size are compared was settled after a first look at the smaller set, where each
-model had its own best l1: the feature-aware one kept half as many weights then, and fewer rare
+(Models of equal size are compared since a first look at the smaller set. There each model had
+its own
+best l1, and the feature-aware one kept half as many weights, and fewer rare
 ones.)
 
-These are features that are among the {TOP} strongest of one model and not of the other
-({LISTED} at most). In brackets: the number of reviews that have it; then its weight, and in
-brackets that in the other model.
+The tables list features that are among the {TOP} strongest of one model but not of the other
+({LISTED} at most). In brackets: the number of reviews with the feature. Then its weight, and in
+brackets its weight in the other model.
 
 {tables}
 
-The thesis's own examples, with their weights here (its counts may be of occurrences and not of
-reviews; for two of them the slides have the counts the other way round):
+The thesis's examples, with their weights here. (Its counts may be occurrences instead of
+reviews, and
+the slides swap the counts of two of them.)
 
 {published_names_table(kept)}
 
 ![Kept weights and occurrences](img/reproduction-rare.svg)
 
-With q = ∞ the penalty of a feature grows with the largest of its subgradients, and not with their
-number, so that it does not look at frequency as such; with q = 2 it does ([rules.md](rules.md))."""
+With q = ∞, the penalty of a feature depends on its largest subgradient and not on how many there
+were, so frequency itself does not matter. With q = 2 it does ([rules.md](rules.md))."""
 
 
 def intensity() -> str:
@@ -243,26 +250,28 @@ def truncated_gradient(study: Study, trades: Trades) -> str:
     )
     return f"""## L: truncated gradient on the UCI sets
 
-L's appendix lists the data sets and gives no results, so there are no figures to set these
-against; its claims are those of the paper that it belongs to (JMLR 10, 2009, pages 777–801).
+L's appendix lists the data sets but gives no results, so there are no figures to compare with. The
+claims are those of the paper it belongs to (JMLR 10, 2009, pages 777–801).
 Truncation every K = {periods} rounds, without a threshold; constant η, the best of
 {", ".join(map(str, ETAS))} without truncation; logistic loss, or squared loss and R² for housing
-and zoo. Rounding has the same η and K. The batch solution is LIBLINEAR's, or the lasso. Numbers
-are scaled to deviation 1, words are 0/1 features; {FOLDS} folds of equal size, for
-each of {study.plan.uci_shuffles} shuffles. Some rows are left out so that learning ends with a
-truncation: otherwise the last gradients would count as features. Of *ad* only the first 998 rows
-are at hand, with all the ads. The longer K was added when the results for the shorter one had been
-seen.
+and zoo. Rounding has the same η and K. The batch solution is that of LIBLINEAR, or the lasso.
+Numbers
+are scaled to standard deviation 1, and words are 0/1 features; {FOLDS} folds of equal size, for
+each of {study.plan.uci_shuffles} shuffles. Some rows are left out so that training ends with a
+truncation: otherwise the weights of the last gradients would count as features. Of *ad* only the
+first 998 rows were available, which include all ads. The longer K was added after the results
+for the
+shorter one were known.
 
 ![Accuracy against features kept](img/reproduction-gravity.svg)
 
 With the same penalty, the accuracy (or R²) of truncated gradient differs from that of the batch
 solution, and the share of features that it keeps, on average by: {gaps}. Between two truncations
-every gradient makes weights that are not zero, and a truncation takes away only those below η K
-times the gravity. So features that are not needed survive by noise, the more of them the shorter K
-is.
+every gradient makes weights non-zero, and a truncation removes only those below η K times the
+gravity. So noise keeps features that are not needed, and the shorter K is, the more of
+them.
 
-The share of features that is enough to be at most 1 or 3 points behind the best of all:
+The share of features needed to be at most 1 or 3 points behind the best:
 
 {fewest_table(trades, (CLOSE, 3 * CLOSE))}
 

@@ -27,15 +27,17 @@ def section(study: Study, claims: list[Claim]) -> str:
         if any(finding.verdict not in COMES_OUT for finding in claim.findings.values())
     ]
     lines = "\n".join(f"- {line(study, claim)}" for claim in missed) or "All of it comes out."
-    return f"""## What does not come out, and why
+    return f"""## What could not be reproduced, and why
 
-**Too small to be told.** {smallest_differences(study, claims)}
+**Differences too small to detect.** {smallest_differences(study, claims)}
 
-**Other reasons.** For each claim that does not come out with one of the choices of l1: whether it
-does with the other, and under how many readings of the protocol ({study.plan.open_dataset}, where
-it was tried). For claims about zeros: between which shares of zeros the accuracy of either rule is
-the same, to a standard error. Where that range is wide, the share of zeros says more about the
-choice of l1 than about the rule.
+**Other reasons.** For each claim that fails with one way of choosing l1: whether it holds
+with the other, and under how many readings of the protocol ({study.plan.open_dataset}, where
+tried). For claims about zeros: the range of zeros over which the accuracy of each rule is
+within one
+standard error of its best. If that range is wide, the share of zeros depends more on the choice
+of l1
+than on the rule.
 
 {lines}"""
 
@@ -56,10 +58,11 @@ def smallest_differences(study: Study, claims: list[Claim]) -> str:
     ]
     small = sum(abs(difference) < told for difference, told in published)
     shown = ", ".join(f"{name} {points:.1f}" for name, points in least.items())
-    return f"""The least difference in accuracy that would have p < {SIGNIFICANT}, in points, as a
-median over the comparisons with l1 chosen for accuracy: {shown}. Of the {len(published)}
-differences between feature-aware and plain rules in T4.7, taken for both versions of the reviews,
-{small} are smaller than that. The thesis gives no spread for them."""
+    return f"""The smallest difference in accuracy that would have p < {SIGNIFICANT}, in points
+(median
+over the comparisons with l1 chosen for accuracy): {shown}. Of the {len(published)}
+differences between feature-aware and plain rules in T4.7, counted for both versions of the reviews,
+{small} are smaller than that. The thesis reports no standard errors."""
 
 
 def line(study: Study, claim: Claim) -> str:
@@ -97,7 +100,7 @@ def ranges_of_zeros(study: Study, statement: Statement, finding: Finding) -> str
     for dataset in datasets:
         ranges = [_range(study, dataset, method) for method in (statement.after, statement.before)]
         parts.append(f"{dataset}: {', '.join(ranges)}")
-    return f"Zeros that go with the best accuracy, in per cent: {'; '.join(parts)}."
+    return f"Zeros at about the best accuracy, in per cent: {'; '.join(parts)}."
 
 
 def _range(study: Study, dataset: str, method: str) -> str:
