@@ -53,12 +53,14 @@ class AskedRows:
         calibration: Calibration | None = None,
     ) -> None:
         """Remember a row; one of the same id is forgotten, as are those that are too many."""
+        _check_id(id)
         self._rows.pop(id, None)
         self._rows[id] = AskedRow(x, format, scores, calibration, self._now())
         self._forget_old()
 
     def row(self, id: Hashable) -> AskedRow:
         """The row that was asked for by this id."""
+        _check_id(id)
         self._forget_old()
         if id not in self._rows:
             raise InputError(
@@ -78,3 +80,12 @@ class AskedRows:
             if len(self._rows) <= self._most and self._rows[first].since >= oldest:
                 return
             del self._rows[first]
+
+
+def _check_id(id: Hashable) -> None:
+    try:
+        hash(id)
+    except TypeError as error:
+        raise InputError(
+            f"id={id!r}: a number or a text, or what else is hashable, is expected."
+        ) from error

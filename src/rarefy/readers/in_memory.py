@@ -58,10 +58,11 @@ class RowsReader(Reader):
     def _blocks(self, file: str, line_reached: Callable[[], int]) -> Iterator[Block]:
         """The rows as JSON lines."""
         rows: Iterable[Mapping[Any, Any]] = self._rows
-        if is_pandas(self._rows):
+        is_frame = is_pandas(self._rows)
+        if is_frame:
             _check_names(list(map(str, self._rows.columns)), self.columns)
             rows = _dicts(self._rows)
-        lines = JsonLines(self.columns)
+        lines = JsonLines(self.columns, nan_is_missing=is_frame)
         texts = (lines.line(row, n) for n, row in enumerate(rows, start=1))
         return blocks_of(texts, BLOCK_BYTES // self._expansion)
 
@@ -102,9 +103,13 @@ def blocks_of(lines: Iterable[bytes], most_bytes: int) -> Iterator[Block]:
 
 
 class JsonLines:
-    """Rows as lines that mean the same as the rows do in a data frame."""
+    """Rows as lines that mean the same.
 
-    def __init__(self, columns: Columns) -> None:
+    NaN is what pandas has for missing numbers; in dicts it is an error, as in files.
+    """
+
+    def __init__(self, columns: Columns, *, nan_is_missing: bool = False) -> None:
+        self._nan_is_missing = nan_is_missing
         self._kinds = {**columns.kinds, columns.label: "label"}
         if columns.weight is not None and not columns.weight_needed:
             self._kinds[columns.weight] = "ignore"
@@ -134,21 +139,25 @@ class JsonLines:
                 str(k): self._value(v, f"{path}.{k}", row, in_ignored=is_ignored)
                 for k, v in value.items()
             }
-        if kind in self._unused or _is_missing(value):
+        if kind in self._unused or (_is_missing(value) and not self._is_refused_nan(value)):
             return None
         if isinstance(value, list | tuple | np.ndarray):
             return [self._value(element, path, row) for element in value]
         try:
-            is_text = kind in ("categorical", "text")
+            is_text = kind in ("categorical", "text") and not self._is_refused_nan(value)
             plain = written(value, self._forms.get(path)) if is_text else _plain(value)
         except UnicodeDecodeError:
             plain = None
         if plain is None or (isinstance(plain, float) and not math.isfinite(plain)):
-            expected = "a finite number or text (or nothing)"
+            expected = "a finite number or text (or nothing: None)"
             raise InputError(
                 f"{NAME}:{row}: {expected} is expected in the column {path!r}, not {value!r}."
             )
         return plain
+
+    def _is_refused_nan(self, value: Any) -> bool:
+        is_number = isinstance(value, float | np.floating | Decimal)
+        return not self._nan_is_missing and is_number and _is_missing(value)
 
 
 def _is_missing(value: Any) -> bool:

@@ -1,6 +1,6 @@
 """Dicts read without the detour of a line, compiled; each feature is that of the JSON object.
 
-Only what is plain is read: texts as names; numbers, texts, None and NaN as values. Whatever else
+Only what is plain is read: texts as names; numbers, texts and None as values. Whatever else
 there is, and whatever is wrong, is left to the parser of lines, which says so. Names of features
 are not noted.
 """
@@ -122,7 +122,7 @@ def add_dict(row: Any, plan: Plan, scratch: DictScratch, buffer: BatchBuffer, en
         if value_type == FLOAT:
             value = float_value(item[1])
             if math.isnan(value):
-                continue
+                return NOT_PLAIN
         elif value_type in (INT, BOOL):
             value = whole_value(item[1])
         else:
