@@ -1,5 +1,6 @@
 """Rows that come one at a time, beside River, Vowpal Wabbit and scikit-learn."""
 
+import itertools
 import random
 import threading
 import time
@@ -45,14 +46,39 @@ def only_learning(model: Any, rows: list[Any], labels: list[Any]) -> Callable[[]
     return run
 
 
-def dicts() -> dict[str, float]:
-    from river import linear_model, preprocessing
-
+def learned_dicts() -> tuple[Any, list[dict[str, float]], list[bool]]:
+    """Rows with 20 numbers, and a model that has learned them."""
     draw = random.Random(0)
     rows = [{f"feature{k}": draw.random() for k in range(20)} for _ in range(N_ROWS)]
     labels = [draw.random() < 0.5 for _ in rows]
-    ours = SparseOnlineClassifier().start(classes=[False, True])
-    ours.learn_many(rows * 2, labels * 2)
+    model = SparseOnlineClassifier().start(classes=[False, True])
+    return model.learn_many(rows * 2, labels * 2), rows, labels
+
+
+def new_features() -> dict[str, float]:
+    """One in each row."""
+    model, rows, labels = learned_dicts()
+    numbers = itertools.count()
+
+    def with_new() -> list[dict[str, float]]:
+        return [{**row, f"new{next(numbers)}": 1.0} for row in rows]
+
+    def one_by_one() -> None:
+        for x, y in zip(with_new(), labels, strict=True):
+            model.learn_one(x, y)
+
+    return best_in_turn(
+        {
+            "a new feature in each row, `learn_one`": one_by_one,
+            "… `learn_many`": lambda: model.learn_many(with_new(), labels),
+        }
+    )
+
+
+def dicts() -> dict[str, float]:
+    from river import linear_model, preprocessing
+
+    ours, rows, labels = learned_dicts()
 
     def river(*, is_scaled: bool) -> Any:
         model = linear_model.LogisticRegression()
@@ -76,11 +102,7 @@ def dicts() -> dict[str, float]:
 
 def beside_a_learner() -> dict[str, float]:
     """How long a prediction takes while another thread learns one row after the other."""
-    draw = random.Random(0)
-    rows = [{f"feature{k}": draw.random() for k in range(20)} for _ in range(N_ROWS)]
-    labels = [draw.random() < 0.5 for _ in rows]
-    model = SparseOnlineClassifier().start(classes=[False, True])
-    model.learn_many(rows * 2, labels * 2)
+    model, rows, labels = learned_dicts()
     is_over = threading.Event()
 
     def learn() -> None:
@@ -154,7 +176,7 @@ def matrix_rows() -> dict[str, float]:
 
 
 def measure() -> str:
-    found = {**dicts(), **lines(), **matrix_rows(), **beside_a_learner()}
+    found = {**dicts(), **new_features(), **lines(), **matrix_rows(), **beside_a_learner()}
     text = (
         "Microseconds a row with 20 features, the best of several short runs that took turns. "
         "Dicts and lines are of known features.\n\n"

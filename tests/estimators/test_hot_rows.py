@@ -144,6 +144,22 @@ def test_many_at_once_and_one_by_one():
         np.testing.assert_array_equal(array, before[name])
 
 
+@pytest.mark.parametrize("at_once", [1, 7, N])
+def test_words_have_the_names_of_files(at_once):
+    """Also where there are more names than room is made for at first."""
+    random = np.random.default_rng(0)
+    some = rows()
+    for row in some:
+        row["words"] = " ".join(f"Wört{n}" for n in random.integers(5000, size=12))
+    expected = train(some, text=["words"])
+    model = SparseOnlineClassifier().start(classes=["a", "b"], text=["words"])
+    for begin in range(0, N, at_once):
+        part = some[begin : begin + at_once]
+        model.learn_many(part, [row["label"] for row in part])
+    assert_same(model, expected)
+    assert model.weights_ == expected.weights_
+
+
 def lines(format: str) -> list[str]:
     """With features twice, one whose values add up to zero, tags, and long numbers."""
     random = np.random.default_rng(0)

@@ -74,17 +74,25 @@ class Lending:
         self._end_loan()
         self._reference = reference
 
-    def lend(self) -> Loan:
-        """Lend clock, calibration and targets, until `loan` is another one."""
+    def lend(self, earlier: Loan | None = None) -> Loan:
+        """Lend clock, calibration and targets, until `loan` is another one, or none.
+
+        The arrays are those of an earlier loan of this learner, if the numbers fit into them.
+        """
         self._end_loan()
         reference, calibration = self._reference, self._calibration
-        self.loan = Loan(
+        loan = Loan(
             np.array(self._clock[1:-1]),
             NO_NUMBERS if calibration is None else np.array(calibration),
             np.array([reference.n]),
             reference.targets.copy() if reference.spread_wanted else NO_NUMBERS,
         )
-        return self.loan
+        if earlier is not None and [*map(len, earlier)] == [*map(len, loan)]:
+            for old, new in zip(earlier, loan, strict=True):
+                old[:] = new
+            loan = earlier
+        self.loan = loan
+        return loan
 
     def _end_loan(self) -> None:
         if self.loan is not None:

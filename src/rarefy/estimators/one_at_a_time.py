@@ -159,22 +159,23 @@ class OneAtATime:
         If one of them is invalid, nothing is learned.
         """
         self._be_ready_to_learn()
-        if weight is None and format is None and self._learn_short(rows, y):
+        targets = self._plain_targets(y) if isinstance(y, list | tuple) else None
+        if targets is not None and len(targets) != len(rows):
+            targets = None
+        if weight is None and format is None and self._learn_short(rows, targets):
             return self
         importance = None if weight is None else check_importance(weight, len(rows))
         if self._learned_by.task.classes_grow:
             self._learn_growing(rows, y, importance, format)
             return self
-        targets = None if y is None else self._targets_of(rows, y)
+        if targets is None and y is not None:
+            targets = self._targets_of(rows, y)
         return self._learn_rows(rows, targets, importance, format)
 
-    def _learn_short(self: Any, rows: Any, y: Any) -> bool:
+    def _learn_short(self: Any, rows: Any, targets: Any) -> bool:
         """Whether rows were learned on the short way; if not, nothing has changed."""
         hot = self._hot
-        if hot is None or hot.owner is not self.stream_ or not isinstance(rows, list | tuple):
-            return False
-        targets = self._plain_targets(y) if isinstance(y, list | tuple) else None
-        if targets is None or len(targets) != len(rows):
+        if hot is None or hot.owner is not self.stream_ or targets is None:
             return False
         with self.stream_.lock:
             return hot.take_dicts(rows) and hot.learn(targets, 1.0)  # type: ignore[no-any-return]

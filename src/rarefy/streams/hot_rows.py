@@ -74,7 +74,9 @@ class HotRows:
         self._columns = columns
         self._plan, self._scratch = plan_for(columns), dict_scratch()
         self._learner: Any = None
+        self._lender: Any = None  # of the last loan
         self._loan: Loan | None = None
+        self._arguments: Any = None  # of the calls that are bound
         self._learn: Callable[[], int] | None = None
         self._score: Callable[[], int] | None = None
         self._make_memory(1, FEWEST_ENTRIES)
@@ -120,7 +122,8 @@ class HotRows:
     def take_dicts(self, rows: Sequence[Any]) -> bool:
         """Take dicts; whether there are few enough. They have to stay until the next call."""
         n = len(rows)
-        if not self._reads_dicts or not 0 < n <= MOST_ROWS or set(map(type, rows)) != {dict}:
+        is_list = isinstance(rows, list | tuple) and 0 < n <= MOST_ROWS
+        if not self._reads_dicts or not is_list or set(map(type, rows)) != {dict}:
             return False
         if not self._has_room(n, sum(map(len, rows))):
             return False
@@ -155,7 +158,7 @@ class HotRows:
         self._dicts = np.zeros(n_rows, np.int64)
         self._y, self._importance = np.zeros(n_rows), np.ones(n_rows)
         self._parsers: dict[str, KeptParser] = {}
-        self._learner = None
+        self._learner = self._arguments = None
 
     # --- learning and scoring what was taken ------------------------------------------------
 
@@ -223,12 +226,15 @@ class HotRows:
             return False
         self._table = store if isinstance(store, TableStore) else None
         self._entries = NO_ENTRIES if self._table is None else self._table._entries
-        self._loan = learner.lend()
-        self._learner, self._state, self._n_features = learner, learner.state, learner.n_features
+        self._loan = learner.lend(self._loan if learner is self._lender else None)
+        self._learner = self._lender = learner
+        self._state, self._n_features = learner.state, learner.n_features
         self._may_learn = self._can_learn(learner, store)
-        self._scores = np.zeros((len(self._y), learner.n_outputs))
-        self._arguments = self._model(learner), self._memory(learner)
-        self._learn = self._score = None
+        model = self._model(learner)
+        if self._arguments is None or not _are_same(model, self._arguments[0]):
+            self._scores = np.zeros((len(self._y), learner.n_outputs))
+            self._arguments = model, self._memory(learner)
+            self._learn = self._score = None
         return True
 
     def _bind_learn(self) -> Callable[[], int]:
@@ -299,3 +305,11 @@ class HotRows:
             learner.bench_for(size),
             np.empty((2, learner.n_outputs)),
         )
+
+
+def _are_same(model: RowModel, bound: RowModel) -> bool:
+    """Whether a call that is bound to the one is also a call with the other."""
+    if model.schedule != bound.schedule:
+        return False
+    parts = zip(model._replace(schedule=bound.schedule), bound, strict=True)
+    return all(a is b or (isinstance(a, int | float) and a == b) for a, b in parts)

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from rarefy.arrays import LARGEST_VALUE, Floats, Numbers, Rows, longest
 from rarefy.engine import loop as engine
 from rarefy.engine import reference
-from rarefy.jit import compiled, helper
+from rarefy.jit import compiled, helper, inlined
 from rarefy.jit.intrinsics import load
 from rarefy.model import calibration
 from rarefy.model.clock import Clock, clock_of, next_round, write_clock
 from rarefy.readers.buffers import BatchBuffer
 from rarefy.readers.feature_names import ABSENT
-from rarefy.readers.formats.dict_parser import NOT_PLAIN, DictScratch, add_dict
+from rarefy.readers.formats.dict_parser import DictScratch, add_dict
 from rarefy.readers.formats.jsonl_parser import Plan
 from rarefy.stores import table_index, unique_slots
 
@@ -80,20 +80,20 @@ class RowModel(NamedTuple):
     concluding: Any  # the rule, if it sums over steps
 
 
-@helper
+@inlined
 def _read(rows: RowMemory) -> bool:
     """Write the features of dicts to the buffer; False if one of them is not plain."""
     n, indptr = 0, rows.buffer.indptr
     if rows.dicts[0] != 0:
         for row in range(rows.n_rows[0]):
             n = add_dict(rows.dicts[row], rows.plan, rows.scratch, rows.buffer, n)
-            if n == NOT_PLAIN:
+            if n < 0:
                 return False
             indptr[row + 1] = n
     return indptr[rows.n_rows[0]] <= len(rows.slots)  # type: ignore[no-any-return]
 
 
-@helper
+@inlined
 def _placed(model: RowModel, rows: RowMemory) -> int:
     """Read rows, and lead from keys to slots, each once a row; what is in the way."""
     if not _read(rows):
@@ -123,7 +123,7 @@ def _placed(model: RowModel, rows: RowMemory) -> int:
     return problem
 
 
-@helper
+@inlined
 def _is_learned_as_it_is(model: RowModel, rows: RowMemory) -> bool:
     """Whether nothing changes by these rows of what rows are learned relative to."""
     n_rows, n = rows.n_rows[0], model.n_examples[0]
@@ -131,7 +131,7 @@ def _is_learned_as_it_is(model: RowModel, rows: RowMemory) -> bool:
     return is_within and (len(model.targets) == 0 or (n ^ (n + n_rows)) <= n)
 
 
-@helper
+@inlined
 def _rows_to_learn(model: RowModel, rows: RowMemory) -> Rows:
     """The rows, relative to the means of the features that are centred, and to the location."""
     n_rows = rows.n_rows[0]
@@ -159,7 +159,7 @@ def _rows_to_learn(model: RowModel, rows: RowMemory) -> Rows:
     return Rows(indptr, rows.centred_slots[:n], rows.centred_values[:n], y, importance)
 
 
-@helper
+@inlined
 def _note_learned(model: RowModel, rows: RowMemory, clock: Clock) -> None:
     n_rows = rows.n_rows[0]
     write_clock(clock, model.clock)

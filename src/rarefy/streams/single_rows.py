@@ -9,6 +9,7 @@ from rarefy.arrays import Floats
 from rarefy.errors import InputError
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
+from rarefy.readers.dict_batches import DictBatches
 from rarefy.readers.in_memory import NAME, LinesReader, RowsReader
 from rarefy.readers.row_lines import Line, RowLines
 from rarefy.stores import Prepared
@@ -32,6 +33,7 @@ class SingleRows:
         self._with_label = columns._replace(label_needed=True)
         self._lines = RowLines(self._columns)
         self._labelled_lines = RowLines(self._with_label)
+        self._dicts = DictBatches(self._columns)
         self.hot = HotRows(model, self._columns, self._cross)
 
     def reads_like(self, reading: Reading) -> bool:
@@ -97,6 +99,10 @@ class SingleRows:
         classes = () if self.model.task.classes_grow else self.model.classes
         if not isinstance(rows, list | tuple):
             return read(RowsReader(rows, classes))
+        if format is None and not is_labelled and self._columns.named and not self._cross:
+            found = self._dicts.batches(rows, names_wanted=names_wanted)
+            if found is not None:
+                return found
         as_line = (self._labelled_lines if is_labelled else self._lines).line
         lines = [as_line(x, number, format) for number, x in enumerate(rows, start=1)]
         batches: list[Batch] = []

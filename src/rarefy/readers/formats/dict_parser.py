@@ -1,8 +1,7 @@
 """Dicts read without the detour of a line, compiled; each feature is that of the JSON object.
 
 Only what is plain is read: texts as names; numbers, texts and None as values. Whatever else
-there is, and whatever is wrong, is left to the parser of lines, which says so. Names of features
-are not noted.
+there is, and whatever is wrong, is left to the parser of lines, which says so.
 """
 
 import math
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.hashing import xxh64
-from rarefy.jit import helper
+from rarefy.jit import compiled, helper
 from rarefy.jit.python_objects import (
     BOOL,
     DICT,
@@ -27,8 +26,8 @@ from rarefy.jit.python_objects import (
     type_address,
     whole_value,
 )
-from rarefy.readers.buffers import BatchBuffer
-from rarefy.readers.features.grams import WordsSoFar, room_for_words
+from rarefy.readers.buffers import BatchBuffer, end_row
+from rarefy.readers.features.grams import NAMES_FULL, WordsSoFar, note_gram, room_for_words
 from rarefy.readers.features.words import add_words
 from rarefy.readers.formats.jsonl_parser import (
     CATEGORICAL,
@@ -44,7 +43,7 @@ from rarefy.readers.formats.jsonl_parser import (
 
 LONGEST_TEXT = 1 << 12  # bytes of a name or a value
 LARGEST_WHOLE = float(1 << 53)
-NOT_PLAIN = -1
+NOT_PLAIN = -9  # as NAMES_FULL, no number of entries
 
 
 class DictScratch(NamedTuple):
@@ -82,7 +81,10 @@ def _type_number(types: Any, address: Any) -> int:
 
 @helper
 def add_dict(row: Any, plan: Plan, scratch: DictScratch, buffer: BatchBuffer, entry: int) -> int:
-    """Write the features of a dict from an entry on; the entry after them, or NOT_PLAIN."""
+    """Write the features of a dict from an entry on; the entry after them, or what is in the way.
+
+    That is NOT_PLAIN, or NAMES_FULL where names are noted.
+    """
     types, name, text, words, size, position, item = scratch
     keys, values = buffer.keys, buffer.values
     if _type_number(types, row) != DICT:
@@ -112,11 +114,13 @@ def add_dict(row: Any, plan: Plan, scratch: DictScratch, buffer: BatchBuffer, en
                     buffer, entry, plan.tables, words, text, 0, n_bytes, seed, (name, 0, name_end)
                 )
                 if entry < 0:
-                    return NOT_PLAIN
+                    return NAMES_FULL if entry == NAMES_FULL else NOT_PLAIN
                 continue
             if kind != CATEGORICAL and (kind != UNNAMED or plan.complete):
                 return NOT_PLAIN
             keys[entry], values[entry] = xxh64(text, 0, n_bytes, seed), 1.0
+            if not note_gram(buffer, entry, text, 0, n_bytes, (name, 0, name_end)):
+                return NAMES_FULL
             entry += 1
             continue
         if value_type == FLOAT:
@@ -131,5 +135,19 @@ def add_dict(row: Any, plan: Plan, scratch: DictScratch, buffer: BatchBuffer, en
         if not is_number or not abs(value) <= LARGEST_WHOLE:
             return NOT_PLAIN
         keys[entry], values[entry] = xxh64(text, 0, 0, seed), value
+        if not note_gram(buffer, entry, text, 0, 0, (name, 0, name_end)):
+            return NAMES_FULL
         entry += 1
+    return entry
+
+
+@compiled
+def read_dicts(dicts: Any, plan: Plan, scratch: DictScratch, buffer: BatchBuffer) -> int:
+    """Write rows, given by the addresses of dicts; the number of entries, or what is in the way."""
+    entry = 0
+    for row in range(len(dicts)):
+        entry = add_dict(dicts[row], plan, scratch, buffer, entry)
+        if entry < 0:
+            break
+        end_row(buffer, row, entry, math.nan, 1.0, row + 1)
     return entry
