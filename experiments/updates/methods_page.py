@@ -119,7 +119,8 @@ by more than a standard error of the difference, order by order. Lost answers, c
 of learning on; in brackets, the difference in accuracy, in points. † means less accurate than
 learning on in a paired t-test over the orders (one-sided, p < {SIGNIFICANT}), **bold** that the
 goal is met: a third of the lost answers at most, at an accuracy that is not lower by more than a
-standard error of the difference.
+standard error of the difference. Orders share their rows, so errors and tests are about other
+orders of the same texts.
 """
     names = list(compared)
     yield from _header("method", *names, "goal met")
