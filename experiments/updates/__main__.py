@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "build" / "updates"  # where what came of updates is kept
 N_ORDERS, N_CHAINS = 10, 100
 FEWER = {"news": 10}  # chains, where twenty classes take their time
-N_COMPARED, FEWER_COMPARED, FIRST_COMPARED = 20, {"news": 5}, 100  # orders; those before are trials
+N_COMPARED, FEWER_COMPARED, FIRST_COMPARED = 20, {"news": 3}, 100  # orders; those before are trials
 
 
 def read(key: Any, value: Any) -> tuple[Any, Any]:

@@ -106,11 +106,13 @@ def write(compared: Compared, file: Path) -> None:
 
 
 def _lines(compared: Compared) -> Iterator[str]:
-    counts = ", ".join(f"{name} {len(orders)}" for name, orders in compared.items())
+    most_orders = max(map(len, compared.values()))
+    fewer = [f", {len(of)} of {name}" for name, of in compared.items() if len(of) < most_orders]
     yield f"""`make updates` writes this section. Collections and models are those of
-[below](#measured), in other random orders ({counts}). Half of the rows
-of each collection, the same in every order, are only used to choose the knob of a method, when they
-are in the test; the other half only judge. So no knob is chosen by rows that judge it.
+[below](#measured), in other random orders: {most_orders} each{"".join(fewer)}. Half of the rows of
+each collection, the same in every order, are only used to choose the knob of a method, when they
+are in the test; the other half only judge. So no knob is chosen by rows that judge it. What to
+compare was settled by trials on orders before these.
 
 ![Accuracy over lost answers along the knob of each method, by data set](img/updates-methods.svg)
 
