@@ -43,10 +43,18 @@ def test_warm_start_goes_on():
     assert cold.fit(X, X[:, 0]).t_ == 2 * len(X)
 
 
-def test_a_line_for_each_pass(capsys):
-    SparseOnlineClassifier(passes=3, verbose=True).fit(X, Y)
+@pytest.mark.parametrize("verbose", [True, 1, 2])
+def test_a_line_for_each_pass(capsys, verbose):
+    SparseOnlineClassifier(passes=3, verbose=verbose).fit(X, Y)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines] == ["pass 1", "pass 2", "pass 3"]
+
+
+def test_no_lines(capsys):
+    SparseOnlineClassifier(passes=3, verbose=0).fit(X, Y)
+    assert capsys.readouterr().out == ""
+    with pytest.raises(ConfigError, match="verbose=-1"):
+        SparseOnlineClassifier(verbose=-1).fit(X, Y)
 
 
 @pytest.mark.parametrize("given", [0, -1, 1.5, "many", None])

@@ -198,6 +198,15 @@ class TestEnds:
         assert self.made([0.9, 0.8], [1.0, 2.0]).end_of_l1() is None
         assert self.made([np.nan] * 3, [1.0, 2.0, 3.0]).end_of_grid == ""
 
+    def test_models_without_weights(self):
+        points = [{"rule": "scale-free", "loss": "logistic", "l1": l1} for l1 in (30.0, 60.0)]
+        column = np.full((2, 1), 0.9)
+        measures = {"accuracy": column, "loss": column, "weights": column, "features": column}
+        assert Sweep(lambda _: None, points, measures, Extent(1, 1)).end_of_grid == ""
+        measures["weights"] = np.zeros((2, 1))
+        empty = Sweep(lambda _: None, points, measures, Extent(1, 1))
+        assert "have no weights: smaller values may be better" in empty.end_of_grid
+
     def test_a_default_grid_is_widened(self):
         rng = np.random.default_rng(0)
         X = rng.normal(size=(300, 30))

@@ -88,6 +88,19 @@ class Flag(NamedTuple):
         return bool(value)
 
 
+class Verbosity(NamedTuple):
+    """True or False, or a level, as in scikit-learn: 0 prints nothing."""
+
+    @property
+    def described(self) -> str:
+        return "bool or int"
+
+    def check(self, name: str, value: Any) -> bool:
+        if not (isinstance(value, numbers.Integral) and int(value) >= 0):
+            check_flag(name, value)
+        return bool(value)
+
+
 class OneOf(NamedTuple):
     """One of some names; a single one is the alternative to None."""
 

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal, TypedDict
 
 from rarefy.parameters.entry import AUTO, MOST_FEATURES, MOST_PASSES, Auto, Parameter
-from rarefy.parameters.kinds import Flag, Number, OneOf, Other, Whole
+from rarefy.parameters.kinds import Flag, Number, OneOf, Other, Verbosity, Whole
 
 FitIntercept = Annotated[
     bool,
@@ -79,8 +79,10 @@ class OfLearning(TypedDict, total=False):
         ),
     ]
     verbose: Annotated[
-        bool,
-        Parameter(Flag(), "Whether `fit` prints a line per pass.", default=False, in_grids=False),
+        bool | int,
+        Parameter(
+            Verbosity(), "Whether `fit` prints a line per pass.", default=False, in_grids=False
+        ),
     ]
     shards: Annotated[
         int,

@@ -44,7 +44,8 @@ class Sweep:
         The measure to choose by: "accuracy", "r2" in regression, or what `scoring` says; "score"
         where that is a function.
     end_of_grid : str
-        What there is to say if the best l1 is the smallest or largest that was tried; else empty.
+        What there is to say if the best l1 is the smallest or largest that was tried, or leaves no
+        weights; else empty.
     varying : list of str
         The parameters that are not the same in all points.
     extent : Extent
@@ -155,14 +156,26 @@ class Sweep:
 
     @property
     def end_of_grid(self) -> str:
-        """What to say if the best l1 is the smallest or the largest that was tried; else empty."""
+        """What to say if the best l1 is an end of the grid, or leaves no weights; else empty."""
         end = self.end_of_l1()
         if end is None:
-            return ""
+            return self._about_empty_models()
         which, other = ("smallest", "smaller") if end[1] < 0 else ("largest", "larger")
         return (
             f"The best l1, {end[0]['l1']:.4g}, is the {which} that was tried: {other} ones may be "
             f"better."
+        )
+
+    def _about_empty_models(self) -> str:
+        """What to say if the best point has no weights, whatever the end of the grid."""
+        if np.isnan(self._means[self.score]).all():
+            return ""
+        best = self.best()
+        if not best.parameters.get("l1") or best.measures["weights"] > 0.0:
+            return ""
+        return (
+            f"The best models, of l1 = {best.parameters['l1']:.4g}, have no weights: smaller "
+            f"values may be better."
         )
 
     def end_of_l1(self) -> tuple[Point, int] | None:
