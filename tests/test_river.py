@@ -11,10 +11,11 @@ from rarefy.river import SparseOnlineClassifier, SparseOnlineRegressor
 MODELS = {
     "classifier": lambda: SparseOnlineClassifier(rule="ftrl"),
     "regressor": lambda: SparseOnlineRegressor(rule="ftrl", loss="huber"),
+    "growing classifier": lambda: SparseOnlineClassifier(classes="grow"),
     "default classifier": SparseOnlineClassifier,
     "default regressor": SparseOnlineRegressor,
 }
-SLOW = ("default regressor", "regressor", "default classifier")
+SLOW = ("default regressor", "regressor", "default classifier", "growing classifier")
 
 
 @pytest.mark.slow
@@ -38,3 +39,11 @@ def test_in_a_pipeline_with_a_drift_detector():
     twin = model.clone()
     stream = datasets.Phishing().take(200)
     assert evaluate.progressive_val_score(stream, twin, metrics.Accuracy()).get() == accuracy.get()
+
+
+def test_several_classes_that_need_not_be_listed():
+    stream = [(x, y) for x, y in datasets.ImageSegments().take(300)]
+    model = compose.Pipeline(preprocessing.StandardScaler(), SparseOnlineClassifier("grow"))
+    accuracy = evaluate.progressive_val_score(stream, model, metrics.Accuracy()).get()
+    assert len({y for _, y in stream}) > 3
+    assert accuracy > 0.6

@@ -20,8 +20,8 @@ class SparseOnlineClassifier(base.Classifier):  # type: ignore[misc]
 
     Parameters
     ----------
-    classes : sequence, default=(False, True)
-        All classes, which have to be known beforehand.
+    classes : sequence or "grow", default=(False, True)
+        All classes; or "grow", for two or more that come at any time.
     text : sequence of str, optional
         Names of features that are texts, to be split into words and word pairs. Other texts are
         categories.
@@ -40,7 +40,7 @@ class SparseOnlineClassifier(base.Classifier):  # type: ignore[misc]
 
     def __init__(
         self,
-        classes: Sequence[Any] = (False, True),
+        classes: Sequence[Any] | str = (False, True),
         text: Sequence[str] | None = None,
         **parameters: Any,
     ) -> None:
@@ -48,11 +48,12 @@ class SparseOnlineClassifier(base.Classifier):  # type: ignore[misc]
         self.text = text
         self.parameters = parameters
         model = classifier.SparseOnlineClassifier(**parameters)
-        self.model = model.start(classes=list(classes), text=text or ())
+        given = classes if isinstance(classes, str) else list(classes)
+        self.model = model.start(classes=given, text=text or ())
 
     @property
     def _multiclass(self) -> bool:
-        return len(self.classes) > 2
+        return isinstance(self.classes, str) or len(self.classes) > 2
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         """Learn an example, which weighs `w`."""

@@ -335,3 +335,14 @@ def test_what_cannot_go_on():
     model.save("slim.model", slim=True)
     with pytest.raises(InputError, match="not be trained"):
         rarefy.load("slim.model").learn_one({"a": 1.0}, "ham")
+
+
+def test_a_bar_shows_how_far_an_iterator_is(capsys):
+    some = rows()
+    quiet = SparseOnlineClassifier().start(classes=["ham", "spam"])
+    quiet.partial_fit(iter(some))
+    assert capsys.readouterr().err == ""
+    model = SparseOnlineClassifier(verbose=True).start(classes=["ham", "spam"])
+    model.partial_fit(iter(some))
+    assert f"{N} examples learned" in capsys.readouterr().err
+    assert_same(model, quiet)

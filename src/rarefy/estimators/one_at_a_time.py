@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from itertools import groupby, islice
+from operator import length_hint
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from rarefy.errors import InputError
 from rarefy.estimators.asked_rows import MOST_ROWS, MOST_SECONDS, AskedRows
 from rarefy.estimators.growing_classes import may_grow
 from rarefy.estimators.matrices import check_importance
+from rarefy.estimators.row_counter import shown_progress
 from rarefy.model.answers import right_answers
 from rarefy.readers import Reader
 from rarefy.readers.features.columns import Columns, checked_columns, checked_names
@@ -331,8 +333,10 @@ class OneAtATime:
         if not self.__sklearn_is_fitted__():
             self._start_by_default(classes)
         if _is_iterator(X):
-            for rows, labels in _in_parts(X):
-                self._go_on(rows, labels)
+            with shown_progress(bool(self.verbose), length_hint(X) or None) as tell:
+                for rows, labels, n_items in _in_parts(X):
+                    self._go_on(rows, labels)
+                    tell(n_items, self.t_)
             return
         self.learn_many([X] if isinstance(X, Mapping) else X, y, weight)
 
@@ -362,21 +366,23 @@ def _is_iterator(X: Any) -> bool:
     return isinstance(X, Iterator)
 
 
-def _in_parts(items: Iterator[Any]) -> Iterator[tuple[Any, Any]]:
-    """What an iterator gives: rows and their labels, some at a time.
+def _in_parts(items: Iterator[Any]) -> Iterator[tuple[Any, Any, int]]:
+    """What an iterator gives: rows and their labels, some at a time, and of how many items.
 
     An item is a dict; a dict and its label; or a reader, a data frame or a list of dicts, alone or
     with its labels, each of which is learned by itself.
     """
     for kind, group in groupby(items, _kind):
         if kind == "other":
-            yield from ((item, None) for item in group)
+            yield from ((item, None, 1) for item in group)
         elif kind == "labelled":
-            yield from group
+            yield from ((*item, 1) for item in group)
         else:
             while part := list(islice(group, ROWS_AT_ONCE)):
-                is_labelled = kind == "labelled row"
-                yield ([x for x, _ in part], [y for _, y in part]) if is_labelled else (part, None)
+                if kind == "labelled row":
+                    yield [x for x, _ in part], [y for _, y in part], len(part)
+                else:
+                    yield part, None, len(part)
 
 
 def _kind(item: Any) -> str:

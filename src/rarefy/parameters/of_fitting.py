@@ -81,7 +81,10 @@ class OfLearning(TypedDict, total=False):
     verbose: Annotated[
         bool | int,
         Parameter(
-            Verbosity(), "Whether `fit` prints a line per pass.", default=False, in_grids=False
+            Verbosity(),
+            "Whether `fit` prints a line per pass, and `partial_fit` shows a bar for iterators.",
+            default=False,
+            in_grids=False,
         ),
     ]
     shards: Annotated[
