@@ -14,7 +14,8 @@ from rarefy import SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.errors import ConfigError
 from tests import data, naive
 
-ROUNDS = (200, 800, 3200)
+ROUNDS = (50, 200, 800, 3200)
+STEP = 2.0  # about the largest of the best weights, as theory has it
 
 
 def stream(n: int, d: int = 5) -> tuple[np.ndarray, np.ndarray]:
@@ -99,38 +100,85 @@ def test_gradient_descent_is_within_its_bound():
         assert 0.0 < found.regret <= bound
 
 
+def slowly(*cases):
+    return [pytest.param(*case, marks=pytest.mark.slow) for case in cases]
+
+
+RULES_WITH_L1 = ("fobos", "rda", "ftprl", "fr-comid", "frda", "ftpfrl")
+ADAGRAD = ("adagrad-fobos", "adagrad-rda", "adagrad-ftprl")
+
+
+@pytest.mark.parametrize("rule", ["ogd", *slowly(*((r,) for r in (*RULES_WITH_L1, *ADAGRAD)))])
+def test_growth_is_at_most_that_of_the_root_of_the_rounds(rule):
+    """From each length to the next, with a step as large as the weights that it is to reach."""
+    X, y = stream(ROUNDS[-1])
+    l1 = {} if rule == "ogd" else {"l1": 1e-4}
+    found = regrets(SparseOnlineClassifier(rule, eta0=STEP, fit_intercept=False, **l1), X, y)
+    assert found[0] > 0.0
+    assert max(powers(found)) < 0.55, found
+
+
+@pytest.mark.slow
+def test_with_too_small_a_step_it_grows_faster_until_the_weights_are_there():
+    """adagrad-rda with its default of 0.1 for weights of 2, with or without a penalty."""
+    X, y = (part[:800] for part in stream(ROUNDS[-1]))
+    for l1 in (0.0, 1e-4):
+        shape = {"rule": "adagrad-rda", "l1": l1, "fit_intercept": False}
+        assert min(powers(regrets(SparseOnlineClassifier(**shape), X, y))) > 0.75
+        large_enough = regrets(SparseOnlineClassifier(**shape, eta0=0.5), X, y)
+        assert max(powers(large_enough)) < 0.55
+
+
+@pytest.mark.parametrize("rule", ["ogd", *slowly(("fobos",), ("rda",), ("adagrad-rda",))])
+def test_growth_against_an_adversary(rule):
+    shape = {"rule": rule, "eta0": 1.0, "fit_intercept": False}
+    shape |= {} if rule == "ogd" else {"l1": 1e-4}
+    X, y = against(SparseOnlineClassifier(**shape), 800)
+    found = regrets(SparseOnlineClassifier(**shape), X, y)
+    assert found[0] > 0.0
+    assert max(powers(found)) < 0.65, found
+
+
+@pytest.mark.parametrize("rule", slowly(("fobos",), ("rda",), ("adagrad-fobos",)))
+@pytest.mark.parametrize("adversary", [False, True])
+def test_rules_with_l1_are_within_their_bounds(rule, adversary):
+    """Subgradients and rows have a norm of at most 1; steps are η/√t, or η/√Σg² of a feature.
+
+    COMID: D² / (2 η_T) + Σ η_t / 2; RDA: (|w*|² / (2η) + η) √T (Xiao 2010); AdaGrad, by COMID:
+    (D² / (2η) + η) Σ_i √Σ_t g² (Duchi et al. 2011, whose D is of the largest coordinate).
+    """
+    shape = {"rule": rule, "eta0": STEP, "l1": 1e-3, "fit_intercept": False}
+    n = 400
+    X, y = against(SparseOnlineClassifier(**shape), n) if adversary else stream(n)
+    found = rarefy.regret(SparseOnlineClassifier(**shape), X, y)
+    steps = STEP / np.sqrt(np.arange(1, n + 1))
+    squared_distance = found.largest_distance**2
+    bound = {
+        "fobos": squared_distance / (2.0 * steps[-1]) + steps.sum() / 2.0,
+        "rda": (found.coef @ found.coef / (2.0 * STEP) + STEP) * math.sqrt(n),
+        "adagrad-fobos": (squared_distance / (2.0 * STEP) + STEP) * np.linalg.norm(X, axis=0).sum(),
+    }[rule]
+    assert 0.0 < found.regret <= bound
+
+
 @pytest.mark.parametrize(
-    ("rule", "more"),
+    "shape",
     [
-        ("ogd", {}),
-        *(
-            pytest.param(rule, {"l1": 1e-4}, marks=pytest.mark.slow)
-            for rule in ("fobos", "rda", "ftprl", "fr-comid", "frda", "ftpfrl")
-        ),
+        {"rule": "pegasos"},
+        *slowly(({"rule": "fobos", "schedule": "inv_t", "eta0": 10.0, "l1": 0.0},)),
     ],
 )
-def test_growth_is_at_most_that_of_the_root_of_the_rounds(rule, more):
-    X, y = stream(ROUNDS[-1])
-    found = regrets(SparseOnlineClassifier(rule, fit_intercept=False, **more), X, y)
-    assert powers(found)[-1] < 0.55, found  # in the first rounds, it may still grow faster
-
-
-def test_growth_against_an_adversary():
-    model = SparseOnlineClassifier("ogd", fit_intercept=False)
-    X, y = against(SparseOnlineClassifier("ogd", fit_intercept=False), 800)
-    found = regrets(model, X, y)
-    assert found[0] > 0.0
-    assert powers(found)[0] < 0.65, found
-
-
-def test_strongly_convex_losses_have_logarithmic_regret():
-    """Pegasos, whose steps are 1/(λ₂ t), within (2 R)² (1 + log T) / (2 λ₂) (T3.19)."""
+def test_strongly_convex_losses_have_logarithmic_regret(shape):
+    """With steps 1/(λ₂ t), it is within (2 R)² (1 + log T) / (2 λ₂) (T3.19), and as much is added
+    from each length to the next, which is four times it."""
     X, y = stream(ROUNDS[-1])
     l2 = 0.1
-    found = regrets(SparseOnlineClassifier("pegasos", l2=l2, fit_intercept=False), X, y)
+    found = regrets(SparseOnlineClassifier(**shape, l2=l2, fit_intercept=False), X, y)
     for n, one in zip(ROUNDS, found, strict=True):
         assert 0.0 < one <= 2.0 * (1.0 + math.log(n)) / l2
-    assert max(powers(found)) < 0.3, found
+    added = np.diff(found)
+    assert added.max() < 1.3 * added.min(), found
+    assert max(powers(found)) < 0.2, found
 
 
 def test_regression_and_refusals():

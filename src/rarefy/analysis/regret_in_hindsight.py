@@ -28,6 +28,7 @@ from rarefy.rules.averaging import is_averaged
 from rarefy.rules.ftrl import Ftrl
 
 TOLERANCE = 1e-8
+STARTS = 3
 PENALTY_ONCE = (Ftrl, RULES["scale-free"], RULES["scale-free-ftrl"])
 
 
@@ -151,9 +152,10 @@ def _best_in_hindsight(
 
     ends = [(0.0, None)] * (2 * n) + [(None, None) if fit_intercept else (0.0, 0.0)]
     options = {"maxiter": 100_000, "maxfun": 1_000_000, "ftol": 1e-16, "gtol": 1e-10, "maxcor": 30}
-    found = minimize(
-        value, np.zeros(2 * n + 1), jac=True, method="L-BFGS-B", bounds=ends, options=options
-    )
+    start = np.zeros(2 * n + 1)
+    for _ in range(STARTS):  # a new start forgets curvatures that no longer hold
+        found = minimize(value, start, jac=True, method="L-BFGS-B", bounds=ends, options=options)
+        start = found.x
     _, slope = value(found.x)
     steep = np.where(found.x[:-1] > 0.0, np.abs(slope[:-1]), np.maximum(-slope[:-1], 0.0))
     steepest = max(steep.max(initial=0.0), abs(slope[-1]) if fit_intercept else 0.0)
