@@ -52,10 +52,10 @@ OF_INTENSITY = {"parameters/build.py"}
 KNOWN_BY_NAME = {
     "beta": set(),
     "truncate_every": set(),
-    # a command of that name, and the threshold of decisions
+    # a command of that name, the threshold of decisions, and that of a test for drift
     "threshold": {
         *("cli/__init__.py", "cli/commands/threshold.py"),
-        *("updating/choice.py", "updating/slices.py"),
+        *("updating/choice.py", "updating/slices.py", "model/page_hinkley.py"),
     },
     "cap": OF_INTENSITY,
     "basis": {*OF_INTENSITY, "parameters/describe.py", "sweeping/grid.py", "engine/refit.py"},

@@ -5,14 +5,11 @@ from typing import Any
 
 import click
 
-from rarefy.analysis.release_chain import (
+from rarefy.analysis.shipped import (
     DEFAULT_ANCHOR,
     DEFAULT_BUDGET,
     DEFAULT_ENDOWMENT,
     METHODS,
-)
-from rarefy.analysis.release_chain import (
-    releases as replayed,
 )
 from rarefy.cli.options import (
     FILE,
@@ -102,6 +99,8 @@ def releases(
       rarefy releases reviews.svm --every 1000
       rarefy releases clicks.csv --every 5000 --label click --method plain --method update
     """
+    from rarefy.analysis.release_chain import releases as replayed
+
     check_outputs([STREAM], expand(data))
     of_rule = {name: options.pop(name) for name in ("rule", *RULE)}
     given = {name: value for name, value in of_rule.items() if value is not None}
