@@ -9,6 +9,7 @@ import pytest
 
 import rarefy
 from rarefy import ConfigError, InputError
+from rarefy.errors import RarefyWarning
 from rarefy.sweeping.stream_sweep import stream_folds
 from tests import data
 from tests.cli.test_cli import run
@@ -124,7 +125,8 @@ def test_rows_of_no_weight():
 @pytest.mark.filterwarnings("error")
 def test_rows_without_features():
     Path("data.svm").write_text("1\n-1\n" * 20)
-    swept = rarefy.sweep(rarefy.read("data.svm"), folds=None, l1=[0.1])
+    with pytest.warns(RarefyWarning, match="have no weights"):
+        swept = rarefy.sweep(rarefy.read("data.svm"), folds=None, l1=[0.1])
     assert swept.table["zeros"] == [1.0]
 
 

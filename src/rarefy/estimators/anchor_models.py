@@ -50,7 +50,7 @@ def anchored(old: Any, **parameters: Any) -> Any:
     >>> bool((new.coef_ == old.coef_).all())
     True
     >>> _ = new.partial_fit(X[300:], y[300:])
-    >>> 0 < np.count_nonzero(new.coef_ != old.coef_) < 10
+    >>> 0 < int(np.count_nonzero(new.coef_ != old.coef_)) < 10
     True
     """
     for name, value in parameters.items():

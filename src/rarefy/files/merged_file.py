@@ -33,9 +33,10 @@ def merge_models(models: Sequence[NamedModel], base: NamedModel | None = None) -
 
 
 def _merged_run(runs: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """The finished run of a merged model: as the first one, over the files of all."""
+    """The finished run of a merged model: as one of them, over the files of all, in their order."""
     if not runs:
         return None
+    runs = sorted(runs, key=lambda run: list(run["reader"]["files"]))  # so that merging commutes
     learned, files = (
         list(dict.fromkeys(file for files in each for file in files))
         for each in (

@@ -96,7 +96,7 @@ def releases(
 
     \b
     Examples:
-      rarefy releases reviews.svm --every 1000
+      rarefy releases reviews.svm.gz --every 1000
       rarefy releases clicks.csv --every 5000 --label click --method plain --method update
     """
     from rarefy.analysis.release_chain import releases as replayed

@@ -139,7 +139,7 @@ def train(context: click.Context, /, **options: Any) -> None:
       rarefy train clicks.csv -o clicks.model --label click --cross site,ad
       rarefy train sms.tsv -o sms.model --label kind --text message --holdout 0.1
       rarefy train more.svm -o newer.model --resume reviews.model
-      rarefy train more.svm -o newer.model --anchor reviews.model --l1 2
+      rarefy train more.svm -o anchored.model --anchor reviews.model --l1 2
     """
     if options["json"] and options["quiet"]:
         raise click.UsageError("choose between --json and --quiet.")
