@@ -13,7 +13,7 @@ a feature enters it with e^0. The intercept is not part of it, and descends by i
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rarefy.jit import helper
 from rarefy.model.clock import Clock, compensated_add
@@ -82,29 +82,11 @@ def share_of(clock: Clock, exponential: float) -> float:
     return exponential / max(clock.common[0], 1e-300)
 
 
-@rule(
-    "theta",
-    "seen",
-    common=("total", "lost", "moved", "heat", "shift"),
-    step_sums=("change", "size"),
-)
-class Eg(NamedTuple):
-    """θ ← θ - η_t g; w = R e^θ / Σ e^θ: at least 0, and R in all."""
-
-    radius: float = 1.0
-
-    def exponential(self, clock: Clock, state: State) -> float:
-        return exponential(clock, state[0]) if state[1] > 0.0 else 0.0
-
-    def weight(self, clock: Clock, state: State) -> float:
-        return self.radius * share_of(clock, self.exponential(clock, state))
+class _Methods:
+    """What rules with exponentials have in common."""
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         return state[0] - clock.eta * g, 1.0
-
-    def step_terms(self, clock: Clock, old: State, new: State, x: float) -> State:
-        change = self.exponential(clock, new) - self.exponential(clock, old)
-        return change, abs(change)
 
     def conclude(self, clock: Clock, sums: State) -> State:
         return with_exponentials(clock, sums)
@@ -119,12 +101,31 @@ class Eg(NamedTuple):
         return Ogd()
 
 
-@rule(
-    "theta",
-    "seen",
-    common=("total", "lost", "moved", "heat", "shift"),
-    step_sums=("change", "size"),
-)
+def exponentiated(cls: Any) -> Any:
+    """Make a rule of a NamedTuple that has `weight` and `step_terms`."""
+    of_all = ("total", "lost", "moved", "heat", "shift")
+    steps = ("change", "size")
+    return rule("theta", "seen", common=of_all, step_sums=steps, like=_Methods)(cls)
+
+
+@exponentiated
+class Eg(NamedTuple):
+    """θ ← θ - η_t g; w = R e^θ / Σ e^θ: at least 0, and R in all."""
+
+    radius: float = 1.0
+
+    def exponential(self, clock: Clock, state: State) -> float:
+        return exponential(clock, state[0]) if state[1] > 0.0 else 0.0
+
+    def weight(self, clock: Clock, state: State) -> float:
+        return self.radius * share_of(clock, self.exponential(clock, state))
+
+    def step_terms(self, clock: Clock, old: State, new: State, x: float) -> State:
+        change = self.exponential(clock, new) - self.exponential(clock, old)
+        return change, abs(change)
+
+
+@exponentiated
 class EgSigned(NamedTuple):
     """θ ← θ - η_t g; w = R (e^θ - e^-θ) / Σ (e^θ + e^-θ): R in all, whatever the signs (EG±)."""
 
@@ -140,26 +141,11 @@ class EgSigned(NamedTuple):
         up, down = self.exponentials(clock, state)
         return self.radius * share_of(clock, up - down)
 
-    def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-        return state[0] - clock.eta * g, 1.0
-
     def step_terms(self, clock: Clock, old: State, new: State, x: float) -> State:
         up, down = self.exponentials(clock, new)
         up_before, down_before = self.exponentials(clock, old)
         up, down = up - up_before, down - down_before
         return up + down, abs(up) + abs(down)
-
-    def conclude(self, clock: Clock, sums: State) -> State:
-        return with_exponentials(clock, sums)
-
-    def is_worn(self, clock: Clock) -> bool:
-        return is_worn_out(clock)
-
-    def cleared(self, clock: Clock) -> State:
-        return without_exponentials(clock)
-
-    def on_intercept(self) -> Ogd:
-        return Ogd()
 
 
 @rule("theta", common=("total", "lost", "moved"), step_sums=("change", "size"))
