@@ -35,6 +35,7 @@ class Content(NamedTuple):
 
 
 FEWEST_ROWS = 100  # whose content is not that of others by chance
+MOST_NUMBERS = 1 << 16  # that content is told by, beside how many there are
 
 
 def content_of(X: sparse.csr_array, y: NDArray[np.float64]) -> Content | None:
@@ -42,7 +43,8 @@ def content_of(X: sparse.csr_array, y: NDArray[np.float64]) -> Content | None:
     n_rows = X.shape[0]
     if n_rows < FEWEST_ROWS:
         return None
-    numbers = (X.indices, X.data.view(np.uint64), y.view(np.uint64))
+    of_entries = (X.indices, X.data.view(np.uint64), y.view(np.uint64))
+    numbers = (part[:MOST_NUMBERS] for part in of_entries)
     return Content(n_rows, X.nnz, tuple(int(part.sum()) for part in numbers))
 
 

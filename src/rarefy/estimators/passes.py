@@ -39,7 +39,7 @@ class Fitting(NamedTuple):
 
     def learn(self, learner: OnlineLearner, passes: int) -> None:
         """Learn all rows, so many times; if that fails, the learner is of no use."""
-        for _ in self._passes(learner, np.arange(len(self.y)), passes):
+        for _ in self._passes(learner, None, passes):
             pass
 
     def best_number_of_passes(self, new_learner: Callable[[], OnlineLearner]) -> int:
@@ -73,15 +73,17 @@ class Fitting(NamedTuple):
         return number if _as_good(losses, least) else best
 
     def _passes(
-        self, learner: OnlineLearner, numbers: NDArray[np.int64], passes: int
+        self, learner: OnlineLearner, numbers: NDArray[np.int64] | None, passes: int
     ) -> Iterator[int]:
-        """Learn these rows; the number of each pass when it is over."""
+        """Learn these rows, or all; the number of each pass when it is over."""
         random = check_random_state(self.random_state)
-        rows = self._rows(numbers)
+        n_rows = len(self.y) if numbers is None else len(numbers)
+        rows: Any = None if self.shuffle else self._rows(numbers)
         sharding = None if self.shards == 1 else Sharding(self.shards)
         for number in range(1, passes + 1):
             if self.shuffle:
-                rows = self._rows(numbers[random.permutation(len(numbers))])
+                order = random.permutation(n_rows)
+                rows = self._rows(order if numbers is None else numbers[order])
             learner.begin_pass(number)
             before = learner.progress.copy()
             if sharding is None:
@@ -90,10 +92,13 @@ class Fitting(NamedTuple):
                 sharding.learn(learner.settled(), rows)
             if self.verbose:
                 loss, weight, _ = learner.progress - before
-                print(f"pass {number}: loss {loss / weight:.5g}, {len(numbers):,} rows")
+                print(f"pass {number}: loss {loss / weight:.5g}, {n_rows:,} rows")
             yield number
 
-    def _rows(self, numbers: NDArray[np.int64]) -> Any:
+    def _rows(self, numbers: NDArray[np.int64] | None) -> Any:
+        """Some of the rows, copied, or all as they are."""
+        if numbers is None:
+            return as_rows(self.X, self.y, self.importance)
         return as_rows(self.X[numbers], self.y[numbers], self.importance[numbers])
 
     def _losses(self, learner: OnlineLearner, numbers: NDArray[np.int64]) -> Floats:

@@ -97,8 +97,12 @@ class _MethodsOfNamedTuples(AttributeTemplate):
 
 
 def _bound_function_template(cls: type, name: str, function: Callable[..., Any]) -> type:
-    """How compiled code types and calls one method of one class."""
-    _register(function)
+    """How compiled code types and calls one method of one class.
+
+    The step of a rule is put where it is called: a call for each entry of a row would pass the
+    whole clock through memory.
+    """
+    _register(function, is_inlined=name == "step")
 
     class MethodTemplate(AbstractTemplate):
         key = (cls, name)
