@@ -224,9 +224,9 @@ def test_a_small_page(tmp_path):
 
     page = written("docs")
     assert page.startswith("<!-- Written by `make reproduce`")
-    for section in ("Verdicts", "What to take as defaults", "What could not be reproduced", "Table T4.7",
-                    "Table S4", "On data that the papers never saw", "Table T4.8", "Figure T4.1",
-                    "L: truncated gradient"):  # fmt: skip
+    for section in ("Verdicts", "What to take as defaults", "What could not be reproduced",
+                    "Table T4.7", "Table S4", "On data that the papers never saw", "Table T4.8",
+                    "Figure T4.1", "L: truncated gradient"):  # fmt: skip
         assert f"\n## {section}" in page
     for picture in ("intensity", "paths", "beyond", "rare", "gravity"):
         assert f"img/reproduction-{picture}.svg" in page
