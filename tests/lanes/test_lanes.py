@@ -101,6 +101,8 @@ def lanes_of(rule: str, loss, scale: float = 1.0, **more) -> list[Lane]:
             own["eta0"] = 0.05 * (i + 1)
         if rule == "pegasos":
             own |= {"l1": 10.0 * l1, "l2": 3.0}  # by which its steps are divided
+        if rule in ("cw", "scw1", "scw2", "arow"):
+            own["l1"] = 30.0 * l1  # in standard deviations of a weight
         made = make_rule(rule, **{**own, **more})
         found += [Lane(*made, loss, float(fold)) for fold in range(N_FOLDS)]
     return found
