@@ -4,6 +4,9 @@ READY := .venv/installed
 OLDEST := build/oldest
 TEST_TOOLS := pytest pytest-xdist hypothesis pandas xxhash onnxruntime
 
+# tests and benchmarks start hundreds of processes, each of which would compile all modules anew
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: install demo test test-all test-oldest lint bench endowment updates reproduce peers panel clean
 
 install: $(READY)

@@ -110,7 +110,12 @@ AVERAGED = (
     "pegasos",
     "scale-free",
 )
-PROJECTIONS = {"l2-ball": spaced(1.0, 300.0, MANY), "box": spaced(0.01, 3.0, MANY)}
+PROJECTIONS = {
+    "l2-ball": spaced(1.0, 300.0, MANY),
+    "box": spaced(0.01, 3.0, MANY),
+    "l1-ball": spaced(3.0, 3e3, MANY),
+    "simplex": spaced(3.0, 3e3, MANY),
+}
 
 METHODS = {
     **{rule: Method(rule, grid_of(rule)) for rule in (*RULES, *FINITE_DATA)},

@@ -138,8 +138,8 @@ the cumulative penalty, feature-aware AdaGrad, weights within a ball or a box), 
 same {len(FULL.datasets)} data sets (at most {FULL.most_rows:,} rows), the same {FULL.n_folds} folds, {FULL.passes} passes and {BUDGET} settings each, that is a
 step and a penalty, or what the method has in their place ([methods.py](../experiments/field/methods.py) has the grids;
 `perceptron` and `pa` have nothing to choose, `sag` and `svrg` make {PASSES_OF_FINITE} passes). Logistic loss. In the first table, every fold has the
-setting that is best in the other four, so that many tries are no advantage. Projections onto the l1-ball and
-the simplex were not run. Two tools of that page stand beside them. All
+setting that is best in the other four, so that many tries are no advantage. Two tools of that page stand beside
+them. All
 of it took {hours:.1f} hours of one core.
 
 Accuracy in per cent; bold: the best; ▲ ▼: better, worse than `{DEFAULT_RULE}` with p < 0.05 in a paired test over the

@@ -24,6 +24,7 @@ from rarefy.engine.learner import Learner
 from rarefy.errors import ConfigError
 from rarefy.jit import compiled, helper
 from rarefy.model.losses import LOSSES
+from rarefy.rules import name_of
 from rarefy.rules.proximal import soft
 from rarefy.rules.variance_reduced import Sag, Svrg
 
@@ -208,7 +209,7 @@ def minimisation(rule: Any, loss: Any, rows: Rows, n_features: int, fit: bool) -
     names = [name for name, kind in LOSSES.items() if isinstance(loss, kind)]
     if not names or names[0] not in STEEPEST:
         raise ConfigError(
-            f"the rule {type(rule).__name__.lower()} does not apply to "
+            f"the rule {name_of(rule)} does not apply to "
             f"{f'loss={names[0]!r}' if names else 'more than two classes'}: it needs one score "
             f"and a smooth loss: {', '.join(STEEPEST)}."
         )

@@ -20,7 +20,7 @@ from rarefy.model.clock import clock_after, next_round
 from rarefy.model.importance import PLAIN, Weighting
 from rarefy.model.multiclass import check_update
 from rarefy.model.schedules import Constant
-from rarefy.rules import FINITE_DATA, hooks, unpenalised
+from rarefy.rules import FINITE_DATA, hooks, name_of, unpenalised
 from rarefy.rules.anchoring import is_anchored
 from rarefy.rules.averaging import SUM, all_shares, is_averaged, learned_by, predicting
 from rarefy.rules.group_l1 import N_SUMS
@@ -181,7 +181,7 @@ class Learner(Lending, StateByFeature):
 
     def _check_is_online(self) -> None:
         if type(self.rule) in FINITE_DATA.values():
-            raise ConfigError(NEEDS_ALL_ROWS.format(type(self.rule).__name__.lower()))
+            raise ConfigError(NEEDS_ALL_ROWS.format(name_of(self.rule)))
 
     def _learn_portion(self, rows: Rows, predictions: Floats) -> int:
         """Learn the rows relative to what is known of features and targets at the time."""
@@ -254,7 +254,7 @@ class Learner(Lending, StateByFeature):
                 scores, slopes = np.empty((2, self.n_outputs))
                 self.clock, n_learned = engine.learn_classes(*arguments, scores, slopes)
         except CompileError as error:
-            name = type(self.rule).__name__
+            name = name_of(self.rule)
             raise ConfigError(f"the rule {name} cannot be compiled: {error}") from error
         return int(n_learned)
 

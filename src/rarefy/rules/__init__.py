@@ -3,6 +3,8 @@
 from typing import Any
 
 from rarefy.rules.adagrad import AdagradFobos, AdagradFtprl, AdagradRda
+from rarefy.rules.anchoring import is_anchored
+from rarefy.rules.averaging import is_averaged
 from rarefy.rules.aware_adagrad import AwareAdagradFobos, AwareAdagradFtprl, AwareAdagradRda
 from rarefy.rules.coin import Coin
 from rarefy.rules.confidence_weighted import Arow, Cw, Scw1, Scw2
@@ -104,10 +106,32 @@ WITH_OWN_L1: dict[type, Any] = {
 MERGEABLE = [name for name, kind in RULES.items() if hasattr(kind, "to_sums")]
 
 
+# what users call the forms of a rule that they do not choose by a name of their own
+_FORMS: dict[type, tuple[type, str]] = {
+    **{form: (kind, "") for kind, form in OF_NUMBERS.items()},
+    **{form: (kind, ", q") for kind, form in AWARE.items()},
+    **{form: (kind, ", cumulative") for kind, both in CUMULATIVE.items() for form in both},
+    **{
+        form: (kind, f", projection={name!r}")
+        for kind, forms in PROJECTED.items()
+        for name, form in forms.items()
+    },
+    **{form: (kind, ", l1_of") for kind, form in WITH_OWN_L1.items()},
+}
+_NAMES = {kind: name for name, kind in (RULES | FINITE_DATA).items()}
+
+
 def name_of(rule: Any) -> str:
-    """The name by which users choose a rule; that of its class, if it is their own."""
-    kind = next((of for of, form in OF_NUMBERS.items() if form is type(rule)), type(rule))
-    return next((name for name, known in RULES.items() if known is kind), kind.__name__)
+    """What users call a rule, with how they asked for it; its class, if it is their own."""
+    if is_anchored(rule):
+        return f"{name_of(rule.rule)}, anchored"
+    if is_averaged(rule):
+        return f"{name_of(rule.rule)}, averaged"
+    kind, form = type(rule), ""
+    while kind in _FORMS:
+        kind, how = _FORMS[kind]
+        form = how + form
+    return _NAMES.get(kind, kind.__name__) + form
 
 
 __all__ = [
