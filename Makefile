@@ -1,13 +1,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/installed
+DOCS_READY := .venv/docs-installed
 OLDEST := build/oldest
 TEST_TOOLS := pytest pytest-xdist hypothesis pandas xxhash onnxruntime
 
 # tests and benchmarks start hundreds of processes, each of which would compile all modules anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-all test-oldest lint bench endowment updates reproduce peers panel clean
+.PHONY: install demo test test-all test-oldest lint bench endowment updates reproduce peers panel docs clean
 
 install: $(READY)
 
@@ -38,6 +39,14 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+$(DOCS_READY): $(READY) docs/requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check -r docs/requirements.lock
+	touch $@
+
+docs: $(DOCS_READY)
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -d build/doctrees docs build/site
+	$(BIN)/python tools/check_site.py build/site
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

@@ -1,4 +1,4 @@
-"""Run all benchmarks and write RESULTS.md: `make bench`."""
+"""Run all benchmarks and write docs/results/benchmarks.md: `make bench`."""
 
 from benchmarks import one, refits, rules, startup, streams, sweeps, tuning, width
 from benchmarks.data import svmlight, zipf_rows

@@ -1,9 +1,9 @@
-"""Tables that are shown while the benchmarks run and kept in RESULTS.md."""
+"""Tables that are shown while the benchmarks run and kept in docs/results/benchmarks.md."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-RESULTS = Path(__file__).parent / "RESULTS.md"
+RESULTS = Path(__file__).parents[1] / "docs" / "results" / "benchmarks.md"
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

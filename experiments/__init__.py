@@ -1,1 +1,1 @@
-"""Published experiments, done again: each is a package that writes a page of docs/."""
+"""Published experiments, done again: each is a package that writes a page of docs/results/."""

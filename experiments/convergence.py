@@ -1,6 +1,6 @@
 """How fast SAG and SVRG come to the minimum of a strongly convex objective, beside Pegasos.
 
-`python -m experiments.convergence` draws docs/img/convergence.svg.
+`python -m experiments.convergence` draws docs/reference/img/convergence.svg.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from rarefy.rules.variance_reduced import Sag, Svrg
 
 L2 = 1e-3
 MOST_PASSES = 60
-PICTURE = Path(__file__).parents[1] / "docs" / "img" / "convergence.svg"
+PICTURE = Path(__file__).parents[1] / "docs" / "reference" / "img" / "convergence.svg"
 Point = tuple[int, float]  # passes, and the objective then
 
 

@@ -1,7 +1,7 @@
 # ruff: noqa: E501
 """Truncated gradient with the freedom that its paper had: a step, a decay and passes per gravity.
 
-`python -m experiments.freedom` writes docs/gravity.md. Each gravity (and each threshold of rounding)
+`python -m experiments.freedom` writes docs/results/gravity.md. Each gravity (and each threshold of rounding)
 gets the step, its decay from pass to pass, and the number of passes that predict a held-out fifth
 of the training rows best; then all training rows are learned. How many features may be kept is a
 budget, and of the strengths within it the one that the held-out rows prefer is taken.
@@ -173,7 +173,7 @@ def page(found: Mapping[tuple[str, int], dict[str, list[list[float]]]]) -> str:
     return f"""<!-- Written by `python -m experiments.freedom`; to change it, change experiments/freedom.py. -->
 # Truncated gradient with a step for each gravity
 
-[reproduction.md](reproduction.md) gives truncated gradient one constant step, chosen without truncation. Its paper chose
+[Reproduction](reproduction.md) gives truncated gradient one constant step, chosen without truncation. Its paper chose
 the step, its decay and the number of passes anew for each gravity. Here it may: for each of {len(STRENGTHS)} gravities from
 {STRENGTHS[0]:g} to {STRENGTHS[-1]:.1f}, steps {", ".join(map(str, ETAS))}, decays from pass to pass of {", ".join(map(str, DECAYS))}, and
 {", ".join(map(str, PASSES))} passes are tried on a held-out fifth of the training rows; rounding has the same freedom, and batch
@@ -228,7 +228,7 @@ def read(key: Any, value: Any) -> tuple[tuple[str, int], dict[str, list[list[flo
 )
 @click.option("--datasets", help="Only these, with commas.")
 def main(processes: int, kept: Path, datasets: str | None) -> None:
-    """Run what is not known yet, and write docs/gravity.md."""
+    """Run what is not known yet, and write docs/results/gravity.md."""
     kept.mkdir(parents=True, exist_ok=True)
     found = Records(kept / "scores.jsonl", read)
     names = datasets.split(",") if datasets else list(TABLES)
@@ -239,7 +239,7 @@ def main(processes: int, kept: Path, datasets: str | None) -> None:
             found.keep({jobs[job]: job.result()})
             click.echo(f"{jobs[job]}: {job.result()[TRUNCATED]}")
     if not datasets:
-        (ROOT / "docs" / "gravity.md").write_text(page(found))
+        (ROOT / "docs" / "results" / "gravity.md").write_text(page(found))
 
 
 if __name__ == "__main__":

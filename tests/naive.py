@@ -559,7 +559,7 @@ class Coin(Rule):
 
 
 class ScaleFree(Rule):
-    """docs/rules.md: r = √(Σ g²); s = √(Σ x²/n) over the n rounds with g ≠ 0; G ← G + g;
+    """docs/reference/rules.md: r = √(Σ g²); s = √(Σ x²/n) over the n rounds with g ≠ 0; G ← G + g;
 
     w ← −soft(G, λ(r + βus/5)) / ((r + βus)s/(cv) + λ₂t), v being half the spread of the targets,
     and u the slope at that distance. In later passes what has no weight stays as it is.
@@ -609,7 +609,7 @@ class ScaleFree(Rule):
 
 
 class ScaleFreeFtrl(ScaleFree):
-    """docs/rules.md: σ = (r' − r)s/(cv); z ← z + g − σw/2, and w as before with z for G."""
+    """docs/reference/rules.md: σ = (r' − r)s/(cv); z ← z + g − σw/2, and w as before, of z."""
 
     def pulled(self, g: Array) -> Array:
         r, r_next = np.sqrt(self.squares), np.sqrt(self.squares + g**2)

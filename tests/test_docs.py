@@ -10,11 +10,10 @@ from rarefy.parameters.meaning import parameters_of
 from rarefy.rules import ALIASES, FINITE_DATA, RULES
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [
     *sorted(ROOT.glob("*.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
-    *sorted((ROOT / "benchmarks").glob("*.md")),
 ]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
@@ -77,7 +76,7 @@ def test_design_names_every_layer():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     contracts = project["tool"]["importlinter"]["contracts"]
     (contract,) = (one for one in contracts if one.get("containers") == ["rarefy"])
-    design = (ROOT / "docs/design.md").read_text()
+    design = (ROOT / "docs/explanation/design.md").read_text()
     rows = re.findall(r"^\| (`.+?) \|", design, re.MULTILINE)
     layers = [re.findall(r"\w+", layer) for layer in contract["layers"]]
     assert [re.findall(r"\w+", row) for row in rows] == layers
@@ -94,7 +93,7 @@ def test_every_decision_is_in_the_index():
 
 def test_the_table_of_algorithms_has_every_rule():
     """With the parameters that it has, and a file that exists."""
-    text = (ROOT / "docs" / "algorithms.md").read_text()
+    text = (ROOT / "docs" / "reference" / "algorithms.md").read_text()
     lines = [line.split("|") for line in text.splitlines() if line.startswith("| ")]
     rules = [line for line in lines if len(line) == 8]
     by_name = {name: line for line in rules for name in re.findall(r"`([a-z0-9-]+)`", line[1])}

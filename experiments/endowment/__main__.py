@@ -1,4 +1,4 @@
-"""Run the experiments and write docs/endowment-experiments.md: `make endowment`."""
+"""Run the experiments and write docs/results/endowment-experiments.md: `make endowment`."""
 
 import sys
 import time
@@ -64,7 +64,7 @@ def main(quick: bool, processes: int) -> None:
             f"no data for {', '.join(absent)} in {REAL_DATA}; set RAREFY_DATA to a folder "
             f"that has {', '.join(data.SOURCES[name].folder + '/' for name in absent)}."
         )
-    folder = KEPT if quick else ROOT / "docs"
+    folder = KEPT if quick else ROOT / "docs" / "results"
     try:
         write(
             plan,

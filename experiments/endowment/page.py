@@ -45,8 +45,8 @@ predicted correctly when it arrives counts 1 + γ times (T5.6); otherwise it is 
 The thesis, T, compares the two in tables 5.3 and 5.4 and in figure 5.1, on test sets in which some
 rows are replaced by training examples.
 
-[endowment.md](endowment.md) explains endowments and the losses. `make endowment` runs everything on
-two cores and writes this page."""
+[Endowment](../explanation/endowment.md) explains endowments and the losses. `make endowment` runs
+everything on two cores and writes this page."""
 
 
 def page(study: Study, all_curves: list[Curves]) -> str:

@@ -1,1 +1,1 @@
-"""Every method of the library in the sweep of the peers' page: docs/field.md."""
+"""Every method of the library in the sweep of the peers' page: docs/results/field.md."""

@@ -1,4 +1,4 @@
-"""Run what is not known yet, and write docs/field.md: `python -m experiments.field`."""
+"""Run what is not known yet, and write docs/results/field.md: `python -m experiments.field`."""
 
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -59,7 +59,7 @@ def main(
             best = max(np.mean(job.result().accuracy, axis=1))
             click.echo(f"{title}: {best:.3f}, {job.result().seconds:.1f} s")
     if not datasets and not methods:
-        (ROOT / "docs" / "field.md").write_text(page(found, timed))
+        (ROOT / "docs" / "results" / "field.md").write_text(page(found, timed))
 
 
 def measure(timed: Records[Key, cost.Cost], datasets: Sequence[str], names: list[str]) -> None:

@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""docs/field.md: all methods by data set, of any size and of a thousand weights, and their cost."""
+"""docs/results/field.md: all methods by data set, of any size and of a thousand weights, and their cost."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -134,9 +134,9 @@ def page(found: Mapping[Key, Result], timed: Mapping[Key, cost.Cost]) -> str:
 # The field
 
 Which of all these methods is worth using? Every rule of the library, and some in other uses (the mean of past weights,
-the cumulative penalty, feature-aware AdaGrad, weights within a ball or a box), in the sweep of [peers.md](peers.md): the
+the cumulative penalty, feature-aware AdaGrad, weights within a ball or a box), in the sweep of [Peers](peers.md): the
 same {len(FULL.datasets)} data sets (at most {FULL.most_rows:,} rows), the same {FULL.n_folds} folds, {FULL.passes} passes and {BUDGET} settings each, that is a
-step and a penalty, or what the method has in their place ([methods.py](../experiments/field/methods.py) has the grids;
+step and a penalty, or what the method has in their place ([methods.py](../../experiments/field/methods.py) has the grids;
 `perceptron` and `pa` have nothing to choose, `sag` and `svrg` make {PASSES_OF_FINITE} passes). Logistic loss. In the first table, every fold has the
 setting that is best in the other four, so that many tries are no advantage. Two tools of that page stand beside
 them. All
@@ -154,7 +154,7 @@ folds, corrected for the rows that they share; "behind": the mean distance from 
 
 ## With at most {FEW_WEIGHTS:,} weights
 
-By the frontiers of [peers.md](peers.md), because no grid has a model of just this size; the settings on them are those
+By the frontiers of [Peers](peers.md), because no grid has a model of just this size; the settings on them are those
 that the folds prefer. Methods that have no such model on most of the sets, as all without a penalty, are left out; a
 dash: no setting of the grid is so small. "Behind" is among those that have a model for every set.
 

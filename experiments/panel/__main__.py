@@ -1,4 +1,4 @@
-"""Compare default settings and write docs/panel.md: `make panel`."""
+"""Compare default settings and write docs/results/panel.md: `make panel`."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -61,7 +61,7 @@ def main(datasets: str | None) -> None:
     """Default settings next to default settings. Stopped, it goes on where it was."""
     if not REAL_DATA.is_dir():
         raise click.ClickException(f"no data in {REAL_DATA}; set RAREFY_DATA to the folder.")
-    file = (KEPT if datasets else ROOT / "docs") / "panel.md"
+    file = (KEPT if datasets else ROOT / "docs" / "results") / "panel.md"
     found = run(datasets.split(";") if datasets else SOURCES, KEPT, Console())
     file.write_text(page(*found))
     click.echo(file)

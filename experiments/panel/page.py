@@ -1,4 +1,4 @@
-"""docs/panel.md: the tables, and what they say, counted."""
+"""docs/results/panel.md: the tables, and what they say, counted."""
 
 import math
 from collections.abc import Callable, Sequence

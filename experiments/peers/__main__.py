@@ -1,4 +1,4 @@
-"""Compare with other tools and write docs/peers.md: `make peers`."""
+"""Compare with other tools and write docs/results/peers.md: `make peers`."""
 
 import hashlib
 import sys
@@ -65,7 +65,7 @@ def main(quick: bool, datasets: str | None, processes: int) -> None:
             f"no data for {', '.join(absent)} in {REAL_DATA}; set RAREFY_DATA to a folder "
             f"that has {', '.join(data.SOURCES[name].folder + '/' for name in absent)}."
         )
-    folder = KEPT if quick or datasets else ROOT / "docs"
+    folder = KEPT if quick or datasets else ROOT / "docs" / "results"
     try:
         write(plan, folder, KEPT, processes, Console())
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""The page: docs/peers.md."""
+"""The page: docs/results/peers.md."""
 
 import math
 from collections import Counter

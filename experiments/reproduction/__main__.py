@@ -1,4 +1,4 @@
-"""Run the experiments and write docs/reproduction.md: `make reproduce`."""
+"""Run the experiments and write docs/results/reproduction.md: `make reproduce`."""
 
 import sys
 import time
@@ -114,7 +114,7 @@ def main(quick: bool, threads: int) -> None:
             f"no data in {REAL_DATA}; set RAREFY_DATA to a folder that has "
             f"{', '.join(f'{folder}/' for folder in absent)}."
         )
-    folder, kept = (KEPT / "quick", KEPT / "quick") if quick else (ROOT / "docs", KEPT)
+    folder, kept = (KEPT / "quick", KEPT / "quick") if quick else (ROOT / "docs" / "results", KEPT)
     try:
         write(plan, folder, kept, threads, Console())
     except KeyboardInterrupt:

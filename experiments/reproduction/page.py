@@ -33,10 +33,10 @@ COMID, FOBOS and SG-L1 are three names of one rule; FR-COMID, SGFT and HF-FOBOS 
 feature-aware forms. FRDA is the feature-aware form of RDA, and FTPFRL that of FTPRL.
 
 T is the thesis (chapter 4), S the paper on SGFT, H the paper on HF-FOBOS, L the paper on the
-truncated gradient ([notation.md](notation.md) has the references); T4.7 is table 4.7 of T. The
-slides on STDA, an earlier name of FRDA, show parts of T4.7 to T4.9. Chapter 5 of the thesis has
-[its own page](endowment-experiments.md). `make reproduce` runs everything on two cores and writes
-this page, verdicts included."""
+truncated gradient ([Notation](../reference/notation.md) has the references); T4.7 is table 4.7 of
+T. The slides on STDA, an earlier name of FRDA, show parts of T4.7 to T4.9. Chapter 5 of the thesis
+has [its own page](endowment-experiments.md). `make reproduce` runs everything on two cores and
+writes this page, verdicts included."""
 VERDICTS = ("holds", "holds mostly", "holds in part", "mostly undecided", "does not hold")
 
 

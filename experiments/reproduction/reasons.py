@@ -26,7 +26,7 @@ GRAVITY = {
     "K=10 ": f"The claim, for so small a K. {NOISE}. {FREEDOM}: it does not help.",
     "K=1000 ": "Protocol, in part: one step for all gravities is not what the paper did, and sets of a few "
     "hundred rows see few truncations. Tried: ten times as many passes for small sets; a step for each "
-    "gravity was tried with K from 1 to 100 ([gravity.md](gravity.md)), and the longer K is, the closer it "
+    "gravity was tried with K from 1 to 100 ([Gravity](gravity.md)), and the longer K is, the closer it "
     "comes.",
 }
 REASONS = {

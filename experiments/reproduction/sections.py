@@ -75,8 +75,9 @@ points behind the best, on average (in brackets: on the worst data set).
 {defaults_table(study, defaults)}
 
 The papers' rules need different step sizes and penalties for rows of unit length and for counts, so
-no single setting suits both. [scale-free](rules.md#scale-free), the default rule, was made to solve
-this. All of these data are texts. A [sweep](sweep.md) over l1 gains more than any default."""
+no single setting suits both. [scale-free](../reference/rules.md#scale-free), the default rule, was
+made to solve this. All of these data are texts. A [sweep](../how-to/sweep.md) over l1 gains more
+than any default."""
 
 
 def _in_words(judged: Judged | None) -> str:
@@ -226,7 +227,8 @@ the slides swap the counts of two of them.)
 ![Kept weights and occurrences](img/reproduction-rare.svg)
 
 With q = ∞, the penalty of a feature depends on its largest subgradient and not on how many there
-were, so frequency itself does not matter. With q = 2 it does ([rules.md](rules.md))."""
+were, so frequency itself does not matter. With q = 2 it does
+([The rules](../reference/rules.md))."""
 
 
 def intensity() -> str:

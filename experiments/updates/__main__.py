@@ -1,4 +1,4 @@
-"""Run the experiments and write the tables of docs/updates.md: `make updates`."""
+"""Run the experiments and write the tables of docs/results/updates.md: `make updates`."""
 
 import time
 from pathlib import Path
@@ -15,6 +15,7 @@ from experiments.updates.methods import Outcome
 from experiments.updates.releases import Fate, Promise
 
 ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "docs" / "results"
 KEPT = ROOT / "build" / "updates"  # where what came of updates is kept
 N_ORDERS, N_CHAINS = 10, 100
 FEWER = {"news": 10}  # chains, where twenty classes take their time
@@ -45,7 +46,7 @@ def main(orders: int, chains: int, compared: int, only: tuple[str, ...], part: s
     if absent:
         raise click.ClickException(f"no data for {', '.join(absent)} in {REAL_DATA}.")
     KEPT.mkdir(parents=True, exist_ok=True)
-    text = ROOT / "docs" / "updates.md"
+    text = RESULTS / "updates.md"
     if part != "budgets":
         n_orders = {name: min(compared, FEWER_COMPARED.get(name, compared)) for name in names}
         seeds = {name: range(FIRST_COMPARED, FIRST_COMPARED + n_orders[name]) for name in names}
@@ -53,7 +54,7 @@ def main(orders: int, chains: int, compared: int, only: tuple[str, ...], part: s
         found = {
             name: _found(known, "methods", methods.compared, name, seeds[name]) for name in names
         }
-        pictures.draw_methods(found, ROOT / "docs" / "img" / "updates-methods.svg")
+        pictures.draw_methods(found, RESULTS / "img" / "updates-methods.svg")
         methods_page.write(found, text)
     if part != "methods":
         known = _known(releases)
@@ -65,7 +66,7 @@ def main(orders: int, chains: int, compared: int, only: tuple[str, ...], part: s
             name: _found(known, "promises", releases.promises, name, range(n_chains[name]))
             for name in names
         }
-        pictures.draw(updates, ROOT / "docs" / "img" / "updates.svg")
+        pictures.draw(updates, RESULTS / "img" / "updates.svg")
         page.write(updates, kept, text)
 
 

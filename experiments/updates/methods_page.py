@@ -1,4 +1,4 @@
-"""The section `Methods compared` of docs/updates.md."""
+"""The section `Methods compared` of docs/results/updates.md."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -163,7 +163,7 @@ So the goal is met {_where(met, len(names))}.
 - `distillation`: learning on from λ p_old + (1 − λ) y, as weighted rows; the knob is λ.
 - `endowment`: γ, in both models; `endowment, between` has γ = {ENDOWMENT:g}. Importance-aware
   updates do not apply to the default rule:
-  [endowment-experiments.md](endowment-experiments.md) has them.
+  [Endowment experiments](endowment-experiments.md) has them.
 - `hysteresis`: the old answer stays where the score, or the distance of the two highest scores, is
   below the knob; `between, hysteresis` is of models with {SHARE:g} of the old weights. Both models
   are needed to predict, so it is no method of `rarefy update`."""

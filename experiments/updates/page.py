@@ -1,4 +1,4 @@
-"""The tables of docs/updates.md, below its heading `Measured`."""
+"""The tables of docs/results/updates.md, below its heading `Measured`."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -545,5 +545,5 @@ def test_memory_is_unknown_elsewhere(monkeypatch):
 
 def test_the_page_shows_the_table_as_it_is(capsys):
     header = plain_text(capsys, LINE)[:2]
-    page = (ROOT / "docs" / "commands.md").read_text()
+    page = (ROOT / "docs" / "reference" / "commands.md").read_text()
     assert "\n".join(header) in page

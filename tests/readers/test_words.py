@@ -1,4 +1,4 @@
-"""Words and pairs of text columns, against a slow tokeniser written from docs/text.md."""
+"""Words and pairs of text columns, against a slow tokeniser written from docs/reference/text.md."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ it has added to the sums that the rule's state is made of is divided by that aga
 to the model, in the order of the shards. The last rows of a round are learned by the model itself,
 which settles it. So the number of shards is part of what is learned, and that of threads is not.
 
-Why rows count more often, and how many rows make a round: docs/shards.md.
+Why rows count more often, and how many rows make a round: docs/how-to/shards.md.
 """
 
 import os

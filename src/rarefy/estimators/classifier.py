@@ -110,7 +110,7 @@ class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SparseOnline):
         """Train further on X, in one pass.
 
         The first call needs `classes`: the list of all classes, or "grow", if new ones may come at
-        any time (docs/one-at-a-time.md). Any split of the data into calls
+        any time (docs/how-to/one-at-a-time.md). Any split of the data into calls
         gives the same weights, bit for bit.
 
         X is a matrix; or, to go on with a model of rows that have names, a reader, a list of dicts,

@@ -26,7 +26,7 @@ def merge(models: Sequence[Any], base: Any = None) -> Any:
     SparseOnlineClassifier or SparseOnlineRegressor
         It predicts, and can be trained further. The given models stay as they are. For rules whose
         state is a sum over examples (`scale-free`, `da`, `rda`, `adagrad-rda`) the state is the sum
-        of theirs; for others it is an approximation (docs/shards.md).
+        of theirs; for others it is an approximation (docs/how-to/shards.md).
 
     Raises
     ------

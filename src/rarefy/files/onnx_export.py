@@ -1,4 +1,4 @@
-"""A model as an ONNX graph in double precision; what it takes and gives is in docs/commands.md."""
+"""A model as an ONNX graph in double precision; docs/reference/commands.md has its interface."""
 
 from itertools import count
 from typing import Any

@@ -91,9 +91,9 @@ class OfLearning(TypedDict, total=False):
         int,
         Parameter(
             Whole(1, 1 << 12),
-            "Number of shards that learn side by side and are merged in rounds (docs/shards.md). "
-            "It changes the model a little; the number of threads does not. "
-            "`partial_fit` is not available with more than one.",
+            "Number of shards that learn side by side and are merged in rounds "
+            "(docs/how-to/shards.md). It changes the model a little; the number of threads does "
+            "not. `partial_fit` is not available with more than one.",
             default=1,
             help="Learn in K shards side by side, on as many cores as there are. It changes the "
             "model a little.",

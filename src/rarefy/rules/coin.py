@@ -4,7 +4,7 @@ Every coordinate bets a share of its wealth that its next subgradient has the si
 No step size has to be chosen: what a coordinate has won decides how much it bets.
 
 Vowpal Wabbit also divides scores by the mean of Σ (x/max |x|)² over the rows so far. Where that is
-the same N for all rows, its ftrl_alpha is N eta0; docs/rules.md has the other differences.
+the same N for all rows, its ftrl_alpha is N eta0; docs/reference/rules.md has other differences.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""N-grams of the words of a text, or of the names in a namespace, compiled; see docs/text.md.
+"""N-grams of the words of a text, or of the names in a namespace, compiled: docs/reference/text.md
 
 What is said of them is kept by name: how many words they have at most, and how many words between
 their first and their last one may be left out. `*` stands for all texts and namespaces.

@@ -1,4 +1,4 @@
-"""The words of a text and their n-grams, compiled; docs/text.md is the rule.
+"""The words of a text and their n-grams, compiled; docs/reference/text.md is the rule.
 
 Which characters make words, and how they are folded, stands in a table of the package's own, so
 that a text has the same words on every version of Python.
