@@ -1,6 +1,9 @@
 """Every Python example of the README and the docs runs, and every link leads somewhere."""
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -15,13 +18,15 @@ PAGES = [
     *sorted(ROOT.glob("*.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SLOW = ("spam-filter", "click-model", "hundred-words")  # lessons
+BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"")
 HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
 
 
-def blocks(page: Path) -> list[str]:
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """Language and code of all examples."""
     return BLOCK.findall(page.read_text())
 
 
@@ -29,12 +34,21 @@ def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", [page for page in EXAMPLES if blocks(page)], ids=name)
+def with_marks(page: Path):
+    marks = [pytest.mark.slow] if page.stem in SLOW else []
+    return pytest.param(page, marks=marks, id=name(page))
+
+
+@pytest.mark.parametrize("page", [with_marks(page) for page in EXAMPLES if blocks(page)])
 def test_examples_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     namespace = {"__name__": f"example_of_{page.stem}"}
-    for block in blocks(page):
-        exec(compile(block, page.name, "exec"), namespace)
+    for language, block in blocks(page):
+        if language == "python":
+            exec(compile(block, page.name, "exec"), namespace)
+        else:
+            subprocess.run(["bash", "-e", "-c", block], check=True)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

@@ -54,6 +54,12 @@ def flips(
         If a model is a regression model, the models have different classes, labels are missing or
         unknown, or there are no examples.
 
+    See Also
+    --------
+    update : Keeps lost answers within a budget.
+    releases : Replays a chain of releases.
+    evaluate : One model, and more metrics.
+
     Examples
     --------
     >>> from sklearn.dummy import DummyClassifier

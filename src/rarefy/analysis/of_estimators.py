@@ -46,6 +46,11 @@ def evaluate(model: Any, X: Any, y: Any = None, *, sample_weight: Any = None) ->
     InputError
         If labels are missing or unknown, or there are no examples.
 
+    See Also
+    --------
+    explain : Why a single row is predicted as it is.
+    flips : Two models compared on the same rows.
+
     Examples
     --------
     >>> import numpy as np, rarefy
@@ -94,6 +99,11 @@ def explain(model: Any, X: Any, row: int = 0) -> Explanation:
     ------
     InputError
         If there is no such row.
+
+    See Also
+    --------
+    evaluate : How well a model predicts many rows.
+    flips : Which features cause lost answers.
 
     Examples
     --------

@@ -73,6 +73,10 @@ def regret(model: SparseOnline, X: Any, y: Any, *, sample_weight: Any = None) ->
         If there are more than two classes, or the best weights cannot be found: for losses with
         kinks other than the hinge, and the hinge with l2.
 
+    See Also
+    --------
+    evaluate : Metrics of a fitted model.
+
     Examples
     --------
     >>> import numpy as np, rarefy

@@ -100,6 +100,11 @@ def releases(
     InputError
         If there are too few rows, or they cannot be read.
 
+    See Also
+    --------
+    update : One release within a budget for lost answers.
+    flips : Answers that change between two models.
+
     Examples
     --------
     >>> import numpy as np, rarefy

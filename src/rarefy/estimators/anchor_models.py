@@ -39,6 +39,11 @@ def anchored(old: Any, **parameters: Any) -> Any:
     InputError
         If the old model cannot be read, or comes from a run that was interrupted.
 
+    See Also
+    --------
+    update : Learns on within a budget for lost answers; has `anchor`, too.
+    soft_targets : Another way to stay close to a model.
+
     Examples
     --------
     >>> import numpy as np, rarefy

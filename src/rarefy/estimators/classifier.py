@@ -72,6 +72,12 @@ class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SparseOnline):
     intercept_, n_nonzero_, sparsity_, t_, progressive_loss_
     found_ : the values of parameters that are "auto"
 
+    See Also
+    --------
+    SparseOnlineClassifierCV : Chooses parameters by cross-validation.
+    SparseOnlineRegressor : For numbers instead of classes.
+    rarefy.train : Trains on files of any size.
+
     Examples
     --------
     >>> import numpy as np

@@ -113,6 +113,11 @@ class SparseOnlineClassifierCV(ClassifierMixin, CrossValidated):
     sweep_ : all points and their scores, see `rarefy.sweep`
     classes_, coef_, sparse_coef_, intercept_, n_nonzero_, sparsity_ : those of `best_estimator_`
 
+    See Also
+    --------
+    SparseOnlineClassifier : One model, with given parameters.
+    rarefy.sweep : The whole table of results.
+
     Examples
     --------
     >>> import numpy as np
@@ -170,6 +175,11 @@ class SparseOnlineRegressorCV(RegressorMixin, CrossValidated):
     best_params_ : the chosen point of the grid
     sweep_ : all points and how they fared, by R², see `rarefy.sweep`
     coef_, sparse_coef_, intercept_, n_nonzero_, sparsity_ : those of `best_estimator_`
+
+    See Also
+    --------
+    SparseOnlineRegressor : One model, with given parameters.
+    rarefy.sweep : The whole table of results.
 
     Examples
     --------

@@ -34,6 +34,11 @@ def merge(models: Sequence[Any], base: Any = None) -> Any:
         If models cannot be merged: they are slim, still being tuned, or differ in rule, loss,
         classes, columns or store.
 
+    See Also
+    --------
+    train : Trains further from a model, one after the other, with `resume`.
+    SparseOnlineClassifier.partial_fit : Learns more rows.
+
     Examples
     --------
     >>> import numpy as np, rarefy

@@ -85,6 +85,11 @@ def load(path: str | Path) -> Any:
     InputError
         If the file cannot be read, is not a model file, or is damaged.
 
+    See Also
+    --------
+    SparseOnlineClassifier.save : Writes a model file.
+    train : Trains, and can write model files on the way.
+
     Examples
     --------
     >>> import numpy as np, rarefy, tempfile

@@ -40,6 +40,12 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
     intercept_, n_nonzero_, sparsity_, t_, progressive_loss_
     found_ : the values of parameters that are "auto"
 
+    See Also
+    --------
+    SparseOnlineRegressorCV : Chooses parameters by cross-validation.
+    SparseOnlineClassifier : For classes instead of numbers.
+    rarefy.train : Trains on files of any size.
+
     Examples
     --------
     >>> import numpy as np

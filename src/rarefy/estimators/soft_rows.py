@@ -49,6 +49,11 @@ def soft_targets(
     InputError
         If probabilities are not between 0 and 1, do not sum to 1, or are not those of the rows.
 
+    See Also
+    --------
+    anchored : Learns the difference to a model.
+    update : Keeps lost answers within a budget.
+
     Examples
     --------
     >>> import numpy as np, rarefy

@@ -152,6 +152,11 @@ def sweep(
     InputError
         If the data are invalid.
 
+    See Also
+    --------
+    SparseOnlineClassifierCV : The same as an estimator.
+    to_matrix : Rows of files, for a sweep in memory.
+
     Examples
     --------
     >>> import numpy as np

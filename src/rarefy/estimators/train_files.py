@@ -68,6 +68,13 @@ def train(
     InputError
         If a file cannot be read, or a line cannot be parsed.
 
+    See Also
+    --------
+    read : How files are read.
+    load : Reads a model file.
+    update : Trains further within a budget for lost answers.
+    merge : One model of several that were trained apart.
+
     Examples
     --------
     >>> import rarefy, tempfile

@@ -127,6 +127,12 @@ def update(
     InputError
         If the model is no classifier or cannot learn on, or data cannot be read.
 
+    See Also
+    --------
+    flips : Counts lost answers between any two models.
+    releases : Replays a chain of updates.
+    anchored : Learns the difference to a model.
+
     Examples
     --------
     >>> import rarefy

@@ -42,6 +42,10 @@ def helper(function: F) -> F:
     callable
         The function itself, which Python calls as before.
 
+    See Also
+    --------
+    rule : Makes a rule of a class.
+
     Examples
     --------
     >>> import rarefy

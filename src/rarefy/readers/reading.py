@@ -96,6 +96,11 @@ def read(
     ConfigError
         If a parameter is invalid.
 
+    See Also
+    --------
+    train : Reads and learns at once.
+    to_matrix : All rows of a reader in memory.
+
     Examples
     --------
     >>> import rarefy, tempfile

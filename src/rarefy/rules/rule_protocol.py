@@ -118,6 +118,10 @@ def rule(
     ConfigError
         If the class is not a NamedTuple or lacks a method that it needs.
 
+    See Also
+    --------
+    helper : For functions that a rule calls.
+
     Examples
     --------
     >>> from typing import NamedTuple

@@ -70,13 +70,30 @@ def to_matrix(
 
     Parameters
     ----------
-    reader : what `rarefy.read` gives
+    reader : Reader
+        What `rarefy.read` gives.
     regression : bool, default=False
         Whether labels are numbers to predict, and not classes.
     memory : int, default: no limit
         Memory limit in bytes. If the rows need more, an error is raised as soon as that is known.
     progress : function
         Called with the share of the data that has been read, NaN if unknown.
+
+    Returns
+    -------
+    DesignMatrix
+        `X` (CSR), `y`, `sample_weight`, `keys` (the feature of each column) and `classes`.
+
+    Raises
+    ------
+    InputError
+        If there are no rows, a label is missing or of the wrong kind, or the rows do not fit into
+        `memory`.
+
+    See Also
+    --------
+    read : The reader that is given.
+    sweep : Takes the rows.
 
     Examples
     --------
