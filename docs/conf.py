@@ -1,5 +1,6 @@
 """The site: `make docs` builds it into build/site."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -19,14 +20,43 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "sphinx_click",
+    "sphinx_gallery.gen_gallery",
     "code_pages",
 ]
 exclude_patterns = ["requirements.*"]
-included_files = {"CONTRIBUTING.md": "contributing", "CHANGELOG.md": "changelog", "README.md": "index"}
+included_files = {  # of the root, by the page that shows them
+    "CONTRIBUTING.md": "contributing",
+    "CHANGELOG.md": "changelog",
+    "README.md": "index",
+}
 myst_heading_anchors = 4  # links to headings, as Git hosts write them
 numpydoc_show_class_members = False
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc's sections say what parameters are
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "examples",
+    "filename_pattern": r"\.py$",
+    "ignore_pattern": "notebooks",
+    "min_reported_time": 60.0,
+    "show_memory": False,
+    "write_computation_times": False,
+    "show_signature": False,
+    "abort_on_example_error": True,
+}
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", without_references)
+
+
+def without_references(app, what, name, obj, options, lines):
+    """Docstrings that are inherited from scikit-learn refer to pages of its own site."""
+    lines[:] = [
+        re.sub(r":(?:ref|term|math):`([^<`]+?)(?: <[^>]+>)?`", r"\1", line) for line in lines
+    ]
+
 
 html_theme = "furo"
 html_title = f"rarefy {__version__}"

@@ -23,14 +23,14 @@ FOLDER = Path(__file__).parents[1] / "docs" / "explanation" / "img"
 N_ROUNDS = 2_000
 FEATURES = {
     "rare": "in 30 of 2,000 rows, 28 of them +1",
-    "frequent": "in 1,000 rows, 560 of them +1",
+    "frequent": "in 1,000 rows, 545 of them +1",
     "small": "the frequent one in units\n100 times as large",
 }
 COLOURS = {"rare": ORANGE, "frequent": BLUE, "small": GREY}
 RULES: dict[str, dict[str, Any]] = {
     "rda": {"l1": 0.01, "eta0": 0.5},
-    "frda": {"l1": 0.02, "eta0": 0.5, "q": 1},
-    "scale-free": {"l1": 2.0},
+    "frda": {"l1": 0.003, "eta0": 0.5, "q": 2},
+    "scale-free": {"l1": 3.0},
 }
 
 
@@ -47,7 +47,7 @@ def stream(seed: int = 0) -> tuple[Floats, Floats]:
     random = np.random.default_rng(seed)
     y = np.where(np.arange(N_ROUNDS) % 2 == 0, 1.0, -1.0)
     X = np.zeros((N_ROUNDS, 3))
-    for column, (positive, negative) in enumerate([(28, 2), (560, 440), (560, 440)]):
+    for column, (positive, negative) in enumerate([(28, 2), (545, 455), (545, 455)]):
         for label, n in ((1.0, positive), (-1.0, negative)):
             rows = random.choice(np.flatnonzero(y == label), n, replace=False)
             X[rows, column] = 0.01 if column == 2 else 1.0
@@ -78,7 +78,8 @@ def paths(name: str, **parameters: Any) -> dict[str, Course]:
         n_fields = len(learner.rule.state_fields)
         for column, path in enumerate(found):
             state = tuple(learner.state[column, :n_fields])
-            path.append((abs(state[0]), threshold(learner.rule, learner.clock, state), weights[column]))
+            least = threshold(learner.rule, learner.clock, state)
+            path.append((abs(state[0]), least, weights[column]))
     return {name: Course(*np.array(path).T) for name, path in zip(FEATURES, found, strict=True)}
 
 
@@ -149,7 +150,7 @@ def draw_norms(file: Path) -> None:
 
 
 def draw_laziness(file: Path) -> None:
-    """The weight of a feature that occurs in some rounds, by fobos: eager and as the loop has it."""
+    """The weight of a feature that occurs in some rounds, by fobos, and what is stored of it."""
     n_rounds, occurs, l1, eta0 = 60, (4, 9, 24, 50), 0.02, 0.5
     X = np.zeros((n_rounds, 1))
     X[list(occurs), 0] = 1.0

@@ -14,7 +14,8 @@ STATIC = Path(__file__).parents[1] / "docs" / "_static"
 PROGRAM = """
 const { learn } = require("./recursion.js"), digits = require("./digits.js");
 const rows = digits.rows.map((row) => row.map((value) => value / 16));
-const q = { null: null, inf: Infinity }[process.argv[2]] ?? Number(process.argv[2]);
+const said = process.argv[2];
+const q = said === "null" ? null : said === "inf" ? Infinity : Number(said);
 const found = learn(rows, digits.labels, { l1: Number(process.argv[1]), q, eta0: 1 });
 console.log(JSON.stringify({ w: Array.from(found.w), b: found.intercept, rows, y: digits.labels }));
 """

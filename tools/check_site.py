@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-LOADS = {("img", "src"), ("script", "src"), ("link", "href"), ("iframe", "src"), ("source", "srcset")}
+LOADS = {("img", "src"), ("script", "src"), ("link", "href"), ("iframe", "src")}
 
 
 class Page(HTMLParser):

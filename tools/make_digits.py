@@ -17,7 +17,7 @@ if __name__ == "__main__":
     rows = [[int(value) for value in row] for row in X[of_both]]
     labels = [1 if label == DIGITS[1] else -1 for label in y[of_both]]
     data = json.dumps({"rows": rows, "labels": labels}, separators=(",", ":"))
-    text = f"// {DIGITS[0]} (-1) and {DIGITS[1]} (+1) of scikit-learn's load_digits, 8 x 8 pixels.\n"
+    text = f"// {DIGITS[0]} (-1) and {DIGITS[1]} (+1) of scikit-learn's load_digits, 8 x 8.\n"
     text += f"const DIGITS = {data};\n"
     text += 'if (typeof module !== "undefined") module.exports = DIGITS;\n'
     FILE.write_text(text)

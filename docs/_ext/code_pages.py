@@ -31,11 +31,13 @@ class CodeLinks(SphinxTransform):
 
     def apply(self, **_: Any) -> None:
         for node in list(self.document.findall(lambda each: isinstance(each, LINKS))):
-            if node.get("refdomain"):
-                continue
             target, _, anchor = node["reftarget"].partition("#")
-            path = self._path(target) if target else None
-            if path is not None:
+            if node.get("refdomain") == "doc" and Path(target).is_absolute():  # Markdown elsewhere
+                target, anchor = f"{target}.md", node.get("reftargetid")
+            elif node.get("refdomain") or not target:
+                continue
+            path = self._path(target)
+            if path is not None and not self._is_of_the_site(path):
                 node.replace_self(self._link(path, anchor, node))
 
     def _path(self, target: str) -> Path | None:
@@ -45,6 +47,11 @@ class CodeLinks(SphinxTransform):
             if path.exists() and path.is_relative_to(ROOT):
                 return path
         return None
+
+    def _is_of_the_site(self, path: Path) -> bool:
+        """Whether Sphinx finds it by itself: in docs/, and linked to from there."""
+        name = self.env.docname
+        return path.is_relative_to(DOCS) and name not in self.config.included_files.values()
 
     def _link(self, path: Path, anchor: str, node: Any) -> nodes.Node:
         included = self.config.included_files.get(str(path.relative_to(ROOT)))

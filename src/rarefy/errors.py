@@ -15,9 +15,9 @@ class RarefyError(ValueError):
     >>> import rarefy
     >>> try:
     ...     rarefy.load("no such.model")
-    ... except (rarefy.RarefyError, OSError) as error:
+    ... except rarefy.RarefyError as error:
     ...     print(type(error).__name__)
-    FileNotFoundError
+    InputError
     """
 
 
