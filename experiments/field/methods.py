@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.peers.plan import FULL
 from rarefy.parameters.meaning import has_own_steps
-from rarefy.rules import FINITE_DATA, RULES
+from rarefy.rules import FINITE_DATA, PROJECTED, RULES
 from rarefy.rules.rule_protocol import is_worn as never_worn
 
 Values = tuple[float, ...]
@@ -53,7 +53,10 @@ class Method(NamedTuple):
     @property
     def side_by_side(self) -> bool:
         """Whether a sweep can learn all settings at once."""
-        return self.rule in RULES and RULES[self.rule].is_worn is never_worn
+        if self.rule not in RULES:
+            return False
+        forms = PROJECTED.get(RULES[self.rule], {})
+        return forms.get(self.use.get("projection"), RULES[self.rule]).is_worn is never_worn
 
 
 def times(value: float, factors: Values) -> Values:

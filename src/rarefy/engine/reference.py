@@ -124,14 +124,15 @@ class Reference(NamedTuple):
     def relative(self, rows: Rows) -> Rows:
         """The rows as they are learned."""
         if len(self.slots):
-            n_missing = _n_missing(rows.indptr, rows.indices, self.slots)
-            size = int(rows.indptr[-1] - rows.indptr[0]) + n_missing
+            most = int(rows.indptr[-1] - rows.indptr[0]) + len(rows.y) * len(self.slots)
             indptr = np.empty(len(rows.indptr), np.int64)
-            indices, values = np.empty(size, rows.indices.dtype), np.empty(size)
+            indices, values = np.empty(most, rows.indices.dtype), np.empty(most)
             last_row = np.full(len(self.slots), -1)
             _centre(rows, self.slots, self.means, last_row, indptr, indices, values)
             rows = rows._replace(
-                indptr=read_only(indptr), indices=read_only(indices), values=read_only(values)
+                indptr=read_only(indptr),
+                indices=read_only(indices[: indptr[-1]]),
+                values=read_only(values[: indptr[-1]]),
             )
         if self.location != 0.0:
             rows = rows._replace(y=read_only(rows.y - self.location))
@@ -253,13 +254,13 @@ def _position(slots: Numbers, slot: int) -> int:
     return low if low < len(slots) and slots[low] == slot else -1
 
 
-@compiled
-def _n_missing(indptr: Any, indices: Any, slots: Numbers) -> int:
-    """How many entries the rows lack to have all of the features."""
-    n_there = 0
-    for j in range(indptr[0], indptr[-1]):
-        n_there += _position(slots, indices[j]) >= 0
-    return (len(indptr) - 1) * len(slots) - n_there
+@helper
+def _filter_of(slots: Numbers) -> np.uint64:
+    """A bit for each remainder that one of the slots leaves when divided by 64."""
+    bits = np.uint64(0)
+    for slot in slots:
+        bits |= np.uint64(1) << np.uint64(slot & 63)
+    return bits
 
 
 @compiled
@@ -274,19 +275,24 @@ def _centre(
 ) -> None:
     """Write the rows with the means taken off these features, of which a row may lack some.
 
-    `last_row`, which is -1 at first, is for the last row that was seen with a feature.
+    `last_row`, which is -1 at first, is for the last row that was seen with a feature. Features are
+    mostly in order, so that the next one is tried first; most of the others are told by a filter.
     """
-    n = 0
+    n, filter_bits = 0, _filter_of(slots)
     indptr[0] = 0
     for row in range(len(rows.indptr) - 1):
-        n_found = 0
+        n_found, following = 0, 0
         for j in range(rows.indptr[row], rows.indptr[row + 1]):
-            indices[n], values[n] = rows.indices[j], rows.values[j]
-            at = _position(slots, rows.indices[j])
-            if at >= 0:
-                values[n] -= means[at]
-                last_row[at] = row
-                n_found += 1
+            slot = rows.indices[j]
+            indices[n], values[n] = slot, rows.values[j]
+            if filter_bits >> np.uint64(slot & 63) & np.uint64(1):
+                is_next = following < len(slots) and slots[following] == slot
+                at = following if is_next else _position(slots, slot)
+                if at >= 0:
+                    values[n] -= means[at]
+                    last_row[at] = row
+                    n_found += 1
+                    following = at + 1
             n += 1
         if n_found < len(slots):
             for at in range(len(slots)):
