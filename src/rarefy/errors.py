@@ -78,6 +78,10 @@ class DivergenceError(RarefyError):
     """
 
 
+class ClusterError(RarefyError):
+    """Other processes have failed for good; what was saved before stays."""
+
+
 class RarefyWarning(UserWarning):
     """A problem that does not stop the program.
 

@@ -84,15 +84,20 @@ class Sharding:
 
     def learn_round(self, learner: Learner, parts: Sequence[Rows]) -> None:
         """Learn the rows of a round, which may come in parts."""
-        if learner.t < self._in_order or not parts:
-            dealt: list[list[Rows]] = []
-            settling = list(parts)
-        else:
-            dealt, settling = _dealt(parts, self.n_shards)
+        dealt, settling = self.dealt(learner.t, parts)
         if dealt:
-            _merge(learner, self._learned(learner, dealt))
+            merge(learner, self._learned(learner, dealt))
         for part in settling:
             learner.learn(part, restorable=False)
+
+    def dealt(self, t: int, parts: Sequence[Rows]) -> tuple[list[list[Rows]], list[Rows]]:
+        """The rows of each shard that gets any, and those that the model itself learns then.
+
+        The round begins when t examples have been learned.
+        """
+        if t < self._in_order or not parts:
+            return [], list(parts)
+        return _dealt(parts, self.n_shards)
 
     def _learned(self, learner: Learner, dealt: Sequence[Sequence[Rows]]) -> list[Learned]:
         """What each shard has learned; the learner is as it was."""
@@ -173,7 +178,7 @@ def _between(parts: Sequence[Rows], begin: int, end: int) -> Iterator[Rows]:
         begin, end = begin - n_rows, end - n_rows
 
 
-def _merge(learner: Learner, learned: Sequence[Learned]) -> None:
+def merge(learner: Learner, learned: Sequence[Learned]) -> None:
     """Add what shards have learned to the model, in their order."""
     clock = next_round(learner.rule, learner.clock)
     n_examples = 0

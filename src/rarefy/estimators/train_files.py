@@ -1,6 +1,6 @@
 """`rarefy.train`: from files to an estimator in one call."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +85,22 @@ def train(
     >>> model.predict({"words": "a prize"}).tolist()
     ['spam']
     """
+    plan = plan_for(
+        data, output=output, resume=resume, anchor=anchor, slim=slim, parameters=parameters
+    )
+    return trained(plan, progress)
+
+
+def plan_for(
+    data: Sequence[str | Path],
+    *,
+    output: str | Path | None,
+    resume: Any,
+    anchor: str | Path | None,
+    slim: bool,
+    parameters: Mapping[str, Any],
+) -> Plan:
+    """What `train` is asked for."""
     where: dict[str, Any] = {"output": None if output is None else str(output), "slim": slim}
     if resume is not None and anchor is not None:
         raise ConfigError("resume and anchor: give only one of them.")
@@ -94,7 +110,7 @@ def train(
         plan = new_plan(data, **where, **parameters)
     elif isinstance(resume, Saving):
         plan = plan_to_go_on(
-            model_of_estimator(resume), data, THE_MODEL, where["output"], slim, parameters
+            model_of_estimator(resume), data, THE_MODEL, where["output"], slim, dict(parameters)
         )._replace(resumed=None)
     elif isinstance(resume, str | Path):
         plan = resumed_plan(data, resume=str(resume), **where, **parameters)
@@ -103,6 +119,11 @@ def train(
     if output is None and plan.settings["save_every"] is not None:
         raise ConfigError("save_every needs output, the file to save to.")
     check_outputs([plan.path, plan.settings["cache"]], plan.inputs)
+    return plan
+
+
+def trained(plan: Plan, progress: Callable[[ProgressLine], None] | None) -> Any:
+    """The estimator that comes of a plan."""
     task = plan.run.model.task
     held_out = _carry_out(plan, progress)
     estimator = estimator_for(task, plan.parameters)

@@ -62,6 +62,19 @@ class HashedStore(SlotStore):
             raise ValueError("no store is like that")
         super().restore(learner, arrays)
 
+    def noted(self) -> Any:
+        slots = np.flatnonzero(self._owners)
+        return slots, self._owners[slots]
+
+    def note(self, noted: Any) -> None:
+        slots, theirs = noted
+        own = self._owners[slots]
+        are_new = own == 0
+        marks = np.minimum(own & (SHARED - 1), theirs & (SHARED - 1))
+        are_shared = (own | theirs) & SHARED
+        are_shared[(own & (SHARED - 1)) != (theirs & (SHARED - 1))] = SHARED
+        self._owners[slots] = np.where(are_new, theirs, marks | are_shared)
+
     def findings(self) -> dict[str, int]:
         if not self._recalled:
             return {

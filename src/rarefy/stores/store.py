@@ -13,6 +13,7 @@ from rarefy.engine.snapshots import Arrays
 from rarefy.errors import InputError
 from rarefy.model.own_numbers import OwnByName
 from rarefy.readers.batch import Batch
+from rarefy.readers.feature_names import Names
 from rarefy.stores.unique_slots import are_within, new_seen, unique_in_rows
 
 Floats = NDArray[np.float64]
@@ -61,15 +62,31 @@ class Prepared(NamedTuple):
         )
         y = None if self.y is None else self.y[chosen]
         numbers = None if self.numbers is None else self.numbers[chosen]
-        return Prepared(part, self.places[entries], y, numbers)
+        return self._replace(batch=part, places=self.places[entries], y=y, numbers=numbers)
+
+    def copied(self) -> "Prepared":
+        """The rows in memory of their own."""
+        batch, places = self.batch, self.places.copy()
+        names = Names._make(array.copy() for array in batch.names)
+        copied = batch._replace(
+            indptr=batch.indptr.copy(),
+            keys=places,
+            values=batch.values.copy(),
+            labels=batch.labels.copy(),
+            importance=batch.importance.copy(),
+            lines=batch.lines.copy(),
+            names=names,
+        )
+        y = None if self.y is None else self.y.copy()
+        return self._replace(batch=copied, places=places, y=y)
 
     def cut(self, n_rows: int) -> "tuple[Prepared, Prepared | None]":
         """The first so many rows, and the others, if there are any."""
         if n_rows >= len(self.batch.labels):
             return self, None
-        return self._slice(0, n_rows), self._slice(n_rows, len(self.batch.labels))
+        return self.between(0, n_rows), self.between(n_rows, len(self.batch.labels))
 
-    def _slice(self, begin: int, end: int) -> "Prepared":
+    def between(self, begin: int, end: int) -> "Prepared":
         """The rows from `begin` up to `end`, in the same memory."""
         batch = self.batch
         indptr = batch.indptr[begin : end + 1]
@@ -84,7 +101,7 @@ class Prepared(NamedTuple):
         )
         y = None if self.y is None else self.y[begin:end]
         numbers = None if self.numbers is None else self.numbers[begin:end]
-        return Prepared(part, self.places[entries], y, numbers)
+        return self._replace(batch=part, places=self.places[entries], y=y, numbers=numbers)
 
 
 class Kept(NamedTuple):
@@ -169,6 +186,22 @@ class Store(Protocol):
     def keep_to_capacity(self, learner: RowLearner) -> None:
         """Drop what is more than the store is to hold."""
 
+    def absent(self, places: NDArray[Any]) -> NDArray[Any]:
+        """Which of these features it has no slots for yet."""
+
+    @property
+    def n_free(self) -> int:
+        """For how many more features it has slots without being made anew."""
+
+    def count_more(self, slots: NDArray[Any], more: NDArray[np.int64]) -> None:
+        """Features in these slots, all different, have occurred in so many more examples."""
+
+    def noted(self) -> Any:
+        """What preparing rows has brought to light, for another store to `note`; may be None."""
+
+    def note(self, noted: Any) -> None:
+        """What another store of this kind has noted in other rows."""
+
     def findings(self) -> dict[str, int]:
         """What preparing all the rows has brought to light, for the cache to keep."""
 
@@ -186,6 +219,7 @@ class SlotStore:
     """What stores have in common whose keys are slots, each for ever."""
 
     names_wanted = False
+    n_free = 0  # none is needed
     own_by_name: OwnByName | None = None
 
     def kept(self, learner: Learner) -> Kept:
@@ -219,6 +253,18 @@ class SlotStore:
 
     def keep_to_capacity(self, learner: RowLearner) -> None:
         """It has none."""
+
+    def absent(self, places: NDArray[Any]) -> NDArray[Any]:
+        return places[:0]
+
+    def count_more(self, slots: NDArray[Any], more: NDArray[np.int64]) -> None:
+        """Nothing is counted."""
+
+    def noted(self) -> Any:
+        return None
+
+    def note(self, noted: Any) -> None:
+        """There is nothing to note."""
 
 
 def counted(

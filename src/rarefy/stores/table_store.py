@@ -254,6 +254,22 @@ class TableStore:
             staying = self._most_useful(usefulness, self.capacity)
             self._rebuild(learner, staying, _places_for(self.capacity, 0.75))
 
+    def absent(self, places: NDArray[Any]) -> NDArray[Any]:
+        return places[self._located(places) == ABSENT]  # type: ignore[no-any-return]
+
+    @property
+    def n_free(self) -> int:
+        return self._most_features() - self.n_features
+
+    def count_more(self, slots: NDArray[Any], more: NDArray[np.int64]) -> None:
+        self._entries[slots, 1] += more.astype(np.uint64)
+
+    def noted(self) -> Any:
+        return None
+
+    def note(self, noted: Any) -> None:
+        """There is nothing to note."""
+
     def _can_have(self, n_places: int, n_features: int) -> bool:
         """Whether the table can have so many places, and so many of them taken, between rows."""
         if self.capacity is not None:

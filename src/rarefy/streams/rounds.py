@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from rarefy.arrays import Floats, Rows, read_only, without
 from rarefy.engine.learner import Learner
 from rarefy.engine.sharding import Sharding
-from rarefy.readers.feature_names import Names
 from rarefy.stores import Prepared
 
 
@@ -31,7 +30,7 @@ class Rounds:
 
     def add(self, part: Prepared, n_learned: int) -> None:
         """Take rows, whose memory is used again, and so many of which are learned."""
-        self.parts.append(_copied(part))
+        self.parts.append(part.copied())
         self._n_missing -= n_learned
 
     @property
@@ -44,27 +43,13 @@ class Rounds:
         return parts
 
 
-def _copied(part: Prepared) -> Prepared:
-    batch, places = part.batch, part.places.copy()
-    names = Names._make(array.copy() for array in batch.names)
-    copied = batch._replace(
-        indptr=batch.indptr.copy(),
-        keys=places,
-        values=batch.values.copy(),
-        labels=batch.labels.copy(),
-        importance=batch.importance.copy(),
-        lines=batch.lines.copy(),
-        names=names,
-    )
-    return Prepared(copied, places, None if part.y is None else part.y.copy(), part.numbers)
-
-
 class Gathering:
     """A learner in the eyes of a store: it takes rows with slots, and learns none of them yet."""
 
     def __init__(self, learner: Learner) -> None:
         self._learner = learner
         self.parts: list[Rows] = []
+        self.n_moves = 0
 
     @property
     def n_features(self) -> int:
@@ -103,6 +88,7 @@ class Gathering:
         moved = np.full(self.n_features, -1, np.int32)
         moved[old] = new
         self._learner.move(old, new, n_features)
+        self.n_moves += 1
         for number, rows in enumerate(self.parts):
             indices = moved[rows.indices]
             self.parts[number] = without(rows._replace(indices=read_only(indices)), indices < 0)

@@ -1,10 +1,10 @@
 """Going over data several times in steps, so that learning can be stopped and gone on with."""
 
 import math
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,21 @@ class Position(NamedTuple):
         labels, indptr = part.batch.labels, part.batch.indptr
         fingerprint = _fingerprint(np.uint64(self.fingerprint), labels.view(np.uint64), indptr)
         return Position(self.pass_number, self.rows + len(labels), fingerprint)
+
+
+class Elsewhere(Protocol):
+    """Other processes, which read and learn the rows of a run.
+
+    Its batches have labels, importance, lengths and numbers of rows, and none of their features.
+    """
+
+    def batches(self) -> Generator[Prepared]: ...
+
+    def learn_round(self, parts: Sequence[Prepared], sharding: Sharding) -> None:
+        """Learn the rows of a round, as `StreamModel.learn_round` does."""
+
+    def here(self, part: Prepared) -> Prepared:
+        """Rows with their features."""
 
 
 class Predicted(NamedTuple):
@@ -114,6 +129,7 @@ class Run:
         reader.names_wanted = model.store.names_wanted
         self._cache = None if cache is None else RowCache(cache, reader, model.store)
         self._rounds = None if shards == 1 else Rounds(Sharding(shards))
+        self.elsewhere: Elsewhere | None = None  # where rows are, if not in this process
         self._shuffling: Shuffling | None = None
         if shuffle is not None:
             self._shuffling = Shuffling(
@@ -165,18 +181,26 @@ class Run:
             self.position = Position(self.position.pass_number + 1)
 
     def again(self) -> Iterator[tuple[Prepared, NDArray[np.bool_]]]:
-        """All rows of the data once more, and which of them are held out; nothing is learned."""
+        """All rows of the data once more, and which of them are held out; nothing is learned.
+
+        Of rows that are elsewhere, only those that are held out come here.
+        """
         n_rows = 0
         with closing(self._batches()) as batches:
             for prepared in batches:
                 held = np.zeros(len(prepared.batch.labels), np.bool_)
                 if self.held_out is not None:
                     held = self.held_out.chosen(n_rows, len(held))
-                yield prepared, held
                 n_rows += len(held)
+                if self.elsewhere is None:
+                    yield prepared, held
+                else:
+                    yield self._here(prepared.only(held)), held[held]
 
     def _batches(self) -> Generator[Prepared]:
         finish = self.model.with_targets
+        if self.elsewhere is not None:
+            return self.elsewhere.batches()
         if self._cache is not None:
             return self._cache.batches(finish)
         return prepared_batches(self.reader, self.model.store, finish)
@@ -260,14 +284,20 @@ class Run:
                 self.label_runs.add(part.y)
         held = [self._held_out(part) for part in parts]
         learned = [part.only(~one) for part, one in zip(parts, held, strict=True)]
-        if self._rounds is not None:
+        if self._rounds is None:
+            self.model.learn(*learned)
+        elif self.elsewhere is None:
             self.model.learn_round(learned, self._rounds.sharding)
         else:
-            self.model.learn(*learned)
+            self.elsewhere.learn_round(learned, self._rounds.sharding)
         if self.held_out is not None:
             for part, one in zip(parts, held, strict=True):
                 assert part.numbers is not None
-                self.held_out.score(self.model, part.only(one), part.numbers[one])
+                self.held_out.score(self.model, self._here(part.only(one)), part.numbers[one])
+
+    def _here(self, part: Prepared) -> Prepared:
+        """The rows of a part, which may be elsewhere."""
+        return part if self.elsewhere is None else self.elsewhere.here(part)
 
     def _held_out(self, part: Prepared) -> NDArray[np.bool_]:
         assert part.numbers is not None

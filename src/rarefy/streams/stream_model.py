@@ -113,9 +113,18 @@ class StreamLearner(Generic[L]):
         """
         if self._learner is None:
             return prepared
-        y = targets_of(prepared.batch, self.classes)
-        has_one_score = bool(self.classes) and self.learner.n_outputs == 1
-        return prepared._replace(y=2.0 * y - 1.0 if has_one_score else y)
+        return with_targets(prepared, self.classes, has_one_score=self.has_one_score)
+
+    @property
+    def has_one_score(self) -> bool:
+        """Whether there are two classes, and one score for both."""
+        return bool(self.classes) and self.learner.n_outputs == 1
+
+
+def with_targets(prepared: Prepared, classes: tuple[str, ...], *, has_one_score: bool) -> Prepared:
+    """The batch with what a loss learns for each label."""
+    y = targets_of(prepared.batch, classes)
+    return prepared._replace(y=2.0 * y - 1.0 if has_one_score else y)
 
 
 class StreamModel(StreamLearner[OnlineLearner]):
@@ -183,11 +192,17 @@ class StreamModel(StreamLearner[OnlineLearner]):
         if self._class_weights is None:
             self.store.learn(learner, part)
             return
-        rows = part.rows()
-        importance, totals = self._class_weights.running(rows.y, rows.importance, self.class_totals)
-        weighed = part._replace(batch=part.batch._replace(importance=importance))
+        weighed, totals = self.weighed(part, self.class_totals)
         self.store.learn(learner, weighed)
         self.class_totals = totals
+
+    def weighed(self, part: Prepared, totals: Floats) -> tuple[Prepared, Floats]:
+        """Rows that count by their class, too, and what the rows of each class weigh then."""
+        if self._class_weights is None:
+            return part, totals
+        y = part.batch.labels if part.y is None else part.y
+        importance, totals = self._class_weights.running(y, part.batch.importance, totals)
+        return part._replace(batch=part.batch._replace(importance=importance)), totals
 
     def importance_now(self, y: Floats, importance: Floats) -> Floats:
         """What rows count, by their class, too, once all rows are learned."""

@@ -1,5 +1,6 @@
 """`rarefy train`."""
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import click
@@ -33,7 +34,7 @@ from rarefy.training.request import LARGEST_SEED, RequestError
 from rarefy.training.resumption import resumed_plan
 
 STANDARD_OUTPUT = "/dev/stdout"
-OF_DISPLAY = ("json", "quiet")  # options that are no part of a plan
+NOT_OF_PLANS = ("json", "quiet", "on")  # options
 
 
 @click.command()
@@ -121,6 +122,11 @@ OF_DISPLAY = ("json", "quiet")  # options that are no part of a plan
     help="Learn the difference to this model: l1 and l2 pull towards its weights.",
 )
 @click.option(
+    "--on",
+    metavar="ray[:ADDRESS]",
+    help="Have the shards learned by the workers of a cluster (needs rarefy[ray] and --shards).",
+)
+@click.option(
     "--slim",
     is_flag=True,
     help="Write a smaller file that can predict, but not be trained further.",
@@ -153,10 +159,19 @@ def train(context: click.Context, /, **options: Any) -> None:
     )
     display = make_display(table, json=options["json"], quiet=options["quiet"])
     try:
-        with display:
+        with display, _cluster(options["on"], plan):
             carry_out(plan, checkpoints, display)
     finally:
         report_bad_lines(plan.run.reader)
+
+
+def _cluster(on: str | None, plan: Plan) -> AbstractContextManager[None]:
+    """Where the plan is carried out, if not in this process."""
+    if on is None:
+        return nullcontext()
+    from rarefy.cluster.training import learning_on
+
+    return learning_on(on, plan)
 
 
 def plan_of(context: click.Context) -> Plan:
@@ -172,7 +187,7 @@ def plan_of(context: click.Context) -> Plan:
         "output": resume if output is None else output,
         "slim": options.pop("slim"),
     }
-    given = [name for name in options if is_given(context, name) and name not in OF_DISPLAY]
+    given = [name for name in options if is_given(context, name) and name not in NOT_OF_PLANS]
     try:
         if resume is not None:
             asked = as_asked({name: options[name] for name in given})
@@ -181,7 +196,7 @@ def plan_of(context: click.Context) -> Plan:
         if anchor is not None:
             asked = as_asked({name: options[name] for name in given})
             return anchored_plan(data, anchor=anchor, **where, **asked)
-        of_plan = {name: value for name, value in options.items() if name not in OF_DISPLAY}
+        of_plan = {name: value for name, value in options.items() if name not in NOT_OF_PLANS}
         return new_plan(data, **where, **as_asked(of_plan))
     except RequestError as error:
         raise click.UsageError(error.as_command()) from error

@@ -1,0 +1,192 @@
+"""A round whose shards workers learn: the driver says what they begin with, and merges.
+
+The features of a shard's rows come to the driver once each, in the order in which they occur, and
+get their slots as if the rows themselves had come. Only where that is not the same, because a table
+has to be made anew in the midst of them, do the rows come, too.
+"""
+
+from collections.abc import Sequence
+from copy import copy
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.arrays import Numbers, Rows, chosen_rows, read_only
+from rarefy.cluster.shard_work import NO_NAMES, Met, Start, learn, meet, names_in
+from rarefy.cluster.stored_rows import Places, StoredRows, with_table
+from rarefy.cluster.workers import Handle
+from rarefy.engine.learner import Learner
+from rarefy.engine.shard import Counts, Learned
+from rarefy.engine.sharding import Sharding, merge
+from rarefy.readers.batch import Batch
+from rarefy.readers.feature_names import Names
+from rarefy.stores import Prepared
+from rarefy.streams.rounds import Gathering
+from rarefy.streams.stream_model import StreamModel
+
+
+class Shard(NamedTuple):
+    """Rows that a worker learns."""
+
+    outline: list[Rows]  # whose indices are the numbers of the rows
+    places: Places
+    met: Handle
+    rows: Handle  # with what they have by its number in `met`
+
+
+class Taken(NamedTuple):
+    """Where what a shard has met is among the parts that were gathered."""
+
+    parts: slice
+    n_met: int | None  # None: the parts are the rows themselves
+    in_examples: NDArray[np.bool_] | None
+
+
+class DistantRound:
+    def __init__(self, model: StreamModel, stored: StoredRows, sharding: Sharding) -> None:
+        self._model, self._stored, self._sharding = model, stored, sharding
+        self._workers = stored.workers
+        self._learner = model.learner.settled()
+        self._gathering = Gathering(self._learner)
+
+    def learn(self, parts: Sequence[Prepared]) -> None:
+        """Learn the rows of the round."""
+        dealt, settling = self._sharding.dealt(self._learner.t, self._outlines(parts))
+        shards = [self._begun(outline) for outline in dealt]
+        rows = [self._stored.fetch(_numbers([part])) for part in settling if len(part.y)]
+        met = [self._workers.result(shard.met) for shard in shards]
+        names = [self._asked_names(*both) for both in zip(shards, met, strict=True)]
+        taken = [self._take_in(*all_of) for all_of in zip(shards, met, names, strict=True)]
+        n_dealt = len(self._gathering.parts)
+        for part, handle in zip((part for part in settling if len(part.y)), rows, strict=True):
+            self._model.store.learn(self._gathering, self._sent(part, handle))
+        if shards:
+            merge(self._learner, self._learned(shards, taken))
+        for gathered in self._gathering.parts[n_dealt:]:
+            self._learner.learn(gathered, restorable=False)
+
+    def _outlines(self, parts: Sequence[Prepared]) -> list[Rows]:
+        """The rows, of which each has one entry: its number."""
+        outlines, totals = [], self._model.class_totals
+        for given in parts:
+            part, totals = self._model.weighed(given, totals)
+            assert part.y is not None
+            assert part.numbers is not None
+            n = np.arange(len(part.y) + 1)
+            numbers = (n, part.numbers, part.batch.labels, part.y, part.batch.importance)
+            outlines.append(Rows(*map(read_only, numbers)))
+        self._model.class_totals = totals
+        return outlines
+
+    def _begun(self, outline: list[Rows]) -> Shard:
+        """A shard whose worker looks at what there is in its rows."""
+        places = self._stored.places(_numbers(outline))
+        importance = None
+        if self._model.task.class_weight is not None:
+            importance = np.concatenate([rows.importance for rows in outline])
+        met, rows = self._workers.start(
+            meet, places.spans, importance, *places.handles, n_results=2
+        )
+        return Shard(outline, places, met, rows)
+
+    def _asked_names(self, shard: Shard, met: Met) -> tuple[NDArray[np.uint64], Handle]:
+        """Features that the store does not know, and their names, if it keeps any."""
+        absent = self._model.store.absent(met.places)
+        if not len(absent) or not self._model.store.names_wanted:
+            return absent, None
+        return absent, self._workers.start(names_in, absent, *shard.places.handles)
+
+    def _take_in(self, shard: Shard, met: Met, asked: tuple[NDArray[np.uint64], Handle]) -> Taken:
+        """Have the store give slots to what a shard has met."""
+        store, (absent, names) = self._model.store, asked
+        if self._gathering.n_moves:
+            absent, names = self._asked_names(shard, met)  # some may have been dropped
+        begin = len(self._gathering.parts)
+        if len(absent) <= store.n_free:
+            found = self._workers.result(names) if names is not None else None
+            store.learn(self._gathering, _as_row(met.places, found))
+            store.count_more(self._gathering.parts[-1].indices, met.counts - 1)
+            return Taken(slice(begin, begin + 1), len(met.places), met.in_examples)
+        for part in shard.outline:
+            store.learn(self._gathering, self._sent(part, self._stored.fetch(_numbers([part]))))
+        return Taken(slice(begin, len(self._gathering.parts)), None, None)
+
+    def _sent(self, outline: Rows, handle: Handle) -> Prepared:
+        """Rows that come here, which count as the outline says."""
+        part = self._stored.fetched(handle)
+        return part._replace(batch=part.batch._replace(importance=outline.importance))
+
+    def _learned(self, shards: Sequence[Shard], taken: Sequence[Taken]) -> list[Learned]:
+        """What each shard has learned; the learner is as it was."""
+        slots = [self._slots(one) for one in taken]
+        counts = np.zeros(self._learner.n_features, np.int32)
+        for own in slots:
+            counts[own] += 1
+        handles = [
+            self._begin(*of_shard, counts) for of_shard in zip(shards, taken, slots, strict=True)
+        ]
+        learned = []
+        for shard, own, handle in zip(shards, slots, handles, strict=True):
+            to_features, to_intercepts, progress = map(np.array, self._workers.result(handle))
+            learned.append(Learned(own, to_features, to_intercepts, progress, shard.outline))
+        return learned
+
+    def _slots(self, taken: Taken) -> Numbers:
+        """The slots of what a shard learns, ascending, and of what is centred."""
+        marks = np.zeros(self._learner.n_features, np.bool_)
+        marks[self._learner.reference.slots] = True
+        for rows in self._gathering.parts[taken.parts]:
+            if taken.in_examples is None:
+                marks[_examples(rows).indices] = True
+            else:
+                marks[rows.indices[taken.in_examples[_met(rows)]]] = True
+        return np.flatnonzero(marks)
+
+    def _begin(self, shard: Shard, taken: Taken, slots: Numbers, counts: Counts) -> Handle:
+        """Have a worker learn."""
+        numbers = np.zeros(self._learner.n_features, np.int32)
+        numbers[slots] = np.arange(len(slots))
+        parts = self._gathering.parts[taken.parts]
+        start = Start(self._part_of_learner(slots), counts[slots], self._sharding.n_shards, None)
+        if taken.n_met is None:
+            rows = map(_examples, parts)
+            here = [part._replace(indices=numbers[part.indices]) for part in rows]
+            return self._workers.start(learn, start, *here)
+        features = np.full(taken.n_met, -1, np.int32)
+        for part in parts:
+            features[_met(part)] = numbers[part.indices]
+        return self._workers.start(learn, start._replace(features=features), shard.rows)
+
+    def _part_of_learner(self, slots: Numbers) -> Learner:
+        """The learner with some features alone, in the same order."""
+        learner, own = self._learner, copy(self._learner)
+        own.n_features, own.calibration, own.progress = len(slots), None, np.zeros(3)
+        state = learner.state_of(slots)
+        own.state = state.reshape(len(slots) * learner.n_outputs, state.shape[-1])
+        own.reference = learner.reference.moved(slots, np.arange(len(slots)))
+        return own
+
+
+def _numbers(outline: Sequence[Rows]) -> Numbers:
+    """The numbers of rows in the data."""
+    return np.concatenate([rows.indices[rows.indptr[0] : rows.indptr[-1]] for rows in outline])
+
+
+def _as_row(places: NDArray[np.uint64], names: Names | None) -> Prepared:
+    """What was met, as a row whose values count from 1: so it is known what is dropped of it."""
+    one, values = np.ones(1), np.arange(1.0, len(places) + 1)
+    indptr = np.array([0, len(places)])
+    lookup = with_table(NO_NAMES if names is None else names)
+    batch = Batch("", indptr, places, values, one, one, np.zeros(1, np.int64), lookup)
+    return Prepared(batch, places, one)
+
+
+def _met(rows: Rows) -> Numbers:
+    """The numbers of what is in a row that `_as_row` has made."""
+    return rows.values.astype(np.int64) - 1
+
+
+def _examples(rows: Rows) -> Rows:
+    """The rows that count."""
+    return chosen_rows(rows, np.flatnonzero(rows.importance))

@@ -1,0 +1,118 @@
+"""Data in pieces, which workers read each by itself, as one reader would read all of them."""
+
+import os
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.arrays import Floats
+from rarefy.cluster.shard_work import NO_NAMES, packed
+from rarefy.errors import InputError
+from rarefy.readers import Reader
+from rarefy.readers.feature_names import texts_of
+from rarefy.readers.features.columns import Columns
+from rarefy.stores import Prepared, make_store
+from rarefy.streams.pipeline import prepared_batches
+from rarefy.streams.stream_model import StreamModel, with_targets
+from rarefy.training.plan import reader_of
+
+
+class Piece(NamedTuple):
+    """A part of the data that can be read by itself."""
+
+    file: str
+    share: float  # of the bytes of all data
+
+
+class Reading(NamedTuple):
+    """How to read a piece: as the driver has read the first rows."""
+
+    settings: dict[str, Any]  # of the reader
+    words: tuple[str, ...] | None  # that are labels, by number; None: labels are numbers
+    names_wanted: bool
+    store: dict[str, Any]
+    classes: tuple[str, ...]
+    has_one_score: bool
+
+
+class Outline(NamedTuple):
+    """What the driver knows of rows that a worker has."""
+
+    labels: Floats
+    y: Floats
+    lengths: NDArray[np.int32]
+    importance: Floats | None  # None: 1 for all
+    share: float  # of the piece that has been read
+
+
+class End(NamedTuple):
+    """What there is to say of a piece that has been read."""
+
+    n_bad_lines: int
+    bad_lines: list[str]
+    columns: Columns
+    noted: Any  # by the store
+
+
+def pieces_of(reader: Reader) -> list[Piece]:
+    """The files of a reader."""
+    sizes = [os.path.getsize(file) for file in reader.files]
+    total = max(sum(sizes), 1)
+    return [Piece(file, size / total) for file, size in zip(reader.files, sizes, strict=True)]
+
+
+def reading_of(reader: Reader, model: StreamModel) -> Reading:
+    """How the reader reads, which has read the first rows."""
+    return Reading(
+        reader.settings(),
+        reader.labels.names,
+        reader.names_wanted,
+        model.store.settings(),
+        model.classes,
+        model.has_one_score,
+    )
+
+
+def read_piece(reading: Reading, piece: Piece) -> Iterator[Outline | Prepared | End]:
+    """Batches, each of which comes as an outline and as what a worker keeps of it."""
+    reader = reader_of({**reading.settings, "files": [piece.file]})
+    reader.read_like(reader.columns, reader.cross)
+    reader.labels.settle(words=reading.words is not None)
+    reader.labels.add(reading.words or ())
+    reader.names_wanted = reading.names_wanted
+    store = make_store(**reading.store)
+
+    finish = partial(with_targets, classes=reading.classes, has_one_score=reading.has_one_score)
+    for prepared in prepared_batches(reader, store, finish):
+        if len(prepared.batch.labels):
+            yield _outline(prepared)
+            yield _kept(prepared)
+    yield End(reader.n_bad_lines, reader.bad_lines, reader.columns, store.noted())
+
+
+def _outline(prepared: Prepared) -> Outline:
+    batch, y = prepared.batch, prepared.y
+    assert y is not None
+    importance = None if (batch.importance == 1.0).all() else batch.importance.copy()
+    lengths = np.diff(batch.indptr).astype(np.int32)
+    return Outline(batch.labels.copy(), y.copy(), lengths, importance, batch.share)
+
+
+def _kept(prepared: Prepared) -> Prepared:
+    names = packed(*texts_of(prepared.batch.names)) if prepared.batch.names.used[0] else NO_NAMES
+    return prepared._replace(batch=prepared.batch._replace(names=names)).copied()
+
+
+def check_columns(piece: Piece, reading: Reading, end: End) -> None:
+    """Refuse columns that the first rows do not have: what they are would depend on the order."""
+    if end.columns != Columns(**reading.settings["columns"]):
+        known = Columns(**reading.settings["columns"]).kinds
+        new = [name for name in end.columns.kinds if name not in known]
+        raise InputError(
+            f"{piece.file}: there are columns that the first rows do not have: "
+            f"{', '.join(new[:5])}. On a cluster, say what they are: text=..., categorical=..., "
+            f"numeric=... or ignore=... (--text, --categorical, --numeric, --ignore)."
+        )

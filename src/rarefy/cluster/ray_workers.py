@@ -1,0 +1,75 @@
+"""Workers of Ray: tasks, whose results are objects in the memory of the nodes.
+
+A task whose worker dies is run again, and an object that is lost with a node is made again by the
+task that made it. All tasks are plain functions, so they give the same.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+from rarefy.cluster.pieces import End, Outline, Piece, Reading, read_piece
+from rarefy.cluster.workers import Handle
+from rarefy.errors import ClusterError, ConfigError
+
+RETRIES = 20  # of a task whose workers die
+BATCHES_AHEAD = 8  # of a piece, that are read before they are needed
+
+
+class RayWorkers:
+    """A cluster that is there (an address, or RAY_ADDRESS), or else processes of this machine."""
+
+    def __init__(self, address: str | None = None) -> None:
+        try:
+            import ray
+        except ImportError as error:
+            raise ConfigError("Ray is not installed: `pip install rarefy[ray]`.") from error
+        self._ray = ray
+        self._is_own = not ray.is_initialized()
+        if self._is_own:
+            try:
+                ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
+            except (ConnectionError, ValueError, RuntimeError) as error:
+                raise ClusterError(f"Ray: {error}") from error
+        self._remote: Callable[[Callable[..., Any]], Any] = cache(ray.remote)
+
+    @property
+    def n_readers(self) -> int:
+        return max(int(self._ray.cluster_resources().get("CPU", 1)), 1)
+
+    def start(self, function: Callable[..., Any], *arguments: Any, n_results: int = 1) -> Any:
+        how = {"max_retries": RETRIES, "num_returns": n_results}
+        return self._remote(function).options(**how).remote(*arguments)
+
+    def result(self, handle: Handle) -> Any:
+        try:
+            return self._ray.get(handle)
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from None
+        except self._ray.exceptions.RayError as error:
+            raise ClusterError(f"Ray: {str(error).splitlines()[0]}") from error
+
+    def read(self, reading: Reading, piece: Piece) -> Iterator[tuple[Outline, Handle] | End]:
+        """Readers, which wait most of the time, take no core from those who learn."""
+        handles = (
+            self._remote(read_piece)
+            .options(
+                num_returns="streaming",
+                num_cpus=0,
+                scheduling_strategy="SPREAD",
+                max_retries=RETRIES,
+                _generator_backpressure_num_objects=2 * BATCHES_AHEAD,
+            )
+            .remote(reading, piece)
+        )
+        return self._items(handles)
+
+    def _items(self, handles: Iterator[Handle]) -> Iterator[tuple[Outline, Handle] | End]:
+        for handle in handles:
+            item = self.result(handle)
+            yield item if isinstance(item, End) else (item, next(handles))
+
+    def close(self) -> None:
+        if self._is_own:
+            self._ray.shutdown()

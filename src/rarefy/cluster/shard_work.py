@@ -1,0 +1,159 @@
+"""What workers do in a round: plain functions of what they are given, which keep nothing.
+
+A function that is called again, elsewhere, gives the same. Rows are those of stored batches; spans
+say which rows of each of them, in order.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.arrays import Floats, Numbers, Rows, chosen_rows, read_only, without
+from rarefy.cluster.numbering import numbered
+from rarefy.engine.learner import Learner
+from rarefy.engine.shard import Counts, Desk, learned_by
+from rarefy.engine.state import new_state
+from rarefy.readers.feature_names import Names, texts_of
+from rarefy.stores import Prepared
+
+Spans = Sequence[NDArray[np.int32]]
+NO_NAMES = Names(
+    np.empty((0, 2), np.uint64),
+    np.empty(0, np.uint64),
+    np.empty(0, np.int64),
+    np.empty(0, np.uint8),
+    np.zeros(1, np.int64),
+    np.empty(0, np.uint64),
+)
+
+
+class Met(NamedTuple):
+    """The features of a shard's rows, in the order in which they come."""
+
+    places: NDArray[Any]  # keys, or slots where these are the same for all
+    counts: Numbers  # of the rows that have each of them
+    in_examples: NDArray[np.bool_]  # whether it is in a row that counts
+
+
+class Start(NamedTuple):
+    """What a shard begins a round with."""
+
+    learner: Learner  # with the features that it meets, and no others
+    counts: Counts  # of the shards that meet a feature
+    n_shards: int
+    features: NDArray[np.int32] | None  # by number of what is met; -1: it was dropped
+
+
+class Added(NamedTuple):
+    """What a shard's rows add to the sums of the model."""
+
+    to_features: Floats
+    to_intercepts: Floats
+    progress: Floats
+
+
+def meet(spans: Spans, importance: Floats | None, *stored: Prepared) -> tuple[Met, Rows]:
+    """What a shard meets in its rows, and the rows that count, with what they have by its number.
+
+    `importance` is that of the rows, if it is not their own.
+    """
+    rows = joined(spans, stored).rows()
+    if importance is not None:
+        rows = rows._replace(importance=read_only(importance))
+    places, numbers = numbered(rows.indices)
+    are_examples = rows.importance != 0.0
+    in_examples = np.ones(len(places), np.bool_)
+    if not are_examples.all():
+        in_examples[:] = False
+        in_examples[numbers[np.repeat(are_examples, np.diff(rows.indptr))]] = True
+    met = Met(places, np.bincount(numbers, minlength=len(places)), in_examples)
+    by_number = rows._replace(indices=read_only(numbers))
+    if not are_examples.all():
+        by_number = chosen_rows(by_number, np.flatnonzero(are_examples))
+    return met, by_number
+
+
+def learn(start: Start, *parts: Rows) -> Added:
+    """Learn rows as a shard of a round."""
+    learner = start.learner
+    n_fields = len(learner.rule.state_fields)
+    state = new_state(n_fields, len(learner.state))
+    state[:, :n_fields] = learner.state
+    learner.state, learner.intercept_state = state, np.array(learner.intercept_state)
+    parts = tuple(Rows(*map(read_only, part)) for part in parts)
+    if start.features is not None:
+        parts = tuple(_by_feature(part, start.features) for part in parts)
+    slots, counts = np.arange(learner.n_features), np.array(start.counts)
+    learned = learned_by(learner, parts, slots, counts, start.n_shards, Desk(learner))
+    return Added(learned.added, learned.added_to_intercepts, learned.progress)
+
+
+def _by_feature(rows: Rows, features: NDArray[np.int32]) -> Rows:
+    indices = features[rows.indices]
+    return without(rows._replace(indices=read_only(indices)), indices < 0)
+
+
+def rows_of(spans: Spans, *stored: Prepared) -> Prepared:
+    """Rows, with the names of what they have."""
+    part = joined(spans, stored)
+    return part._replace(batch=part.batch._replace(names=names_in(part.places, *stored)))
+
+
+def names_in(keys: NDArray[Any], *stored: Prepared) -> Names:
+    """The names of some keys, as far as the batches have them."""
+    found = [_chosen(part.batch.names, keys) for part in stored if part.batch.names.used[0]]
+    if not found:
+        return NO_NAMES
+    keys, lengths, texts = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return packed(keys, np.cumsum(lengths), texts)
+
+
+def _chosen(names: Names, wanted: NDArray[Any]) -> tuple[NDArray[Any], Numbers, NDArray[Any]]:
+    keys, ends, text = texts_of(names)
+    chosen = np.flatnonzero(np.isin(keys, wanted))
+    begins = np.concatenate([[0], ends[:-1]])[chosen]
+    lengths = ends[chosen] - begins
+    before = np.cumsum(lengths) - lengths
+    return (
+        keys[chosen],
+        lengths,
+        text[np.arange(lengths.sum()) + np.repeat(begins - before, lengths)],
+    )
+
+
+def packed(keys: NDArray[Any], ends: NDArray[Any], text: NDArray[Any]) -> Names:
+    """Names without a table to look them up in."""
+    return NO_NAMES._replace(
+        keys=keys.copy(), ends=ends.copy(), text=text.copy(), used=np.array([len(keys)])
+    )
+
+
+def joined(spans: Spans, stored: Sequence[Prepared]) -> Prepared:
+    """The rows of several batches as one, without names."""
+    parts = [_at(part, rows) for part, rows in zip(stored, spans, strict=True)]
+    first = parts[0].batch
+    lengths = np.concatenate([np.diff(part.batch.indptr) for part in parts])
+    places = np.concatenate([part.places for part in parts])
+    batch = first._replace(
+        indptr=np.concatenate([[0], np.cumsum(lengths)]),
+        keys=places,
+        values=np.concatenate([part.batch.values for part in parts]),
+        labels=np.concatenate([part.batch.labels for part in parts]),
+        importance=np.concatenate([part.batch.importance for part in parts]),
+        lines=np.concatenate([part.batch.lines for part in parts]),
+        names=NO_NAMES,
+    )
+    return Prepared(batch, places, np.concatenate([part.y for part in parts]))
+
+
+def _at(part: Prepared, rows: NDArray[np.int32]) -> Prepared:
+    """Some rows of a batch, ascending."""
+    begin, end = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
+    part = part.between(begin, end)
+    if len(rows) == end - begin:
+        return part
+    chosen = np.zeros(end - begin, np.bool_)
+    chosen[rows - begin] = True
+    return part.only(chosen)

@@ -1,0 +1,104 @@
+"""`rarefy.cluster.train`: `rarefy.train` with rows that workers read and learn."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rarefy.cluster.distant_rows import DistantRows
+from rarefy.cluster.ray_workers import RayWorkers
+from rarefy.cluster.workers import Workers
+from rarefy.errors import ConfigError
+from rarefy.estimators.train_files import plan_for, trained
+from rarefy.training.plan import Plan
+from rarefy.training.progress_tracker import ProgressLine
+
+RAY = "ray"
+
+
+def train(
+    *data: str | Path,
+    on: str | Workers = RAY,
+    output: str | Path | None = None,
+    resume: Any = None,
+    slim: bool = False,
+    progress: Callable[[ProgressLine], None] | None = None,
+    **parameters: Any,
+) -> Any:
+    """Train a model on a cluster, to the same bytes as `rarefy.train` with as many shards.
+
+    Workers read the data and learn the shards; this process has the model, merges what they have
+    learned, and never has the data.
+
+    Parameters
+    ----------
+    *data : str or Path
+        Files or globs, which all workers can read under these names.
+    on : str or Workers, default="ray"
+        Cluster: "ray", or "ray:ADDRESS" for one that is running (or set RAY_ADDRESS). Without an
+        address, Ray starts processes on this machine.
+    output, resume, slim, progress, **parameters
+        As in `rarefy.train`; `shards` is needed. Not supported are `shuffle`, `cache`, `refit` and
+        pipes.
+
+    Returns
+    -------
+    SparseOnlineClassifier or SparseOnlineRegressor
+        The model, as from `rarefy.train`.
+
+    Raises
+    ------
+    ClusterError
+        If the cluster fails for good; with `save_every`, `output` is as it was saved last.
+    ConfigError, InputError
+        As in `rarefy.train`.
+    """
+    plan = plan_for(
+        data, output=output, resume=resume, anchor=None, slim=slim, parameters=parameters
+    )
+    with learning_on(on, plan):
+        return trained(plan, progress)
+
+
+@contextmanager
+def learning_on(on: str | Workers, plan: Plan) -> Iterator[None]:
+    """Have the run of a plan learned by workers."""
+    _check(plan)
+    workers = workers_of(on) if isinstance(on, str) else on
+    try:
+        plan.run.elsewhere = DistantRows(plan.run, workers)
+        yield
+    finally:
+        if isinstance(on, str):
+            workers.close()
+
+
+def workers_of(on: str) -> RayWorkers:
+    """The workers that a user names."""
+    engine, _, address = on.partition(":")
+    if engine != RAY:
+        raise ConfigError(f"on={on!r} (--on): ray, or ray:ADDRESS, is expected.")
+    return RayWorkers(address or None)
+
+
+def _check(plan: Plan) -> None:
+    """Refuse what needs all rows at one place."""
+    settings = plan.settings
+    if settings.get("shards", 1) == 1:
+        raise ConfigError(
+            "a cluster learns in shards: say how many, with shards=K (--shards K). The number is "
+            "part of the model, and that of workers is not."
+        )
+    for name in ("shuffle", "cache"):
+        if settings.get(name):
+            raise ConfigError(
+                f"{name}={settings[name]!r} (--{name}) is not for clusters, where no process has "
+                f"all rows."
+            )
+    if plan.refit is not None:
+        raise ConfigError(
+            "a refit needs all rows at one place: on a cluster, train without refit (--refit), "
+            "and without target_features (--target-features)."
+        )
+    if not plan.run.can_be_read_again:
+        raise ConfigError("workers cannot read standard input or a pipe: name files.")

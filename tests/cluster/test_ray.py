@@ -1,0 +1,96 @@
+"""Ray: the same bytes, whatever happens to workers; errors that say what is wrong."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rarefy
+from rarefy.cluster import train
+from rarefy.errors import InputError
+
+ray = pytest.importorskip("ray", reason="rarefy[ray] is not installed")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),
+]
+
+HOW = {"shards": 4, "holdout": 0.1}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    ray.init(num_cpus=2, log_to_driver=False, include_dashboard=False)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch) -> list[str]:
+    from experiments.cluster.faults import write_rows
+
+    monkeypatch.chdir(tmp_path)
+    return write_rows(tmp_path, 12_000)
+
+
+def expected(files: list[str], **how) -> bytes:
+    rarefy.train(*files, output="here.model", **how)
+    return Path("here.model").read_bytes()
+
+
+@pytest.mark.parametrize("how", [{}, {"bits": 12}, {"capacity": 1000}], ids=str)
+def test_the_same_bytes(cluster, files, how):
+    lines = []
+    train(*files, output="there.model", progress=lines.append, **HOW, **how)
+    assert Path("there.model").read_bytes() == expected(files, **HOW, **how)
+    assert lines[0].examples >= 1000
+
+
+def test_workers_that_are_killed(cluster, files):
+    from experiments.cluster.faults import trained_among_kills
+
+    here, n_killed = expected(files, **HOW), 0
+    for run in range(3):
+        there, n = trained_among_kills(files, Path("there.model"), run, 0.3, **HOW)
+        assert there == here
+        n_killed += n
+    assert n_killed > 0
+
+
+def test_a_damaged_part_leaves_the_last_checkpoint(cluster, files):
+    with open(files[4], "a") as file:
+        file.write("1 |a x:y\n")
+    n_lines = len(Path(files[4]).read_text().splitlines())
+    with pytest.raises(InputError, match=f"{files[4]}:{n_lines}:"):
+        train(*files, output="there.model", save_every=2000, **HOW)
+    Path(files[4]).write_text("".join(Path(files[4]).read_text().splitlines(keepends=True)[:-1]))
+    train(resume="there.model", output="there.model")
+    assert Path("there.model").read_bytes() == expected(files, save_every=2000, **HOW)
+
+
+def test_a_lost_file_leaves_the_last_checkpoint(cluster, files):
+    def lose(line) -> None:
+        if line.examples >= 4000 and Path(files[5]).exists():
+            Path(files[5]).rename("away")
+
+    # with one reader at a time the last file is opened late
+    with pytest.raises(InputError, match="No such file"):
+        train(*files, output="there.model", save_every=2000, progress=lose, **HOW)
+    Path("away").rename(files[5])
+    train(resume="there.model", output="there.model")
+    assert Path("there.model").read_bytes() == expected(files, save_every=2000, **HOW)
+
+
+def test_the_command_starts_its_own_cluster(files):
+    command = [sys.executable, "-m", "rarefy", "train", *files, "-o", "there.model"]
+    options = ["--shards", "4", "--holdout", "0.1", "--on", "ray"]
+    done = subprocess.run([*command, *options], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "examples" in done.stderr
+    assert Path("there.model").read_bytes() == expected(files, **HOW)
