@@ -1,6 +1,13 @@
 """Sparse online learning that keeps the rare features that matter."""
 
-from rarefy.errors import ConfigError, DivergenceError, InputError, RarefyError, RarefyWarning
+from rarefy.errors import (
+    ClusterError,
+    ConfigError,
+    DivergenceError,
+    InputError,
+    RarefyError,
+    RarefyWarning,
+)
 from rarefy.version import __version__
 
 TYPE_CHECKING = False  # importing typing would be most of the time that this takes
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
     from rarefy.streams.design_matrix import to_matrix
 
 __all__ = [
+    "ClusterError",
     "ConfigError",
     "DivergenceError",
     "InputError",

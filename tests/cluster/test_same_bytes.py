@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rarefy
-from rarefy.cluster.training import train
+from rarefy.cluster.train_on_workers import train
 from rarefy.cluster.workers import InThisProcess
 from rarefy.errors import ConfigError, InputError
 from rarefy.streams.run import Run

@@ -10,7 +10,7 @@ from typing import Any
 __all__ = ["train"]
 
 # Imported when first used: workers need nothing of it, and start faster without scikit-learn.
-_LATE = {"train": "rarefy.cluster.training"}
+_LATE = {"train": "rarefy.cluster.train_on_workers"}
 
 
 def __getattr__(name: str) -> Any:

@@ -169,7 +169,7 @@ def _cluster(on: str | None, plan: Plan) -> AbstractContextManager[None]:
     """Where the plan is carried out, if not in this process."""
     if on is None:
         return nullcontext()
-    from rarefy.cluster.training import learning_on
+    from rarefy.cluster.train_on_workers import learning_on
 
     return learning_on(on, plan)
 
