@@ -10,7 +10,7 @@ import pytest
 
 import rarefy
 from rarefy.cluster.train_on_workers import train
-from rarefy.cluster.workers import InThisProcess
+from rarefy.cluster.worker_protocol import InThisProcess
 from rarefy.errors import ConfigError, InputError
 from rarefy.streams.run import Run
 from tests.streams.test_merging import vw_lines

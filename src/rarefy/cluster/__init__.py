@@ -2,15 +2,15 @@
 
 The process that is asked to train, the driver, has the model; workers have the rows. What a shard
 does in a round is a plain function of a start and rows (`shard_work`), so that any engine can run
-it; `workers` says what an engine has to do, and `ray_workers` is Ray.
+it; `worker_protocol` says what an engine has to do, and `ray_workers` is Ray.
 """
 
 from typing import Any
 
-__all__ = ["train"]
+__all__ = ["sweep", "train"]
 
 # Imported when first used: workers need nothing of it, and start faster without scikit-learn.
-_LATE = {"train": "rarefy.cluster.train_on_workers"}
+_LATE = {"sweep": "rarefy.cluster.sweep_on_workers", "train": "rarefy.cluster.train_on_workers"}
 
 
 def __getattr__(name: str) -> Any:

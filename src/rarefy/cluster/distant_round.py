@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rarefy.arrays import Numbers, Rows, chosen_rows, read_only
 from rarefy.cluster.shard_work import NO_NAMES, Met, Start, learn, meet, names_in
 from rarefy.cluster.stored_rows import Places, StoredRows, with_table
-from rarefy.cluster.workers import Handle
+from rarefy.cluster.worker_protocol import Handle
 from rarefy.engine.learner import Learner
 from rarefy.engine.shard import Counts, Learned
 from rarefy.engine.sharding import Sharding, merge

@@ -11,7 +11,7 @@ from rarefy.cluster.distant_round import DistantRound
 from rarefy.cluster.pieces import End, Outline, Piece, Reading, check_columns, pieces_of, reading_of
 from rarefy.cluster.shard_work import NO_NAMES
 from rarefy.cluster.stored_rows import StoredRows
-from rarefy.cluster.workers import Workers
+from rarefy.cluster.worker_protocol import Workers
 from rarefy.engine.sharding import Sharding
 from rarefy.readers.batch import Batch
 from rarefy.readers.line_errors import BadLines

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from rarefy.cluster.pieces import End, Outline, Piece, Reading, read_piece
-from rarefy.cluster.workers import Handle
+from rarefy.cluster.worker_protocol import Handle
 from rarefy.errors import ClusterError, ConfigError
 
 RETRIES = 20  # of a task whose workers die

@@ -7,7 +7,7 @@ import numpy as np
 
 from rarefy.arrays import Numbers
 from rarefy.cluster.shard_work import Spans, rows_of
-from rarefy.cluster.workers import Handle, Workers
+from rarefy.cluster.worker_protocol import Handle, Workers
 from rarefy.readers.feature_names import Names, names_of, new_names, texts_of
 from rarefy.stores import Prepared
 

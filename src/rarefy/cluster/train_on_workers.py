@@ -7,7 +7,7 @@ from typing import Any
 
 from rarefy.cluster.distant_rows import DistantRows
 from rarefy.cluster.ray_workers import RayWorkers
-from rarefy.cluster.workers import Workers
+from rarefy.cluster.worker_protocol import Workers
 from rarefy.errors import ConfigError
 from rarefy.estimators.train_files import plan_for, trained
 from rarefy.training.plan import Plan

@@ -29,12 +29,12 @@ from rarefy.sweeping.cross_validation import Candidate, CrossValidation, Fitting
 from rarefy.sweeping.folds import fold_numbers
 from rarefy.sweeping.grid import Point, grid, is_default_l1, is_regression, values, wider
 from rarefy.sweeping.result import Extent, Sweep
-from rarefy.sweeping.scoring import TALLIED, make_scoring
+from rarefy.sweeping.scoring import TALLIED, Scoring, make_scoring
 from rarefy.sweeping.stream_sweep import GridTask, sweep_stream
 
 MOST_FOLDS = 1 << 10
 MOST_WIDENINGS = 3
-Judged = Callable[[list[Candidate]], tuple[dict[str, Floats], Extent]]
+Judged = Callable[[list[Point]], tuple[dict[str, Floats], Extent]]
 
 
 def estimator_class(loss: Any) -> Any:
@@ -78,6 +78,7 @@ def sweep(
     memory: int = DEFAULT_MEMORY,
     n_jobs: int | None = None,
     progress: Callable[[float], None] | None = None,
+    judge: "Callable[[Asked], Judged] | None" = None,
     **parameters: Any,
 ) -> Sweep:
     """Train and evaluate a model for every combination of parameters, all at once.
@@ -135,6 +136,8 @@ def sweep(
         Number of threads; by default the number of cores. Results do not depend on it.
     progress : callable, optional
         Called from these threads with the share of the work done.
+    judge : callable, optional
+        What judges the points of the grid in the place of this process: see `rarefy.cluster.sweep`.
     **parameters
         Other parameters of `SparseOnlineClassifier`, or of `SparseOnlineRegressor` for losses of
         regression: each a value, or a list or array of values. With several rules or losses, a
@@ -168,65 +171,134 @@ def sweep(
     >>> result.one_standard_error().measures["weights"] < 30
     True
     """
-    passes = _checked_passes(passes, folds)
-    seeds = _checked_seeds(random_state, shuffle)
-    check_flag("fit_intercept", fit_intercept)
-    check_whole("memory", memory, 1, LARGEST_MEMORY)
-    n_threads = (os.cpu_count() or 1) if n_jobs is None else n_jobs
-    check_whole("n_jobs", n_threads, 1, MOST_THREADS)
-    if len(seeds) > 1:
-        parameters["random_state"] = seeds
-    estimator_at = EstimatorAt(
-        estimator_class(loss),
-        {"passes": passes, "shuffle": shuffle, "random_state": seeds[0],
-         "fit_intercept": fit_intercept, "refit": refit, "refit_l2": refit_l2,
-         **({} if class_weight is None else {"class_weight": class_weight})},
-    )  # fmt: skip
-    rule = DEFAULT_RULE if rule is None else rule
-    points = grid(rule, loss, n_l1, parameters)
-    chosen_by = make_scoring(scoring, is_regression=is_regression(loss))
-    if chosen_by.needs_scores and folds is None:
-        raise ConfigError(
-            f"scoring={scoring!r} needs folds. Without folds, choose by {', '.join(TALLIED)}."
-        )
-    progress = progress or (lambda share: None)
-    candidates = list(map(estimator_at.candidate, points))
-    judge: Judged
-    if isinstance(X, Reader):
-        _check_stream(y, sample_weight, folds, shuffle, refit)
-
-        def judge(some: list[Candidate]) -> tuple[dict[str, Floats], Extent]:
-            tasks = [candidate.task for candidate in some]
-            task = GridTask(tasks, folds, seeds[0], memory, passes, n_threads)
-            return sweep_stream(task, X, progress, chosen_by)
+    asked = Asked(
+        rule=DEFAULT_RULE if rule is None else rule,
+        loss=loss,
+        n_l1=n_l1,
+        folds=folds,
+        passes=_checked_passes(passes, folds),
+        shuffle=shuffle,
+        seeds=tuple(_checked_seeds(random_state, shuffle)),
+        fit_intercept=fit_intercept,
+        class_weight=class_weight,
+        scoring=scoring,
+        refit=refit,
+        refit_l2=refit_l2,
+        memory=memory,
+        n_threads=(os.cpu_count() or 1) if n_jobs is None else n_jobs,
+        parameters=parameters,
+    )
+    points = asked.points()
+    if judge is None:
+        judged = judge_of(asked, X, y, sample_weight, progress or (lambda share: None))
     else:
-        first = estimator_at(points[0])
-        X, y, importance, n_classes = examples_for(first, X, y, sample_weight)
-        if not importance.any():
-            raise InputError("sample_weight is zero for all rows: there is nothing to learn.")
-        classes = first.classes_ if n_classes else np.empty(0)
-        shared = {
-            "fitting": Fitting(passes, shuffle, refit, refit_l2),
-            "rows": as_rows(X, y, importance),
-            "folds": fold_numbers(folds, y, is_regression=n_classes == 0, seed=seeds[0]),
-            "n_columns": X.shape[1],
-            "n_classes": n_classes,
-            "n_threads": n_threads,
-            "judge": chosen_by.judge(classes),
-            "class_weights": candidates[0].task.class_weights(label_names(classes)),
-        }
-        judged = chosen_by.name if chosen_by.needs_scores else ""
-
-        def judge(some: list[Candidate]) -> tuple[dict[str, Floats], Extent]:
-            validation = CrossValidation(some, **shared)
-            return validation.run(memory, progress, judged), Extent(*X.shape)
-
-    found = Sweep(estimator_at, points, *judge(candidates), chosen_by.name)
-    if is_default_l1(parameters) and not (isinstance(X, Reader) and not X.can_be_read_again):
-        found = _widened(found, estimator_at, n_l1, judge)
+        judged = judge(asked)
+    found = found_by(asked, points, judged, may_widen=not _is_read_once(X))
     if found.end_of_grid:
         warnings.warn(found.end_of_grid, RarefyWarning, stacklevel=2)
     return found
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a sweep is asked for, but for the data."""
+
+    rule: Any
+    loss: Any
+    n_l1: int
+    folds: Any
+    passes: int
+    shuffle: bool
+    seeds: tuple[int, ...]  # of folds and orders
+    fit_intercept: bool
+    class_weight: Any
+    scoring: Any
+    refit: bool
+    refit_l2: float | None
+    memory: int
+    n_threads: int
+    parameters: dict[str, Any]  # of the grid
+
+    def points(self) -> list[Point]:
+        """The points of the grid; all that was asked for is checked."""
+        check_flag("fit_intercept", self.fit_intercept)
+        check_whole("memory", self.memory, 1, LARGEST_MEMORY)
+        check_whole("n_jobs", self.n_threads, 1, MOST_THREADS)
+        seeds = {"random_state": list(self.seeds)} if len(self.seeds) > 1 else {}
+        points = grid(self.rule, self.loss, self.n_l1, {**self.parameters, **seeds})
+        if self.chosen_by.needs_scores and self.folds is None:
+            raise ConfigError(
+                f"scoring={self.scoring!r} needs folds. Without folds, choose by "
+                f"{', '.join(TALLIED)}."
+            )
+        for point in points:
+            self.estimator_at.candidate(point)
+        return points
+
+    @property
+    def chosen_by(self) -> Scoring:
+        return make_scoring(self.scoring, is_regression=is_regression(self.loss))
+
+    @property
+    def estimator_at(self) -> EstimatorAt:
+        return EstimatorAt(
+            estimator_class(self.loss),
+            {"passes": self.passes, "shuffle": self.shuffle, "random_state": self.seeds[0],
+             "fit_intercept": self.fit_intercept, "refit": self.refit, "refit_l2": self.refit_l2,
+             **({} if self.class_weight is None else {"class_weight": self.class_weight})},
+        )  # fmt: skip
+
+
+def judge_of(
+    asked: Asked, X: Any, y: Any, sample_weight: Any, progress: Callable[[float], None]
+) -> Judged:
+    """What judges points of the grid by these rows."""
+    estimator_at, chosen_by, passes = asked.estimator_at, asked.chosen_by, asked.passes
+    if isinstance(X, Reader):
+        _check_stream(y, sample_weight, asked.folds, asked.shuffle, asked.refit)
+
+        def by_reading(points: list[Point]) -> tuple[dict[str, Floats], Extent]:
+            tasks = [estimator_at.candidate(point).task for point in points]
+            seed, n_threads = asked.seeds[0], asked.n_threads
+            task = GridTask(tasks, asked.folds, seed, asked.memory, passes, n_threads)
+            return sweep_stream(task, X, progress, chosen_by)
+
+        return by_reading
+    first = estimator_at(asked.points()[0])
+    X, y, importance, n_classes = examples_for(first, X, y, sample_weight)
+    if not importance.any():
+        raise InputError("sample_weight is zero for all rows: there is nothing to learn.")
+    classes = first.classes_ if n_classes else np.empty(0)
+    shared = {
+        "fitting": Fitting(passes, asked.shuffle, asked.refit, asked.refit_l2),
+        "rows": as_rows(X, y, importance),
+        "folds": fold_numbers(asked.folds, y, is_regression=n_classes == 0, seed=asked.seeds[0]),
+        "n_columns": X.shape[1],
+        "n_classes": n_classes,
+        "n_threads": asked.n_threads,
+        "judge": chosen_by.judge(classes),
+        "class_weights": task_of(first).class_weights(label_names(classes)),
+    }
+    judged = chosen_by.name if chosen_by.needs_scores else ""
+
+    def in_memory(points: list[Point]) -> tuple[dict[str, Floats], Extent]:
+        validation = CrossValidation(list(map(estimator_at.candidate, points)), **shared)
+        return validation.run(asked.memory, progress, judged), Extent(*X.shape)
+
+    return in_memory
+
+
+def found_by(asked: Asked, points: list[Point], judge: Judged, *, may_widen: bool) -> Sweep:
+    """What a judge finds of the points, and of more of them where the best is at an end."""
+    estimator_at = asked.estimator_at
+    found = Sweep(estimator_at, points, *judge(points), asked.chosen_by.name)
+    if may_widen and is_default_l1(asked.parameters):
+        found = _widened(found, estimator_at, asked.n_l1, judge)
+    return found
+
+
+def _is_read_once(X: Any) -> bool:
+    return isinstance(X, Reader) and not X.can_be_read_again
 
 
 def _widened(found: Sweep, estimator_at: EstimatorAt, n_l1: int, judge: Judged) -> Sweep:
@@ -236,7 +308,7 @@ def _widened(found: Sweep, estimator_at: EstimatorAt, n_l1: int, judge: Judged) 
         if end is None:
             break
         more = wider(*end, n_l1)
-        measures, extent = judge(list(map(estimator_at.candidate, more)))
+        measures, extent = judge(more)
         both = {name: np.concatenate([found.by_fold[name], new]) for name, new in measures.items()}
         found = Sweep(estimator_at, [*found.points, *more], both, extent, found.score)
     return found

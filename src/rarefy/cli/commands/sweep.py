@@ -130,6 +130,11 @@ FEATURES_IN_REPORT = 100
     show_default=True,
     help="Memory for rows and models; models that do not fit are trained in parts.",
 )
+@click.option(
+    "--on",
+    metavar="ray[:ADDRESS]",
+    help="Have the models learned by the workers of a cluster (needs rarefy[ray]).",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 @click.pass_context
@@ -238,6 +243,13 @@ def _swept(asked: dict[str, Any], memory: int, display: Display) -> Any:
         **parameters,
     }
     try:
+        if asked["on"] is not None:
+            from rarefy.cluster.sweep_on_workers import sweep as sweep_on_workers
+
+            display.stage(f"{learning}, on {asked['on']}")
+            in_memory = not asked["progressive"]
+            how |= {"on": asked["on"], "in_memory": in_memory, "refit": asked["refit"]}
+            return _sweep(reader, memory=memory, sweep_rows=sweep_on_workers, **how)
         if not asked["progressive"]:
             display.stage(f"Reading {visible(' '.join(reader.files))}")
             try:
@@ -258,10 +270,11 @@ def _swept(asked: dict[str, Any], memory: int, display: Display) -> Any:
         report_bad_lines(reader)
 
 
-def _sweep(*rows: Any, **how: Any) -> Any:
+def _sweep(*rows: Any, sweep_rows: Any = None, **how: Any) -> Any:
     """What is found; what there is to say of it is said at the end."""
-    from rarefy.estimators.sweep_grid import sweep as sweep_rows
+    from rarefy.estimators.sweep_grid import sweep as sweep_here
 
+    sweep_rows = sweep_rows or sweep_here
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RarefyWarning)
         return sweep_rows(*rows, **how)
