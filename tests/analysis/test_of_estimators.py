@@ -10,7 +10,7 @@ import pytest
 
 import rarefy
 from rarefy import InputError, SparseOnlineClassifierCV
-from rarefy.cli.views.explanation_view import explanation_as_json
+from rarefy.analysis.explanation import explanation_as_json
 from rarefy.files.model_file import load_model
 from tests import data
 from tests.cli.test_cli import run, sms_lines, train

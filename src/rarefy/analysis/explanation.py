@@ -1,7 +1,7 @@
 """Why a model predicts what it does for one row: what each feature adds to the score."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -108,6 +108,38 @@ def explanation_of(
         ],
         [names[key] for key in values if key & mask not in weights],
     )
+
+
+def explanation_as_json(
+    model: Model, explanation: Explanation, output: int | None
+) -> dict[str, Any]:
+    """All features, in the same order; numbers of several classes are by class."""
+    ordered = explanation.strongest_first(rivals_of(explanation.scores, output))
+
+    def numbers(singular: str, plural: str, found: Any) -> dict[str, Any]:
+        values = None if found is None else np.asarray(found).tolist()
+        if len(explanation.scores) == 1:
+            return {singular: None if values is None else values[0]}
+        return {plural: None if values is None else dict(zip(model.classes, values, strict=True))}
+
+    return {
+        "row": explanation.place,
+        "label": explanation.label,
+        **numbers("score", "scores", explanation.scores),
+        **numbers("probability", "probabilities", explanation.probabilities),
+        **numbers("intercept", "intercepts", explanation.intercepts),
+        "features": [
+            {
+                "feature": part.name,
+                "key": part.key,
+                "value": part.value,
+                **numbers("weight", "weights", part.weights),
+                **numbers("contribution", "contributions", part.contributions),
+            }
+            for part in ordered.parts
+        ],
+        "without_weight": explanation.without_weight,
+    }
 
 
 def _read_row(model: StreamModel, reader: Reader, number: int) -> Batch:

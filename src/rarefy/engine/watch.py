@@ -87,7 +87,10 @@ class Watch:
         """Take note of rows; with the last of them, t examples have been learned."""
         self._of_classes = not task.is_regression
         parts = [_judged(task, loss, one) for one in seen]
-        rows = np.concatenate(parts) if parts else np.empty((0, SCORE + 1))
+        self._count(np.concatenate(parts) if parts else np.empty((0, SCORE + 1)), t)
+
+    def _count(self, rows: Floats, t: int) -> None:
+        """Take note of rows that have been judged."""
         self._last.extend(rows)
         self._fade(rows)
         first = t - len(rows) + 1

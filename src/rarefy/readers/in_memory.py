@@ -70,11 +70,18 @@ class RowsReader(Reader):
 class LinesReader(Reader):
     """Gives batches of rows that are lines of one format, all of them in memory."""
 
-    def __init__(self, lines: Iterable[bytes], format: str, classes: Sequence[str]) -> None:
+    def __init__(
+        self,
+        lines: Iterable[bytes],
+        format: str,
+        classes: Sequence[str],
+        block_bytes: int = BLOCK_BYTES,
+    ) -> None:
         super().__init__(
             [], format, columns=Columns(), classes=classes, cross=(), skip_bad_lines=False
         )
         self._lines = lines
+        self._block_bytes = block_bytes
 
     def jobs(self, n_buffers: int | None = None) -> Iterator[Job[Batch]]:
         self.faults, self._numbers = BadLines(skip=False), count()
@@ -83,7 +90,7 @@ class LinesReader(Reader):
         return (job for job, _ in self._text_jobs(NAME, pool))
 
     def _blocks(self, file: str, line_reached: Callable[[], int]) -> Iterator[Block]:
-        return blocks_of(self._lines, BLOCK_BYTES // self._expansion)
+        return blocks_of(self._lines, self._block_bytes // self._expansion)
 
 
 def blocks_of(lines: Iterable[bytes], most_bytes: int) -> Iterator[Block]:

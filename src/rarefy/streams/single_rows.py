@@ -23,7 +23,7 @@ from rarefy.system.deferred_signals import Deferral
 class SingleRows:
     """Reads rows as the files were read from which a model has learned.
 
-    Rows are a list of dicts, pairs or texts (see row_lines.py), or a data frame.
+    Rows are a list of dicts, pairs or texts (see row_lines.py), a data frame, or a reader.
     """
 
     def __init__(self, model: StreamModel) -> None:
@@ -96,6 +96,8 @@ class SingleRows:
             reader.read_like(self._with_label if is_labelled else self._columns, self._cross)
             return list(reader)
 
+        if isinstance(rows, Reader):
+            return read(rows)
         classes = () if self.model.task.classes_grow else self.model.classes
         if not isinstance(rows, list | tuple):
             return read(RowsReader(rows, classes))

@@ -6,7 +6,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from rarefy.analysis.explanation import explain_row
+from rarefy.analysis.explanation import explain_row, explanation_as_json
+from rarefy.analysis.model_description import description, feature_as_json
 from rarefy.cli.options import (
     FILE,
     format_options,
@@ -14,10 +15,10 @@ from rarefy.cli.options import (
     report_bad_lines,
     top_option,
 )
-from rarefy.cli.views.explanation_view import explanation_as_json, show_explanation
-from rarefy.cli.views.feature_view import SORT_KEYS, feature_as_json, order_of
+from rarefy.cli.views.explanation_view import show_explanation
+from rarefy.cli.views.feature_view import SORT_KEYS, order_of
 from rarefy.cli.views.formatting import visible
-from rarefy.cli.views.model_view import description, show_model
+from rarefy.cli.views.model_view import show_model
 from rarefy.files.model import Model
 from rarefy.files.model_file import load_model
 from rarefy.readers import read

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from rarefy.analysis.model_description import feature_as_json
 from rarefy.cli.command_line import RememberingCommand, command_line
 from rarefy.cli.options import (
     FILE,
@@ -27,7 +28,7 @@ from rarefy.cli.options import (
 )
 from rarefy.cli.training import carry_out
 from rarefy.cli.views.display import Display, make_display
-from rarefy.cli.views.feature_view import feature_as_json, order_of
+from rarefy.cli.views.feature_view import order_of
 from rarefy.cli.views.formatting import count, size, visible
 from rarefy.cli.views.sweep_view import (
     MODEL,

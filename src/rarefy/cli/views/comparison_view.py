@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from rarefy.analysis.comparison import Comparison, names_by_key
+from rarefy.analysis.model_description import description
 from rarefy.cli.views.feature_view import feature_title
 from rarefy.cli.views.formatting import visible
-from rarefy.cli.views.model_view import description, in_words
+from rarefy.cli.views.model_view import in_words
 from rarefy.cli.views.tables import Column, Page, bars, signed
 from rarefy.files.model import Model
 

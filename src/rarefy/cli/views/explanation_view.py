@@ -1,7 +1,6 @@
-"""The explanation of a prediction: what `rarefy inspect --why` shows, and its JSON."""
+"""The explanation of a prediction: what `rarefy inspect --why` shows."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -24,38 +23,6 @@ def show_explanation(model: Model, explanation: Explanation, top: int, output: i
     if n_without:
         n_features = n_without + len(explanation.parts)
         page.say(f"\nWithout a weight in the model: {n_without:,} of {n_features:,} features.")
-
-
-def explanation_as_json(
-    model: Model, explanation: Explanation, output: int | None
-) -> dict[str, Any]:
-    """All features, in the same order; numbers of several classes are by class."""
-    ordered = explanation.strongest_first(rivals_of(explanation.scores, output))
-
-    def numbers(singular: str, plural: str, found: Any) -> dict[str, Any]:
-        values = None if found is None else np.asarray(found).tolist()
-        if len(explanation.scores) == 1:
-            return {singular: None if values is None else values[0]}
-        return {plural: None if values is None else dict(zip(model.classes, values, strict=True))}
-
-    return {
-        "row": explanation.place,
-        "label": explanation.label,
-        **numbers("score", "scores", explanation.scores),
-        **numbers("probability", "probabilities", explanation.probabilities),
-        **numbers("intercept", "intercepts", explanation.intercepts),
-        "features": [
-            {
-                "feature": part.name,
-                "key": part.key,
-                "value": part.value,
-                **numbers("weight", "weights", part.weights),
-                **numbers("contribution", "contributions", part.contributions),
-            }
-            for part in ordered.parts
-        ],
-        "without_weight": explanation.without_weight,
-    }
 
 
 def _verdict(model: Model, explanation: Explanation) -> str:

@@ -1,4 +1,4 @@
-"""The features of a model and their weights, as a table and as JSON."""
+"""The features of a model and their weights, as a table."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -7,6 +7,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from rarefy.analysis.model_description import feature_name
 from rarefy.cli.views.formatting import visible, written
 from rarefy.cli.views.tables import Column, Page, bars, signed
 from rarefy.files.model import Model
@@ -32,23 +33,6 @@ def order_of(kept: Kept, sort: str, output: int | None) -> NDArray[np.int64]:
         raise click.UsageError(f"the model cannot be sorted by {sort}: {reason}.")
     order = np.argsort(sort_keys, kind="stable")
     return order if output is None else order[kept.outputs[order] == output]
-
-
-def feature_name(kept: Kept, at: int) -> str:
-    return str(kept.keys[at]) if kept.names is None else kept.names[at]
-
-
-def feature_as_json(model: Model, at: int) -> dict[str, Any]:
-    kept = model.kept
-    several = {"class": model.classes[kept.outputs[at]]} if len(model.intercepts) > 1 else {}
-    return {
-        "feature": feature_name(kept, at),
-        "key": int(kept.keys[at]),
-        **several,
-        "weight": float(kept.weights[at]),
-        "count": None if kept.counts is None else int(kept.counts[at]),
-        "r": None if kept.r is None else float(kept.r[at]),
-    }
 
 
 def feature_title(model: Model) -> str:

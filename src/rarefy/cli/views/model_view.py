@@ -1,177 +1,34 @@
-"""What a model is and how it was trained: what `rarefy inspect` shows, and its JSON."""
+"""What a model is and how it was trained: what `rarefy inspect` shows."""
 
-import math
-from collections import Counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rarefy.analysis.model_description import (
+    how_it_was_trained,
+    what_came_of_it,
+    what_it_is,
+)
 from rarefy.cli.views.feature_view import feature_columns
 from rarefy.cli.views.formatting import visible
 from rarefy.cli.views.tables import Column, Page, signed
 from rarefy.files.model import Model
-from rarefy.files.model_checks import first_pass_of
-from rarefy.model.own_columns import ColumnNames, places_of_groups
-from rarefy.model.schedules import SCHEDULES
-from rarefy.parameters.describe import described, is_unknown, name_of_unknown
-from rarefy.parameters.meaning import has_own_steps, resolve
-from rarefy.readers.features.columns import Columns
-from rarefy.rules.anchoring import is_anchored
-from rarefy.rules.averaging import is_averaged, learned_by, power_of
-from rarefy.rules.penalty_norm import q_of
-from rarefy.streams.run import Position
 
 SHOWN_NAMES = 20
-ALWAYS_SHOWN = ("passes", "fit_intercept", "importance")
-OF_ENDOWMENT = ("endowment", "endowment_by")
-
-
-def description(model: Model) -> dict[str, Any]:
-    """As JSON would have it."""
-    return {**_what_it_is(model), "training": _how_it_was_trained(model), **_what_came_of_it(model)}
 
 
 def in_words(model: Model) -> dict[str, str]:
     """The description as text, without what is empty, and without what is told by class."""
-    what_it_is = _what_it_is(model)
-    what_it_is["cross"] = "; ".join(map(",".join, what_it_is["cross"]))
-    for name in {"ngram", "skips"} & what_it_is["columns"].keys():
-        sizes = what_it_is["columns"][name]
-        what_it_is["columns"][name] = [f"{where}={size}" for where, size in sizes]
-    parts = (what_it_is, _how_it_was_trained(model), _what_came_of_it(model))
+    is_what = what_it_is(model)
+    is_what["cross"] = "; ".join(map(",".join, is_what["cross"]))
+    for name in {"ngram", "skips"} & is_what["columns"].keys():
+        sizes = is_what["columns"][name]
+        is_what["columns"][name] = [f"{where}={size}" for where, size in sizes]
+    parts = (is_what, how_it_was_trained(model), what_came_of_it(model))
     texts = {name: text for part in parts for name, text in _texts(part).items()}
     intercepts = texts.pop("intercepts")
     return texts if len(model.intercepts) > 1 else {**texts, "intercept": intercepts}
-
-
-def _what_it_is(model: Model) -> dict[str, Any]:
-    columns = model.reading.columns
-    usual = Columns(complete=columns.complete, named=columns.named, forms=columns.forms)
-    return {
-        "task": "classification" if model.classes else "regression",
-        "classes": model.classes,
-        "multiclass": model.multiclass if model.has_score_by_class else None,
-        "loss": model.loss,
-        "store": model.store["kind"],
-        **{name: value for name, value in model.store.items() if name != "kind"},
-        "columns": {
-            name: value
-            for name, value in columns._asdict().items()
-            if value != getattr(usual, name)
-        },
-        "cross": model.reading.cross,
-    }
-
-
-def _how_it_was_trained(model: Model) -> dict[str, Any]:
-    """What the user asked for, and what followed from it."""
-    task, run = model.task, model.run or {}
-    asked = model.parameters
-    return {
-        "rule": _name_of(asked.get("rule")),
-        **(flat(task.rule) if _is_known(task.rule) else {}),
-        "schedule": _schedule(model),
-        **{name: asked[name] for name in ALWAYS_SHOWN if name in asked},
-        **({name: asked[name] for name in OF_ENDOWMENT} if asked.get("endowment") else {}),
-        "l1_of": asked.get("l1_of"),
-        "groups": _groups(model),
-        "class_weight": asked.get("class_weight"),
-        "refit": asked.get("refit") or None,
-        "data": run["reader"]["files"] if "reader" in run else None,
-        "holdout": run.get("holdout"),
-        "can_go_on": _how_to_go_on(model),
-    }
-
-
-def _groups(model: Model) -> Any:
-    """The groups of features, and how many weights each has."""
-    groups, names = model.task.groups, model.kept.names or ()
-    if not groups:
-        return None
-    if isinstance(groups, str):
-        found = [name.partition("=")[0] for name in names]
-    else:
-        columns = list(names) or [str(key) for key in model.kept.keys.tolist()]
-        places = places_of_groups(groups, ColumnNames(len(columns), columns)).tolist()
-        found = [
-            column if place < 0 else groups[place][0]
-            for column, place in zip(columns, places, strict=True)
-        ]
-    counts = dict.fromkeys([] if isinstance(groups, str) else [name for name, _ in groups], 0)
-    return {**counts, **Counter(found)}
-
-
-def _is_known(rule: Any) -> bool:
-    return rule is not None and not is_unknown(rule)
-
-
-def _name_of(rule: Any) -> str | None:
-    if is_unknown(rule):
-        return name_of_unknown(rule)
-    return None if rule is None else resolve(rule)[0]
-
-
-def _schedule(model: Model) -> str | None:
-    """None for rules with steps of their own."""
-    if not _is_known(model.task.rule) or has_own_steps(learned_by(model.task.rule)):
-        return None
-    schedule = model.task.schedule
-    name = next(name for name, kind in SCHEDULES.items() if isinstance(schedule, kind))
-    return f"{name} from {schedule.eta0:g}"
-
-
-def _how_to_go_on(model: Model) -> str:
-    if model.state is None:
-        return "no, the model is slim"
-    run = model.run or {}
-    place = Position(**run["place"]) if "place" in run else None
-    if place is None or place.pass_number > run["passes"]:
-        return "yes, with new data"
-    return f"yes, the run is not finished: pass {place.pass_number}, {place.rows:,} rows"
-
-
-def flat(rule: Any) -> dict[str, Any]:
-    """The parameters of a rule as users set them."""
-    if is_averaged(rule):
-        mean = {"average": True, "average_power": power_of(rule) or None}
-        return {**flat(rule.rule), **mean}
-    if is_anchored(rule):
-        return {**flat(rule.rule), "anchored": True}
-    parameters = rule._asdict()
-    intensity = parameters.pop("intensity", None)
-    if intensity is not None:
-        parameters |= {"q": q_of(intensity.norm), **intensity._asdict()}
-        del parameters["norm"]
-    return {
-        name: str(value) if isinstance(value, float) and math.isinf(value) else described(value)
-        for name, value in parameters.items()
-    }
-
-
-def _what_came_of_it(model: Model) -> dict[str, Any]:
-    return {
-        "examples": model.examples,
-        "progressive_loss": _progressive_loss(model),
-        "weights": len(model.kept.weights),
-        "intercepts": model.intercepts,
-        "decision_threshold": model.decision_threshold or None,
-        "calibration": model.scaling,
-    }
-
-
-def _progressive_loss(model: Model) -> float | None:
-    """Of the first pass, where there were several; None where that is not known.
-
-    A model that was refitted, or cut, is another than that which made the predictions.
-    """
-    run = model.run or {}
-    if model.parameters.get("refit") or model.parameters.get("target_features"):
-        return None
-    if run.get("passes", model.parameters.get("passes", 1)) == 1:
-        return model.progressive_loss
-    first_pass = first_pass_of(run)
-    return first_pass.loss / first_pass.weight if first_pass and first_pass.weight else None
 
 
 def _texts(facts: dict[str, Any]) -> dict[str, str]:

@@ -1,0 +1,92 @@
+"""`rarefy serve`."""
+
+import click
+
+from rarefy.cli import signals
+from rarefy.errors import ConfigError
+
+
+class _Stopping:
+    """Lets signals end the service in good order."""
+
+    def __init__(self) -> None:
+        self.running: object = None
+        self.number: int | None = None
+
+    def note(self, number: int) -> bool:
+        if self.running is None:
+            return False
+        self.number = number
+        self.running.stop()  # type: ignore[attr-defined]
+        return True
+
+    def wake(self, number: int) -> None:
+        """While the loop runs, only this is called."""
+        self.note(number)
+
+
+@click.command()
+@click.argument("folder", type=click.Path(file_okay=False))
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535))
+@click.option("--open", "is_open", is_flag=True, help="Anyone who reaches it may do anything.")
+@click.option(
+    "--checkpoint-seconds",
+    default=60.0,
+    show_default=True,
+    type=click.FloatRange(0.01),
+    help="Write a snapshot of a model that has learned after so long.",
+)
+@click.option("--keep-days", default=30.0, show_default=True, type=click.FloatRange(0.0))
+@click.option("--keep-bytes", type=click.IntRange(0), help="Largest log of a model.")
+@click.option("--max-body", type=click.IntRange(1), help="Largest body of a request, in bytes.")
+@click.option("--max-rows", type=click.IntRange(1), help="Most rows of a request.")
+@click.option("--max-models", type=click.IntRange(1), help="Most models.")
+@click.option("--access-log", is_flag=True, help="Log each request: route, status and time.")
+def serve(
+    folder: str,
+    host: str,
+    port: int,
+    is_open: bool,
+    checkpoint_seconds: float,
+    keep_days: float,
+    keep_bytes: int | None,
+    max_body: int | None,
+    max_rows: int | None,
+    max_models: int | None,
+    access_log: bool,
+) -> None:
+    """Serve the models in FOLDER over HTTP: predict, learn, and lose nothing.
+
+    A request to learn is answered when its rows are on disk. After a crash, the models are what
+    they would have been. FOLDER/NAME.model, as from `rarefy train`, is served as NAME; it is loaded
+    again when it changes. See docs/service.md for requests.
+
+    \b
+    Examples:
+      rarefy serve models
+      curl -X PUT localhost:8080/models/spam -d '{"classes": ["ham", "spam"], "text": ["words"]}'
+      curl localhost:8080/models/spam/learn -d '{"words": "win a prize", "label": "spam"}'
+    """
+    try:
+        from rarefy.serving.limits import Limits
+        from rarefy.serving.run import Running, set_up_logs
+        from rarefy.serving.service import Service
+    except ImportError as error:
+        raise ConfigError(f"serving needs `pip install rarefy[serve]` ({error}).") from error
+    given = {"body_bytes": max_body, "rows": max_rows, "models": max_models}
+    limits = Limits()._replace(**{n: value for n, value in given.items() if value is not None})
+    set_up_logs(with_requests=access_log)
+    service = Service(
+        folder,
+        limits,
+        checkpoint_seconds=checkpoint_seconds,
+        keep_days=keep_days,
+        keep_bytes=keep_bytes,
+    )
+    stopping = _Stopping()
+    signals.listen(stopping)
+    running = Running(service, host, port, is_open=is_open)
+    stopping.running = running
+    click.echo(f"http://{host}:{running.port} serves {len(service.slots)} models.", err=True)
+    running.serve()

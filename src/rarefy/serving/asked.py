@@ -1,0 +1,149 @@
+"""Predictions whose labels come later: remembered in the log's database, learned when they do."""
+
+from typing import Any, NamedTuple
+
+from rarefy.serving.bodies import Body, decode_json, encode_json
+from rarefy.serving.log import LEARN, Entry, Log, Receipt
+from rarefy.serving.operations import check_model
+from rarefy.serving.refusals import ConflictError, RefusedError
+
+CAN_BE_ASKED = ("json", "vw", "svmlight")
+
+
+class Asked(NamedTuple):
+    """A row that was predicted; once it is learned, by which entry."""
+
+    id: str
+    at: float
+    body: Body
+    answer: Any
+    seq: int | None
+
+
+class Remember(NamedTuple):
+    """Remember rows that were predicted, by their ids; the oldest are forgotten."""
+
+    model: str
+    rows: list[tuple[str, Body, Any]]  # id, line, answer
+    most: int
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(len(body.data) for _, body, _ in self.rows)
+
+    def carry_out(self, log: Log, at: float) -> tuple[None, None]:
+        check_model(log, self.model)
+        log.db.executemany(
+            "INSERT OR REPLACE INTO asked (model, id, at, format, body, answer) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (self.model, id, at, body.format, body.data, encode_json(answer))
+                for id, body, answer in self.rows
+            ],
+        )
+        log.db.execute(
+            "DELETE FROM asked WHERE model = ? AND number <= (SELECT number FROM asked "
+            "WHERE model = ? ORDER BY number DESC LIMIT 1 OFFSET ?)",
+            (self.model, self.model, self.most),
+        )
+        return None, None
+
+
+class Find(NamedTuple):
+    """Look for what is remembered, when all that came before has been written."""
+
+    model: str
+    ids: list[str]
+
+    @property
+    def n_bytes(self) -> int:
+        return 1000
+
+    def carry_out(self, log: Log, at: float) -> tuple[dict[str, Asked], None]:
+        check_model(log, self.model)
+        found = {}
+        for id in self.ids:
+            row = log.db.execute(
+                "SELECT at, format, body, answer, seq FROM asked WHERE model = ? AND id = ?",
+                (self.model, id),
+            ).fetchone()
+            if row is not None:
+                asked_at, format, body, answer, seq = row
+                found[id] = Asked(id, asked_at, Body(format, body), decode_json(answer), seq)
+        return found, None
+
+
+class Label(NamedTuple):
+    """Have rows learned that were remembered; none of them twice."""
+
+    model: str
+    ids: list[str]
+    body: Body
+    rows: int
+
+    @property
+    def n_bytes(self) -> int:
+        return len(self.body.data)
+
+    def carry_out(self, log: Log, at: float) -> tuple[Receipt, Entry]:
+        check_model(log, self.model)
+        for id in self.ids:
+            row = log.db.execute(
+                "SELECT seq FROM asked WHERE model = ? AND id = ?", (self.model, id)
+            ).fetchone()
+            if row is None or row[0] is not None:
+                raise ConflictError(
+                    f"the label of {id!r} came in another request at the same time."
+                )
+        entry = log.add(at, self.model, LEARN, self.rows, self.body)
+        log.db.executemany(
+            "UPDATE asked SET seq = ?, body = x'' WHERE model = ? AND id = ?",
+            [(entry.seq, self.model, id) for id in self.ids],
+        )
+        return Receipt(entry.seq, self.rows), entry
+
+
+class Expire(NamedTuple):
+    """Forget what was asked too long ago; how many of them never got a label."""
+
+    model: str
+    before: float
+
+    @property
+    def n_bytes(self) -> int:
+        return 1000
+
+    def carry_out(self, log: Log, at: float) -> tuple[int, None]:
+        old = (self.model, self.before)
+        missing = log.db.execute(
+            "SELECT count(*) FROM asked WHERE model = ? AND at < ? AND seq IS NULL", old
+        ).fetchone()[0]
+        log.db.execute("DELETE FROM asked WHERE model = ? AND at < ?", old)
+        return missing, None
+
+
+def labelled(body: Body, label: Any, column: str) -> Body:
+    """A row with its label, in the format that it had."""
+    if isinstance(label, bool) or not isinstance(label, str | int | float):
+        raise RefusedError(f"the label is {label!r}; a text or a number is expected.")
+    if body.format == "json":
+        row = {**decode_json(body.data), column: label}
+        return Body("json", encode_json(row) + b"\n")
+    if "\n" in str(label) or "|" in str(label) or " " in str(label):
+        raise RefusedError(f"the label is {label!r}; a number is expected.")
+    text = body.data
+    if body.format == "vw":
+        text = text[text.find(b"|") :]
+    else:
+        first, _, rest = text.strip().partition(b" ")
+        text = (rest if b":" not in first else first + b" " + rest) + b"\n"
+    return Body(body.format, f"{label} ".encode() + text)
+
+
+def rows_of(body: Body) -> list[Body]:
+    """Each row by itself."""
+    if body.format not in CAN_BE_ASKED:
+        raise RefusedError(
+            f"rows of {body.format} cannot be remembered; send JSON, VW text or svmlight."
+        )
+    return [Body(body.format, line) for line in body.data.splitlines(keepends=True) if line.strip()]

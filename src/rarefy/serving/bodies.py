@@ -1,0 +1,167 @@
+"""Bodies of requests: rows in one of several formats, as the readers take them."""
+
+import zlib
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from rarefy.readers import Reader
+from rarefy.readers.in_memory import LinesReader, RowsReader
+from rarefy.serving.limits import Limits
+from rarefy.serving.refusals import RefusedError, TooLargeError, UnknownFormatError
+
+BLOCK_BYTES = 1 << 17  # of text that is learned at once; predictions wait for no more
+JSON = "application/json"
+AS_JSON = ("", "application/x-www-form-urlencoded")  # what curl says, if it is not told
+FORMATS = {
+    JSON: "json",
+    "application/x-ndjson": "json",
+    "application/jsonl": "json",
+    "text/x-vw": "vw",
+    "text/x-svmlight": "svmlight",
+    "text/csv": "csv",
+    "text/tab-separated-values": "csv",
+    "application/vnd.apache.arrow.stream": "arrow",
+    "application/vnd.apache.arrow.file": "arrow",
+}
+OF_LINES = ("json", "vw", "svmlight")  # whose texts can be put one after the other
+_decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+decode_json = msgspec.json.Decoder().decode
+encode_json = msgspec.json.Encoder().encode
+
+
+class Body(NamedTuple):
+    """Rows: lines of text that end with a newline each, or a table of Arrow."""
+
+    format: str
+    data: bytes
+
+    def reader(self, classes: tuple[str, ...]) -> Reader:
+        """What reads the rows for a model of these classes."""
+        if self.format == "arrow":
+            return RowsReader(_table(self.data), classes)
+        pieces = _pieces(self.data) if self.format in OF_LINES else [self.data]
+        return LinesReader(pieces, self.format, classes, BLOCK_BYTES)
+
+
+class Sent(NamedTuple):
+    """What came with a request, and whether it was a single row, to be answered as such."""
+
+    body: Body
+    is_single: bool = False
+
+    def row(self) -> Any:
+        """The single row."""
+        return _decoded(self.body.data)
+
+
+def sent(content_type: str, encoding: str, data: bytes, limits: Limits) -> Sent:
+    """The body of a request with these headers."""
+    kind = content_type.partition(";")[0].strip().lower()
+    kind = JSON if kind in AS_JSON else kind
+    if kind not in FORMATS:
+        raise UnknownFormatError(
+            f"Content-Type {kind!r} is not known; it may be {', '.join(FORMATS)}."
+        )
+    data = decompressed(encoding, data, limits.body_bytes)
+    if kind != JSON:
+        return Sent(Body(FORMATS[kind], _ended(data) if FORMATS[kind] != "arrow" else data))
+    data = data.strip()
+    if data.startswith(b"["):
+        try:
+            rows = _decode_list(data)
+        except msgspec.DecodeError as error:
+            raise RefusedError(f"the body is not valid JSON: {error}.") from error
+        return Sent(Body("json", b"".join(_line(bytes(row)) for row in rows)))
+    return Sent(Body("json", _line(data)), is_single=True)
+
+
+def decompressed(encoding: str, data: bytes, most: int) -> bytes:
+    """The data as they were before they were compressed, if they are no more than that."""
+    encoding = encoding.strip().lower()
+    if encoding in ("gzip", "x-gzip"):
+        data = _unzipped(data, most)
+    elif encoding == "zstd":
+        data = _from_zstd(data, most)
+    elif encoding not in ("", "identity"):
+        raise UnknownFormatError(f"Content-Encoding {encoding!r} is not known; use gzip or zstd.")
+    if len(data) > most:
+        raise TooLargeError(f"the body has more than {most:,} bytes; send it in several requests.")
+    return data
+
+
+def _unzipped(data: bytes, most: int) -> bytes:
+    found = b""
+    try:
+        while data:
+            part = zlib.decompressobj(wbits=31)
+            found += part.decompress(data, most + 1 - len(found))
+            if len(found) > most:
+                return found
+            if not part.eof:
+                raise RefusedError("the body is cut off, or not compressed with gzip.")
+            data = part.unused_data
+    except zlib.error as error:
+        raise RefusedError(f"the body is not compressed with gzip: {error}.") from error
+    return found
+
+
+def _from_zstd(data: bytes, most: int) -> bytes:
+    try:
+        import zstandard
+    except ImportError as error:
+        raise UnknownFormatError("zstd is not installed here; use gzip.") from error
+    try:
+        with zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True) as stream:
+            return stream.read(most + 1)
+    except zstandard.ZstdError as error:
+        raise RefusedError(f"the body is not compressed with zstd: {error}.") from error
+
+
+def _pieces(text: bytes) -> Iterator[bytes]:
+    """Whole lines, so many bytes at a time."""
+    begin = 0
+    while begin < len(text):
+        end = text.find(b"\n", begin + BLOCK_BYTES) + 1 or len(text)
+        yield text[begin:end]
+        begin = end
+
+
+def _decoded(data: bytes) -> Any:
+    try:
+        return decode_json(data)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise RefusedError(f"the body is not valid JSON: {error}.") from error
+
+
+def json_of(data: bytes) -> Any:
+    """What a body of JSON says; an empty one says nothing."""
+    return _decoded(data) if data.strip() else {}
+
+
+def _line(text: bytes) -> bytes:
+    """An object of JSON as a line; newlines in it are mere space."""
+    return text.replace(b"\n", b" ").replace(b"\r", b" ") + b"\n"
+
+
+def _ended(text: bytes) -> bytes:
+    return text if text.endswith(b"\n") or not text else text + b"\n"
+
+
+def _table(data: bytes) -> Any:
+    try:
+        import pyarrow as pa
+        from pyarrow import ipc
+    except ImportError as error:
+        raise UnknownFormatError(
+            "Arrow is not installed here (rarefy[arrow]); send JSON."
+        ) from error
+    try:
+        is_file = data.startswith(b"ARROW1")
+        opened = ipc.open_file(data) if is_file else ipc.open_stream(data)
+        table = opened.read_all()
+        table.validate(full=True)
+        return table
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise RefusedError(f"the body is not a table of Arrow: {error}.") from error

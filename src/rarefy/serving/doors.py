@@ -1,0 +1,126 @@
+"""Who may come in: tokens, hosts and origins, and the headers that answers have."""
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import threading
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from rarefy.errors import InputError
+from rarefy.serving.limits import check_name
+from rarefy.serving.refusals import NotAllowedError, NoTokenError
+
+SCOPES = ("read", "learn", "admin")  # each may do what those before it may
+TOKENS = "tokens.json"
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        b"connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    ),
+    (b"cache-control", b"no-store"),
+]
+
+
+class Tokens:
+    """The tokens of a folder, of which only hashes are kept; a changed file counts at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / TOKENS
+        self._read_at: tuple[int, int] | None = None
+        self._known: dict[str, dict[str, str]] = {}
+        self._lock = threading.Lock()
+
+    def known(self) -> dict[str, dict[str, str]]:
+        """Scope and hash by name."""
+        with self._lock:
+            try:
+                status = self.path.stat()
+            except FileNotFoundError:
+                self._known, self._read_at = {}, None
+                return self._known
+            state = status.st_mtime_ns, status.st_ino
+            if state != self._read_at:
+                self._known, self._read_at = json.loads(self.path.read_text()), state
+            return self._known
+
+    def add(self, name: str, scope: str) -> str:
+        """A new token, also in the place of an old one of that name; it is told only now."""
+        check_name("token", name)
+        if scope not in SCOPES:
+            raise InputError(f"scope {scope!r}: one of {', '.join(SCOPES)} is expected.")
+        token = secrets.token_urlsafe(32)
+        self._write({**self.known(), name: {"scope": scope, "sha256": _hash(token)}})
+        return token
+
+    def remove(self, name: str) -> None:
+        known = dict(self.known())
+        if known.pop(name, None) is None:
+            raise InputError(f"there is no token {name!r}.")
+        self._write(known)
+
+    def _write(self, known: dict[str, dict[str, str]]) -> None:
+        part = self.path.with_suffix(".part")
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            json.dump(known, file, indent=2)
+        part.replace(self.path)
+
+    def check(self, authorization: str, scope: str) -> None:
+        """Refuse who has no token for this; where there are no tokens, anyone may."""
+        known = self.known()
+        if not known:
+            return
+        kind, _, token = authorization.partition(" ")
+        given = _hash(token.strip() if kind.lower() == "bearer" else "")
+        scopes = [
+            SCOPES.index(one["scope"])
+            for one in known.values()
+            if hmac.compare_digest(one["sha256"], given)
+        ]
+        if not scopes:
+            raise NoTokenError("a token is needed: Authorization: Bearer TOKEN.")
+        if max(scopes) < SCOPES.index(scope):
+            raise NotAllowedError(f"the token does not have the scope {scope!r}.")
+
+
+class Doors:
+    """Looks at a request before anyone else does."""
+
+    def __init__(self, tokens: Tokens, hosts: tuple[str, ...], *, is_open: bool = False) -> None:
+        self._tokens, self._is_open = tokens, is_open
+        self._hosts = frozenset((*LOOPBACK, *hosts))
+
+    def check(self, headers: Any, scope: str | None) -> None:
+        """Refuse pages of other sites, names that lead here by a trick, and missing tokens."""
+        host = urlsplit(f"//{headers.get('host', '')}").hostname or ""
+        if host not in self._hosts and not self._is_open and not self._tokens.known():
+            raise NotAllowedError(f"the host {host!r} is not served here; name it with --host.")
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+            raise NotAllowedError("requests from pages of other sites are refused.")
+        if scope is not None:
+            self._tokens.check(headers.get("authorization", ""), scope)
+
+
+def check_listening(host: str, tokens: Tokens, *, is_open: bool) -> None:
+    """Refuse to listen beyond this machine without a token."""
+    if host in LOOPBACK or is_open or tokens.known():
+        return
+    raise InputError(
+        f"--host {host}: others could reach the service, and there is no token. Make one with "
+        f"`rarefy token`, or say --open if anyone may."
+    )
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

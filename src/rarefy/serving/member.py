@@ -1,0 +1,238 @@
+"""One model that is served: it reads bodies, predicts and learns."""
+
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rarefy.arrays import Flags, Floats
+from rarefy.errors import ConfigError, DivergenceError, InputError
+from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
+from rarefy.estimators.persistence import load, model_of_estimator
+from rarefy.files.model import Model, model_of
+from rarefy.files.model_file import save_model
+from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, right_answers
+from rarefy.readers.row_lines import RowLines
+from rarefy.serving.bodies import OF_LINES, Body, json_of
+from rarefy.serving.limits import Limits
+from rarefy.serving.record import Record
+from rarefy.serving.refusals import RefusedError, TooLargeError
+from rarefy.streams.class_numbers import ClassNumbers
+from rarefy.streams.single_rows import SingleRows
+from rarefy.streams.stream_model import StreamModel
+
+START = frozenset(inspect.signature(SparseOnlineClassifier.start).parameters) - {"self"}
+
+
+class Member:
+    """An estimator, and how it has done."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+        self.diverged: str | None = None
+        self.n_refused = 0  # bodies
+        self.record: Record | None = None
+        if estimator.stream_ is None:
+            raise RefusedError(
+                "the model was trained on matrices, and has no names of features; train it on "
+                "files, or begin it with start()."
+            )
+        estimator._hot = estimator._single().hot
+        if not estimator._learned_by.task.is_open:
+            self.record = Record()
+            estimator._set_watch(self.record)
+
+    @classmethod
+    def created(cls, said: dict[str, Any], limits: Limits) -> "Member":
+        """A model that has learned nothing; `said` are parameters of an estimator and of start."""
+        start = {name: value for name, value in said.items() if name in START}
+        rest = {name: value for name, value in said.items() if name not in START}
+        classes = start.get("classes")
+        of_classes: Any = SparseOnlineClassifier
+        estimator_class = SparseOnlineRegressor if classes is None else of_classes
+        if isinstance(classes, list) and len(classes) > limits.classes:
+            raise TooLargeError(
+                f"there are {len(classes):,} classes; {limits.classes:,} are allowed."
+            )
+        if isinstance(start.get("bits"), int) and start["bits"] > limits.bits:
+            raise TooLargeError(f"bits={start['bits']}: {limits.bits} are allowed at most.")
+        try:
+            start["cross"] = [tuple(names) for names in start.get("cross", ())]
+            estimator = estimator_class(**rest).start(**start)
+            estimator._be_ready_to_learn()
+        except TypeError as error:
+            raise ConfigError(f"there is no such parameter: {error}.") from error
+        return cls(estimator)
+
+    def challenger(self, parameters: dict[str, Any]) -> "Member":
+        """A model with other parameters that has learned nothing, and reads the same rows."""
+        ours = self.estimator
+        stream, grows = ours.stream_, self.classes_grow
+        try:
+            estimator = type(ours)(**{**parameters})
+        except TypeError as error:
+            raise ConfigError(f"there is no such parameter: {error}.") from error
+        classes = None if stream.task.is_regression else ours.classes_.tolist()
+        estimator.start(classes="grow" if grows else classes, **_store(stream.store.settings()))
+        estimator.stream_.reading = stream.reading
+        estimator._be_ready_to_learn()
+        return Member(estimator)
+
+    @classmethod
+    def loaded(cls, path: Path) -> "Member":
+        return cls(load(path))
+
+    @property
+    def t(self) -> int:
+        return int(self.estimator.t_)
+
+    @property
+    def classes_grow(self) -> bool:
+        return bool(self.estimator._learned_by.task.classes_grow)
+
+    @property
+    def _single(self) -> SingleRows:
+        single: SingleRows = self.estimator._single()
+        return single
+
+    @property
+    def reader_classes(self) -> tuple[str, ...]:
+        """By which readers know labels; those that grow come as they are."""
+        return () if self.classes_grow else self.estimator.stream_.classes
+
+    @property
+    def label(self) -> str:
+        """What the label is called in rows with names."""
+        name: str = self.estimator.stream_.reading.columns.label
+        return name
+
+    # --- bodies -------------------------------------------------------------------------------
+
+    def understood(self, body: Body) -> Body:
+        """The body in a format that the model reads; objects of JSON can be lines of VW text."""
+        columns = self.estimator.stream_.reading.columns
+        if body.format != "json" or columns.named or columns.complete:
+            return body
+        lines, texts = RowLines(columns), []
+        for number, text in enumerate(body.data.splitlines(), start=1):
+            row = json_of(text)
+            label = row.pop(columns.label, None) if isinstance(row, dict) else None
+            if not isinstance(label, int | float | None):
+                raise RefusedError(f"rows:{number}: the label is {label!r}; a number is expected.")
+            texts.append(b"" if label is None else f"{label} ".encode())
+            texts.append(lines.line(row, number).text)
+        return Body("vw", b"".join(texts))
+
+    def check(self, body: Body, limits: Limits) -> int:
+        """How many rows there are to learn; whatever is wrong with one is an error now."""
+        if self.diverged is not None:
+            raise RefusedError(f"the model does not learn any more: {self.diverged}")
+        self.estimator._check_can_learn()
+        numbers = ClassNumbers(self.estimator.stream_.classes) if self.classes_grow else None
+        ready = self._single.prepared(body.reader(self.reader_classes), None, None, None, numbers)
+        if numbers is not None and len(numbers.names) > limits.classes:
+            raise TooLargeError(f"there would be more than {limits.classes:,} classes.")
+        n_rows = sum(len(part.batch.labels) for part in ready)
+        if n_rows > limits.rows:
+            raise TooLargeError(f"there are {n_rows:,} rows; {limits.rows:,} are allowed at once.")
+        if n_rows == 0:
+            raise RefusedError("there are no rows in the body.")
+        return n_rows
+
+    def can_join(self, body: Body) -> bool:
+        """Whether rows mean the same alone and behind those of another body."""
+        return body.format in OF_LINES and not self.classes_grow
+
+    def learn(self, bodies: Sequence[Body]) -> None:
+        """Learn rows in their order; those that this model cannot take are counted.
+
+        That they were checked does not mean that they are right for a model that has come since.
+        """
+        if self.diverged is not None:
+            return
+        joined = bodies[0]
+        if len(bodies) > 1:
+            joined = Body(joined.format, b"".join(body.data for body in bodies))
+        try:
+            self.estimator.learn_many(joined.reader(self.reader_classes))
+        except DivergenceError as error:
+            self.diverged = str(error)
+        except InputError:  # nothing has been learned
+            if len(bodies) == 1:
+                self.n_refused += 1
+                return
+            for body in bodies:
+                self.learn([body])
+
+    # --- predictions --------------------------------------------------------------------------
+
+    def scores(self, body: Body) -> Floats:
+        return self._single.scores(body.reader(self.reader_classes))
+
+    def answers(self, body: Body) -> list[dict[str, Any]]:
+        """What is predicted for each row."""
+        with self.estimator._lock:  # scores, and what scales them, are of one moment
+            return self._answered(self.scores(self.understood(body)))
+
+    def answer(self, row: Any) -> dict[str, Any]:
+        """What is predicted for a single row."""
+        if not isinstance(row, dict):
+            raise RefusedError("an object, a list of objects, or another Content-Type is expected.")
+        with self.estimator._lock:
+            return self._answered(self.estimator._scores_of_row(row, None))[0]
+
+    def judged(self, body: Body, model: StreamModel) -> Flags | None:
+        """Whether this or an earlier state of the model is right about each of some rows."""
+        if model.task.is_regression or self.classes_grow:
+            return None
+        try:
+            scored = [
+                (scored.scores, scored.y) for scored in model.scored(body.reader(model.classes))
+            ]
+        except InputError:
+            return None
+        return np.concatenate([right_answers(scores, y) for scores, y in scored]).astype(bool)
+
+    def _answered(self, scores: Floats) -> list[dict[str, Any]]:
+        estimator = self.estimator
+        found = [{"prediction": answer} for answer in estimator._answers(scores).tolist()]
+        task = estimator._learned_by.task
+        if task.is_regression:
+            return found
+        if task.loss_name in LOSSES_WITH_PROBABILITIES:
+            names = [str(label) for label in estimator.classes_.tolist()]
+            chances = estimator._probabilities(scores)[:, : len(names)].tolist()
+            for one, numbers in zip(found, chances, strict=True):
+                one["probabilities"] = dict(zip(names, numbers, strict=True))
+        return found
+
+    # --- files --------------------------------------------------------------------------------
+
+    @property
+    def can_be_saved(self) -> bool:
+        return not self.classes_grow or len(self.estimator.classes_) >= 2
+
+    def save(self, path: Path) -> None:
+        """Write the model to a file; while nothing is learned."""
+        save_model(path, model_of_estimator(self.estimator, slim=self.estimator.is_slim_))
+
+    def described(self) -> Model:
+        """The model with its weights, for people to look at; while nothing is learned."""
+        estimator = self.estimator
+        return model_of(estimator._as_stream(), estimator._learned_by.parameters, slim=True)
+
+
+def _store(settings: dict[str, Any]) -> dict[str, Any]:
+    """What start() takes of a store."""
+    named = {**settings, "store": settings["kind"]}
+    return {name: named[name] for name in ("store", "bits", "capacity", "names") if name in named}
+
+
+def loaded_member(path: Path) -> Member:
+    """The model in a file that somebody has sent; anything else is refused."""
+    try:
+        return Member.loaded(path)
+    except InputError as error:
+        raise RefusedError(str(error).replace(str(path), "the file")) from error

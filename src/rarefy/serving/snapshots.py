@@ -1,0 +1,104 @@
+"""Snapshots of a served model: folders that are there as a whole, or not at all.
+
+FOLDER/snapshots/NAME/SEQ holds a model file for each member and state.json, which says who is the
+champion. They are the members as they were when the entry SEQ of the log had been learned.
+"""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rarefy.errors import RarefyError
+from rarefy.serving.member import Member
+
+KEPT = 10
+DIGITS = 15
+STATE = "state.json"
+
+
+class Snapshot(NamedTuple):
+    """Who is who, as of an entry of the log."""
+
+    seq: int
+    champion: str
+    members: dict[str, Member]
+    at: float
+
+
+class Snapshots:
+    """The snapshots of one model; those from before it was created are of another one."""
+
+    def __init__(self, folder: Path, since: int) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in folder.iterdir():
+            if not path.name.isdigit() or int(path.name) < since:
+                shutil.rmtree(path)
+
+    def seqs(self) -> list[int]:
+        """The oldest first."""
+        return sorted(int(path.name) for path in self._folder.iterdir() if path.name.isdigit())
+
+    def listed(self) -> list[dict[str, Any]]:
+        """What is said of each, the newest first."""
+        return [{"seq": seq, **self._state(seq)} for seq in reversed(self.seqs())]
+
+    def file(self, seq: int, member: str) -> Path:
+        return self._path(seq) / f"{member}.model"
+
+    def newest(self) -> Snapshot | None:
+        """The newest that can be read."""
+        for seq in reversed(self.seqs()):
+            try:
+                state = self._state(seq)
+                members = {name: Member.loaded(self.file(seq, name)) for name in state["members"]}
+                for name, why in state["diverged"].items():
+                    members[name].diverged = why
+                return Snapshot(seq, state["champion"], members, state["at"])
+            except (RarefyError, OSError, ValueError, LookupError):
+                continue
+        return None
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Write one, and let the oldest go."""
+        seq, champion, members, at = snapshot
+        path, part = self._path(seq), self._folder / f"part-{seq}"
+        if path.exists():
+            return
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        for name, member in members.items():
+            member.save(part / f"{name}.model")
+        state = {
+            "champion": champion,
+            "members": {name: {"examples": member.t} for name, member in members.items()},
+            "diverged": {n: m.diverged for n, m in members.items() if m.diverged is not None},
+            "at": at,
+        }
+        with (part / STATE).open("w") as file:
+            json.dump(state, file)
+            file.flush()
+            os.fsync(file.fileno())
+        _sync(part)
+        part.rename(path)
+        _sync(self._folder)
+        for old in self.seqs()[:-KEPT]:
+            shutil.rmtree(self._path(old), ignore_errors=True)
+
+    def _path(self, seq: int) -> Path:
+        return self._folder / f"{seq:0{DIGITS}}"
+
+    def _state(self, seq: int) -> dict[str, Any]:
+        state: dict[str, Any] = json.loads((self._path(seq) / STATE).read_text())
+        return state
+
+
+def _sync(folder: Path) -> None:
+    """Let names in a folder outlive a power failure."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

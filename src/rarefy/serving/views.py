@@ -1,0 +1,139 @@
+"""What is said of models, as JSON has it."""
+
+from typing import Any
+
+import numpy as np
+
+from rarefy.analysis.comparison import compare, names_by_key
+from rarefy.analysis.explanation import explain_row, explanation_as_json
+from rarefy.analysis.model_description import description, feature_as_json
+from rarefy.files.model_file import load_model
+from rarefy.serving.bodies import Body
+from rarefy.serving.member import Member
+from rarefy.serving.refusals import NotFoundError, RefusedError
+from rarefy.serving.slot import Slot
+
+SHOWN = 50
+MOST_SHOWN = 1000
+
+
+def summary(slot: Slot) -> dict[str, Any]:
+    """What a list of models says of one; it can be told at any time."""
+    champion = slot.champion
+    found: dict[str, Any] = {
+        "name": slot.name,
+        "ready": champion is not None,
+        "seq": slot.seq,
+        "backlog": slot.backlog,
+        "champion": slot.champion_name,
+        "challengers": [name for name in slot.members if name != slot.champion_name],
+        "snapshot": slot.saved_seq or None,
+        "problem": slot.problem,
+    }
+    if champion is not None:
+        task = champion.estimator._learned_by.task
+        classes = [] if task.is_regression else champion.estimator.classes_.tolist()
+        found |= {
+            "task": "regression" if task.is_regression else "classification",
+            "classes": classes,
+            "rule": str(champion.estimator.get_params().get("rule")),
+            "examples": champion.t,
+            "diverged": champion.diverged,
+            "figures": rolling(champion),
+        }
+    return found
+
+
+def rolling(member: Member) -> dict[str, float]:
+    return {} if member.record is None else member.record.rolling
+
+
+def full(slot: Slot) -> dict[str, Any]:
+    """All that is known of a model; while it does not learn."""
+    champion = _champion(slot)
+    return {
+        **summary(slot),
+        "description": description(champion.described()),
+        "members": {name: _member(slot, name) for name in slot.members},
+        "labels": slot.labels.figures(),
+        "snapshots": slot.snapshots.listed(),
+    }
+
+
+def _member(slot: Slot, name: str) -> dict[str, Any]:
+    member = slot.members[name]
+    rivalry = slot.rivalries.get(name)
+    return {
+        "examples": member.t,
+        "loss": member.estimator.progressive_loss_,
+        "weights": member.estimator.n_nonzero_,
+        "diverged": member.diverged,
+        "refused": member.n_refused,
+        "rolling": rolling(member),
+        "fading": {} if member.record is None else member.record.fading,
+        "drifts": [] if member.record is None else member.record.drifts,
+        "against_champion": None if rivalry is None else rivalry.figures(),
+    }
+
+
+def features(slot: Slot, search: str, top: int) -> dict[str, Any]:
+    """The strongest features whose names contain a text."""
+    model = _champion(slot).described()
+    kept = model.kept
+    order = np.argsort(-np.abs(kept.weights), kind="stable").tolist()
+    if search:
+        names = kept.names or [str(key) for key in kept.keys.tolist()]
+        wanted = search.casefold()
+        order = [at for at in order if wanted in names[at].casefold()]
+    shown = order[: min(top, MOST_SHOWN)]
+    return {"found": len(order), "features": [feature_as_json(model, at) for at in shown]}
+
+
+def explained(slot: Slot, body: Body, row: int) -> dict[str, Any]:
+    """Why a row is predicted as it is."""
+    champion = _champion(slot)
+    model = champion.described()
+    body = champion.understood(body)
+    found = explain_row(model, body.reader(champion.reader_classes), row)
+    return explanation_as_json(model, found, None)
+
+
+def difference(slot: Slot, seq: int, top: int) -> dict[str, Any]:
+    """What has become of the weights since a snapshot."""
+    state = next((one for one in slot.snapshots.listed() if one["seq"] == seq), None)
+    if state is None:
+        raise NotFoundError(f"the model {slot.name!r} has no snapshot {seq}.")
+    old = load_model(slot.snapshots.file(seq, state["champion"]))
+    new = _champion(slot).described()
+    if len(old.intercepts) != len(new.intercepts):
+        raise RefusedError("classes have come since, so that weights cannot be compared.")
+    found = compare(old, new)
+    keys = found.keys[: min(top, MOST_SHOWN)]
+    names = names_by_key(old.kept, keys) | names_by_key(new.kept, keys)
+    several = len(new.intercepts) > 1
+    return {
+        "seq": seq,
+        "counts": found.counts(),
+        "mass": found.mass(),
+        "features": [
+            {
+                "feature": names.get(key, str(key)),
+                **({"class": new.classes[output]} if several else {}),
+                "old": old_weight,
+                "new": new_weight,
+            }
+            for key, output, old_weight, new_weight in zip(
+                keys.tolist(),
+                found.outputs.tolist(),
+                found.old.tolist(),
+                found.new.tolist(),
+                strict=False,
+            )
+        ],
+    }
+
+
+def _champion(slot: Slot) -> Member:
+    if slot.champion is None:
+        raise NotFoundError(f"the model {slot.name!r} is not ready yet.")
+    return slot.champion
