@@ -15,7 +15,7 @@ from rarefy.files.model import Model, model_of
 from rarefy.files.model_file import save_model
 from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, right_answers
 from rarefy.readers.row_lines import RowLines
-from rarefy.serving.bodies import OF_LINES, Body, json_of
+from rarefy.serving.bodies import OF_LINES, Body, encode_json, json_of
 from rarefy.serving.limits import Limits
 from rarefy.serving.record import Record
 from rarefy.serving.refusals import RefusedError, TooLargeError
@@ -83,6 +83,25 @@ class Member:
     @classmethod
     def loaded(cls, path: Path) -> "Member":
         return cls(load(path))
+
+    def warm_up(self) -> None:
+        """Learn something made up, so that what it takes is compiled; the model is of no use then.
+
+        Machine code is kept on disk, so that this takes time only once.
+        """
+        columns, task = self.estimator.stream_.reading.columns, self.estimator._learned_by.task
+        label = 0 if task.is_regression else (self.reader_classes or ("0",))[0]
+        if columns.named:
+            row = {**dict.fromkeys(columns.text, "a b"), "x": 1.0, columns.label: label}
+            if columns.weight is not None:
+                row[columns.weight] = 1.0
+            body = Body("json", encode_json(row) + b"\n")
+        else:
+            body = Body("vw", f"{label} | a\n".encode())
+        self.check(body, Limits())
+        self.learn([body])
+        self.answers(body)
+        self.answer({"x": 1.0})
 
     @property
     def t(self) -> int:

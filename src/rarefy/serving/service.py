@@ -179,7 +179,7 @@ class Service:
     def create(self, name: str, said: dict[str, Any]) -> Receipt:
         """Begin a model with parameters of an estimator, and of its start()."""
         check_name("model", name)
-        Member.created(said, self.limits)
+        Member.created(said, self.limits).warm_up()
         return self._done(name, Create(name, CREATE, said, most=self.limits.models))
 
     def load(

@@ -51,9 +51,12 @@ def rolling(member: Member) -> dict[str, float]:
 def full(slot: Slot) -> dict[str, Any]:
     """All that is known of a model; while it does not learn."""
     champion = _champion(slot)
+    described = description(champion.described())
+    if not champion.estimator.is_slim_:
+        described["training"]["can_go_on"] = "yes, with new data"
     return {
         **summary(slot),
-        "description": description(champion.described()),
+        "description": described,
         "members": {name: _member(slot, name) for name in slot.members},
         "labels": slot.labels.figures(),
         "snapshots": slot.snapshots.listed(),

@@ -1,0 +1,115 @@
+"""A service in a process of its own, and clients that go on whatever happens to it."""
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import httpx
+
+
+def row(rng: random.Random, **more: object) -> dict[str, object]:
+    """A row of five features that say something about its label."""
+    names = [rng.randrange(50) for _ in range(5)]
+    label = "b" if sum(names) + rng.gauss(0.0, 30.0) > 122.5 else "a"
+    return {**{f"f{name}": round(rng.random(), 4) for name in names}, **more, "label": label}
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return int(found.getsockname()[1])
+
+
+class Served:
+    """`rarefy serve`, which can be killed and started again."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.folder, self.port = folder, free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._options = options
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "rarefy", "serve", str(self.folder)]
+        command += ["--port", str(self.port), *self._options]
+        self._process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        until = time.monotonic() + 120.0
+        while time.monotonic() < until:
+            try:
+                if httpx.get(f"{self.url}/health").status_code == 200:
+                    return
+            except httpx.TransportError:
+                pass
+            assert self._process.poll() is None, "the service has ended"
+            time.sleep(0.01)
+        raise AssertionError("the service does not answer")
+
+    def kill(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+    def stop(self) -> float:
+        """How many seconds it took to end in good order."""
+        assert self._process is not None
+        began = time.monotonic()
+        self._process.send_signal(signal.SIGTERM)
+        assert self._process.wait(30.0) == 0
+        return time.monotonic() - began
+
+    def __enter__(self) -> "Served":
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self.kill()
+
+
+class Sender(threading.Thread):
+    """Sends numbered rows, one request after the other, each until it is acknowledged."""
+
+    def __init__(self, number: int, url: str, model: str) -> None:
+        super().__init__(daemon=True)
+        self.number, self._url = number, f"{url}/models/{model}/learn"
+        self.is_over = threading.Event()
+        self.acknowledged: list[tuple[int, int]] = []  # the number of the first row, and of rows
+        self.n_retries = 0
+
+    def run(self) -> None:
+        rng, first = random.Random(self.number), 0
+        with httpx.Client(timeout=20.0) as client:
+            while not self.is_over.is_set():
+                n_rows = rng.choice([1, 1, 1, 7])
+                rows = [row(rng, c=self.number, n=first + n) for n in range(n_rows)]
+                headers = {"Idempotency-Key": f"{self.number}-{first}"}
+                while not self._is_sent(client, rows, headers):
+                    self.n_retries += 1
+                    time.sleep(0.01)
+                self.acknowledged.append((first, n_rows))
+                first += n_rows
+
+    def _is_sent(self, client: httpx.Client, rows: list[object], headers: dict[str, str]) -> bool:
+        try:
+            answer = client.post(self._url, json=rows, headers=headers)
+        except httpx.TransportError:
+            return False
+        if answer.status_code == 503:
+            return False
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["rows"] == len(rows)
+        return True
+
+
+def lines_of(body: bytes) -> list[dict[str, object]]:
+    return [json.loads(line) for line in body.splitlines()]
+
+
+def is_busy() -> bool:
+    return os.getloadavg()[0] > (os.cpu_count() or 1)
