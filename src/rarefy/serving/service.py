@@ -29,7 +29,7 @@ from rarefy.serving.member import Member, loaded_member
 from rarefy.serving.operations import Change, Create, Delete, Forget, Learn
 from rarefy.serving.refusals import BusyError, ConflictError, NotFoundError
 from rarefy.serving.slot import Slot, wait_for
-from rarefy.serving.snapshots import Snapshots
+from rarefy.serving.snapshot_folder import Snapshots
 
 LOG, LOCK, SNAPSHOTS, FILES = "log.db", "lock", "snapshots", "files"
 CHECKPOINT_SECONDS = 60.0

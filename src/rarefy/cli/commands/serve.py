@@ -70,7 +70,7 @@ def serve(
     """
     try:
         from rarefy.serving.limits import Limits
-        from rarefy.serving.run import Running, set_up_logs
+        from rarefy.serving.process import Running, set_up_logs
         from rarefy.serving.service import Service
     except ImportError as error:
         raise ConfigError(f"serving needs `pip install rarefy[serve]` ({error}).") from error
