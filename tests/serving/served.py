@@ -1,7 +1,6 @@
 """A service in a process of its own, and clients that go on whatever happens to it."""
 
 import json
-import os
 import random
 import signal
 import socket
@@ -109,7 +108,3 @@ class Sender(threading.Thread):
 
 def lines_of(body: bytes) -> list[dict[str, object]]:
     return [json.loads(line) for line in body.splitlines()]
-
-
-def is_busy() -> bool:
-    return os.getloadavg()[0] > (os.cpu_count() or 1)

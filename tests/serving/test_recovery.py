@@ -4,15 +4,12 @@ import random
 import time
 from pathlib import Path
 
+import httpx
 import pytest
 
-pytest.importorskip("starlette", reason="the service needs rarefy[serve]")
-pytest.importorskip("uvicorn", reason="the service needs rarefy[serve]")
-httpx = pytest.importorskip("httpx", reason="the service needs rarefy[serve]")
-
-from rarefy import SparseOnlineClassifier  # noqa: E402
-from rarefy.serving.log import entries_in  # noqa: E402
-from tests.serving.served import Sender, Served, lines_of  # noqa: E402
+from rarefy import SparseOnlineClassifier
+from rarefy.serving.log import entries_in
+from tests.serving.served import Sender, Served, lines_of
 
 
 def survive(folder: Path, n_kills: int, n_clients: int = 4) -> dict[str, int]:

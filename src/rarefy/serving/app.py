@@ -21,9 +21,9 @@ from rarefy.serving.bodies import JSON, Sent, decompressed, encode_json, json_of
 from rarefy.serving.doors import Doors
 from rarefy.serving.gate import Gate
 from rarefy.serving.limits import check_id
-from rarefy.serving.prometheus import Metrics
 from rarefy.serving.openapi import document
 from rarefy.serving.page import page_file
+from rarefy.serving.prometheus import Metrics
 from rarefy.serving.pulse import Pulse
 from rarefy.serving.refusals import BusyError, RefusedError, TooLargeError
 from rarefy.serving.service import LARGE, Service

@@ -17,8 +17,8 @@ from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, right_answers
 from rarefy.readers.row_lines import RowLines
 from rarefy.serving.bodies import OF_LINES, Body, encode_json, json_of
 from rarefy.serving.limits import Limits
-from rarefy.serving.track_record import Record
 from rarefy.serving.refusals import RefusedError, TooLargeError
+from rarefy.serving.track_record import Record
 from rarefy.streams.class_numbers import ClassNumbers
 from rarefy.streams.single_rows import SingleRows
 from rarefy.streams.stream_model import StreamModel

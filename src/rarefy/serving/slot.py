@@ -17,9 +17,9 @@ from rarefy.serving.bodies import BLOCK_BYTES, Body, decode_json
 from rarefy.serving.limits import Limits
 from rarefy.serving.log import CHALLENGE, CREATE, DROP, LEARN, LOAD, PROMOTE, Entry, Log
 from rarefy.serving.member import Member
-from rarefy.serving.track_record import Rivalry, SinceSnapshot
 from rarefy.serving.refusals import BusyError
 from rarefy.serving.snapshot_folder import Snapshot, Snapshots
+from rarefy.serving.track_record import Rivalry, SinceSnapshot
 
 FIRST = "first"  # what the member is called with which a model begins
 PAUSE = 1e-5  # seconds, in which a prediction that waits gets its turn

@@ -1,0 +1,336 @@
+"""Requests and their answers, without a network."""
+
+import gzip
+import io
+import json
+import random
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+import rarefy
+from rarefy import SparseOnlineClassifier
+from rarefy.serving.app import make_app
+from rarefy.serving.bodies import Body
+from rarefy.serving.doors import Doors, Tokens, check_listening
+from rarefy.serving.limits import Limits
+from rarefy.serving.pulse import Pulse
+from rarefy.serving.service import Service
+from tests.serving.served import row
+
+SAID = {"classes": ["a", "b"]}
+LIMITS = Limits(body_bytes=100_000, rows=200, models=3, asked=5)
+
+
+class Client(TestClient):
+    """A client of a service in this process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.service = Service(folder, LIMITS, checkpoint_seconds=1000.0)
+        self.pulse, self.tokens = Pulse(self.service), Tokens(folder)
+        app, _ = make_app(self.service, self.pulse, Doors(self.tokens, ("testserver",)))
+        super().__init__(app)
+
+    def learned(self) -> bytes:
+        """The bytes of the model once it has learned all."""
+        assert self.service.wait()
+        return self.get("/models/m/file").content
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Client]:
+    client = Client(tmp_path)
+    client.put("/models/m", json=SAID).raise_for_status()
+    yield client
+    client.service.close()
+
+
+def rows(n: int, seed: int = 0) -> list[dict[str, object]]:
+    rng = random.Random(seed)
+    return [row(rng) for _ in range(n)]
+
+
+def model_of(rows: list[dict[str, object]], path: Path, **said: object) -> bytes:
+    model = SparseOnlineClassifier(**said).start(classes=["a", "b"])
+    model.learn_many([json.dumps(one) for one in rows], format="json")
+    model.save(path / "x.bin")
+    return (path / "x.bin").read_bytes()
+
+
+def test_formats_mean_the_same(client: Client, tmp_path: Path) -> None:
+    some = rows(40)
+    text = "".join(json.dumps(one) + "\n" for one in some)
+    learn = "/models/m/learn"
+    assert client.post(learn, json=some[0]).json() == {"rows": 1, "seq": 2, "repeated": False}
+    assert client.post(learn, json=some[1:10]).json()["rows"] == 9
+    lines = "".join(text.splitlines(keepends=True)[10:30]).encode()
+    headers = {"Content-Type": "application/x-ndjson", "Content-Encoding": "gzip"}
+    assert client.post(learn, content=gzip.compress(lines), headers=headers).json()["rows"] == 20
+    pa = pytest.importorskip("pyarrow")
+    sink = io.BytesIO()
+    table = pa.Table.from_pylist(some[30:])
+    names = sorted({name for one in some[30:] for name in one})
+    table = pa.table({name: [one.get(name) for one in some[30:]] for name in names})
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    kind = {"Content-Type": "application/vnd.apache.arrow.stream"}
+    assert client.post(learn, content=sink.getvalue(), headers=kind).json()["rows"] == 10
+    data = client.learned()
+    (tmp_path / "m.bin").write_bytes(data)
+    again = rarefy.load(tmp_path / "m.bin")
+    (tmp_path / "n.bin").write_bytes(model_of(some, tmp_path))
+    straight = rarefy.load(tmp_path / "n.bin")
+    assert again.t_ == straight.t_ == 40
+    assert again.weights_ == straight.weights_
+    answers = client.post("/models/m/predict", json=some).json()["predictions"]
+    assert [one["prediction"] for one in answers] == straight.predict_many(some)
+    single = client.post("/models/m/predict", json=some[3]).json()
+    assert single == answers[3]
+
+
+def test_restarted_service_has_the_same_bytes(client: Client, tmp_path: Path) -> None:
+    some = rows(60)
+    for one in some[:20]:
+        client.post("/models/m/learn", json=one)
+    assert client.service.wait()
+    assert client.post("/models/m/snapshots").json() == {"seq": 21}
+    client.put("/models/m/challengers/ftrl", json={"rule": "ftrl"}).raise_for_status()
+    client.post("/models/m/learn", json=some[20:])
+    before = client.learned()
+    assert before == model_of(some, tmp_path)
+    client.service.wait()
+    copy = tmp_path / "copy"
+    copy_folder(client.service.folder, copy)  # as it is at this moment, without a last snapshot
+    again = Client(copy)
+    assert again.learned() == before
+    assert set(again.service.slots["m"].members) == {"first", "ftrl"}
+    ftrl = again.service.slots["m"].members["ftrl"].estimator
+    assert ftrl.t_ == 40
+    again.service.close()
+
+
+def copy_folder(old: Path, new: Path) -> None:
+    for path in old.rglob("*"):
+        if path.is_file() and path.name != "lock" and new not in path.parents:
+            target = new / path.relative_to(old)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(path.read_bytes())
+
+
+def test_keys_make_requests_repeatable(client: Client) -> None:
+    send = {"json": rows(3), "headers": {"Idempotency-Key": "one"}}
+    assert client.post("/models/m/learn", **send).json()["repeated"] is False
+    assert client.post("/models/m/learn", **send).json() == {"rows": 3, "seq": 2, "repeated": True}
+    send["json"] = rows(3, seed=1)
+    assert client.post("/models/m/learn", **send).status_code == 409
+    client.service.wait()
+    assert client.service.champion("m").t == 3
+
+
+def test_labels_that_come_later_are_learned_once(client: Client, tmp_path: Path) -> None:
+    some = rows(8)
+    answers = client.post("/models/m/predict?remember=true", json=some[:2]).json()["predictions"]
+    one = client.post("/models/m/predict?id=mine", json=some[2]).json()
+    assert one["id"] == "mine"
+    ids = [answers[1]["id"], answers[0]["id"], "mine"]
+    labels = [{"id": id, "label": some[n]["label"]} for id, n in zip(ids, (1, 0, 2), strict=True)]
+    found = client.post("/models/m/label", json=labels[:2]).json()
+    assert found == {"rows": 2, "seq": 2, "repeated": 0, "unknown": []}
+    found = client.post("/models/m/label", json=[*labels, {"id": "no", "label": "a"}]).json()
+    assert found == {"rows": 1, "seq": 3, "repeated": 2, "unknown": ["no"]}
+    assert client.post("/models/m/label", json={"id": "no", "label": "a"}).status_code == 404
+    ordered = [some[1], some[0], some[2]]
+    assert client.learned() == model_of(ordered, tmp_path)
+    client.post("/models/m/predict?remember=true", json=some[:7])  # more than are remembered
+    client.post("/models/m/predict?id=last", json=some[7])
+    wrong = client.post("/models/m/label", json={"id": "last", "label": "c"})
+    assert wrong.status_code == 422
+    assert client.post("/models/m/label", json={"id": "mine", "label": "a"}).status_code == 404
+    assert client.post("/models/m/label", json={"id": "last", "label": "a"}).json()["rows"] == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "send", "status"),
+    [
+        ("POST", "/models/m/learn", {"content": b"{"}, 422),
+        ("POST", "/models/m/learn", {"content": b""}, 422),
+        ("POST", "/models/m/learn", {"content": b"[]"}, 422),
+        ("POST", "/models/m/learn", {"json": {"x": 1.0}}, 422),
+        ("POST", "/models/m/learn", {"json": {"x": 1.0, "label": "c"}}, 422),
+        ("POST", "/models/m/learn", {"json": [[1]]}, 422),
+        ("POST", "/models/m/learn", {"content": b"x" * 100_001}, 413),
+        ("POST", "/models/m/learn", {"json": [{"label": "a"}] * 201}, 413),
+        ("POST", "/models/none/learn", {"json": {"label": "a"}}, 404),
+        ("POST", "/models/m/predict", {"content": b"[1"}, 422),
+        ("POST", "/models/m/predict", {"json": 3}, 422),
+        ("POST", "/models/m/label", {"json": {"id": 3, "label": "a"}}, 422),
+        ("PUT", "/models/m", {"json": SAID}, 409),
+        ("PUT", "/models/n", {"json": {"classes": ["a", "b"], "no_such": 1}}, 422),
+        ("PUT", "/models/n", {"json": {"classes": ["a", "b"], "l1": -1.0}}, 422),
+        ("PUT", "/models/n", {"json": {"classes": 3}}, 422),
+        ("PUT", "/models/n", {"json": {"classes": ["a", "b"], "store": "hashed", "bits": 30}}, 413),
+        ("PUT", "/models/..%2fx", {"json": SAID}, 404),
+        ("PUT", "/models/a.b", {"json": SAID}, 422),
+        ("PUT", "/models/m/file", {"content": b"nothing"}, 422),
+        ("POST", "/models/m/snapshots/99/rollback", {}, 404),
+        ("POST", "/models/m/challengers/none/promote", {}, 404),
+        ("GET", "/page/..%2fapp.py", {}, 404),
+        ("PATCH", "/models/m", {}, 405),
+    ],
+)
+def test_bad_requests_are_refused(
+    client: Client, method: str, path: str, send: dict[str, object], status: int
+) -> None:
+    answer = client.request(method, path, **send)
+    assert answer.status_code == status, answer.text
+    assert answer.json()["error"]["message"]
+    assert client.service.slots["m"].last == 1
+
+
+def test_bombs_and_unknown_types_are_refused(client: Client) -> None:
+    bomb = gzip.compress(b" " * 10_000_000)
+    headers = {"Content-Encoding": "gzip"}
+    assert client.post("/models/m/learn", content=bomb, headers=headers).status_code == 413
+    headers = {"Content-Encoding": "gzip"}
+    assert client.post("/models/m/learn", content=b"abc", headers=headers).status_code == 422
+    headers = {"Content-Encoding": "br"}
+    assert client.post("/models/m/learn", content=b"abc", headers=headers).status_code == 415
+    headers = {"Content-Type": "text/html"}
+    assert client.post("/models/m/learn", content=b"abc", headers=headers).status_code == 415
+
+
+def test_one_bad_row_in_a_group_is_refused_alone(client: Client) -> None:
+    good, bad = (json.dumps(one).encode() + b"\n" for one in (rows(1)[0], {"label": "c"}))
+    futures = [client.service.learn("m", Body("json", text)) for text in (good, bad, good)]
+    assert futures[0].result().rows == futures[2].result().rows == 1
+    with pytest.raises(rarefy.InputError):
+        futures[1].result()
+
+
+def test_full_disk_refuses_and_recovers(client: Client, tmp_path: Path) -> None:
+    db = client.service.log.db
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    (pages,) = db.execute("PRAGMA page_count").fetchone()
+    db.execute(f"PRAGMA max_page_count = {pages}")
+    assert client.post("/models/m/learn", json=rows(150)).status_code == 507
+    db.execute(f"PRAGMA max_page_count = {1 << 30}")
+    assert client.post("/models/m/learn", json=rows(3)).status_code == 200
+    assert client.learned() == model_of(rows(3), tmp_path)
+
+
+def test_champion_is_replaced_and_brought_back(client: Client) -> None:
+    client.put("/models/m/challengers/c", json={"rule": "ftrl"}).raise_for_status()
+    client.post("/models/m/learn", json=rows(100)).raise_for_status()
+    client.service.wait()
+    members = client.get("/models/m").json()["members"]
+    assert members["c"]["against_champion"]["rows"] == 100
+    first = client.learned()
+    client.post("/models/m/challengers/c/promote").raise_for_status()
+    assert client.learned() != first
+    assert client.post("/models/m/challengers/c/promote").status_code == 409
+    client.post("/models/m/challengers/first/promote").raise_for_status()
+    assert client.learned() == first
+    assert client.delete("/models/m/challengers/c").status_code == 204
+    assert client.delete("/models/m/challengers/first").status_code == 409
+
+
+def test_rollback_and_upload(client: Client) -> None:
+    client.post("/models/m/learn", json=rows(50))
+    old = client.learned()
+    seq = client.post("/models/m/snapshots").json()["seq"]
+    client.post("/models/m/learn", json=rows(50, seed=1))
+    assert client.learned() != old
+    assert client.get(f"/models/m/snapshots/{seq}/diff").json()["counts"]
+    client.post(f"/models/m/snapshots/{seq}/rollback").raise_for_status()
+    assert client.learned() == old
+    assert client.put("/models/copy/file", content=old).status_code == 201
+    assert client.get("/models/copy/file").content == old
+    assert client.delete("/models/copy").status_code == 204
+    assert client.get("/models/copy").status_code == 404
+
+
+def test_file_in_the_folder_is_served(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "trained.model").write_bytes(model_of(rows(30), tmp_path))
+    client.service.look_after()
+    client.service.look_after()
+    assert client.get("/models/trained").json()["examples"] == 30
+    client.post("/models/trained/learn", json=rows(5))
+    client.service.wait()
+    (tmp_path / "trained.model").write_bytes(model_of(rows(31), tmp_path))
+    client.service.look_after()
+    assert client.get("/models/trained").json()["examples"] == 31
+
+
+def test_what_is_shown(client: Client) -> None:
+    client.post("/models/m/learn", json=rows(100))
+    client.service.wait()
+    client.pulse.beat()
+    point = client.pulse.latest["models"]["m"]
+    assert point["examples"] == 100
+    assert 0.0 < point["rolling"]["accuracy"] <= 1.0
+    assert client.get("/models/m/history").json()["points"] == [point]
+    assert client.get("/models").json()["models"][0]["name"] == "m"
+    found = client.get("/models/m/features?search=F1&top=3").json()
+    assert all("f1" in one["feature"] for one in found["features"])
+    why = client.post("/models/m/explain", json=rows(1)[0]).json()
+    assert why["score"] == pytest.approx(
+        why["intercept"] + sum(one["contribution"] for one in why["features"])
+    )
+    assert b'rarefy_rows_learned_total{model="m"} 100.0' in client.get("/metrics").content
+    assert client.get("/health").json()["status"] == "ok"
+    assert client.get("/").headers["x-frame-options"] == "DENY"
+    paths = client.get("/openapi.json").json()["paths"]
+    assert set(paths) >= {"/models/{name}/predict", "/models/{name}/learn"}
+
+
+def test_tokens_open_doors(client: Client, tmp_path: Path) -> None:
+    read, learn = client.tokens.add("reader", "read"), client.tokens.add("learner", "learn")
+    assert read not in (tmp_path / "tokens.json").read_text()
+
+    def status(token: str | None, path: str) -> int:
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        send = {"x": 1.0, "label": "a"}
+        return client.post(f"/models/m/{path}", json=send, headers=headers).status_code
+
+    assert status(None, "predict") == status("wrong", "predict") == 401
+    assert (status(read, "predict"), status(read, "learn")) == (200, 403)
+    assert (status(learn, "predict"), status(learn, "learn")) == (200, 200)
+    assert client.get("/health").status_code == 200
+    new = client.tokens.add("reader", "read")
+    assert (status(read, "predict"), status(new, "predict")) == (401, 200)
+
+
+def test_other_sites_and_hosts_are_refused(client: Client) -> None:
+    headers = {"Origin": "http://elsewhere.example"}
+    assert client.get("/models", headers=headers).status_code == 403
+    assert client.get("/models", headers={"Origin": "http://testserver"}).status_code == 200
+    assert client.get("/models", headers={"Host": "elsewhere.example"}).status_code == 403
+
+
+def test_no_listening_beyond_this_machine_without_a_token(tmp_path: Path) -> None:
+    tokens = Tokens(tmp_path)
+    check_listening("127.0.0.1", tokens, is_open=False)
+    check_listening("0.0.0.0", tokens, is_open=True)
+    with pytest.raises(rarefy.InputError, match="token"):
+        check_listening("0.0.0.0", tokens, is_open=False)
+    tokens.add("one", "read")
+    check_listening("0.0.0.0", tokens, is_open=False)
+
+
+def test_folder_is_served_once(client: Client, tmp_path: Path) -> None:
+    with pytest.raises(rarefy.InputError, match="another process"):
+        Service(tmp_path)
+
+
+def test_old_entries_go_once_they_are_in_two_snapshots(client: Client) -> None:
+    client.service._keep_seconds = 0.0
+    for seed in range(3):
+        client.post("/models/m/learn", json=rows(5, seed))
+        client.service.wait()
+        client.post("/models/m/snapshots")
+    client.service.look_after()
+    with sqlite3.connect(client.service.folder / "log.db") as db:
+        assert db.execute("SELECT min(seq) FROM entries").fetchone() == (4,)
