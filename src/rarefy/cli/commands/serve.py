@@ -28,7 +28,13 @@ class _Stopping:
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False))
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535))
+@click.option(
+    "--port",
+    default=8080,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port to listen on; 0 for any that is free.",
+)
 @click.option("--open", "is_open", is_flag=True, help="Anyone who reaches it may do anything.")
 @click.option(
     "--checkpoint-seconds",
@@ -37,7 +43,13 @@ class _Stopping:
     type=click.FloatRange(0.01),
     help="Write a snapshot of a model that has learned after so long.",
 )
-@click.option("--keep-days", default=30.0, show_default=True, type=click.FloatRange(0.0))
+@click.option(
+    "--keep-days",
+    default=30.0,
+    show_default=True,
+    type=click.FloatRange(0.0),
+    help="Keep entries of the log for so long.",
+)
 @click.option("--keep-bytes", type=click.IntRange(0), help="Largest log of a model.")
 @click.option("--max-body", type=click.IntRange(1), help="Largest body of a request, in bytes.")
 @click.option("--max-rows", type=click.IntRange(1), help="Most rows of a request.")
