@@ -29,6 +29,8 @@ included_files = {  # of the root, by the page that shows them
     "CHANGELOG.md": "changelog",
     "README.md": "index",
 }
+default_role = "literal"  # of `names` in docstrings
+smartquotes = False  # options begin with two hyphens
 myst_heading_anchors = 4  # links to headings, as Git hosts write them
 numpydoc_show_class_members = False
 autosummary_generate = True

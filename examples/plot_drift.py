@@ -3,7 +3,9 @@ A stream that changes
 =====================
 
 Rows come one by one, are predicted, and then learned. Halfway, what the user likes is reversed. The
-model keeps figures of its own predictions, and says when its loss has risen.
+model keeps figures of its own predictions, and says when its loss has risen. What to do then is up
+to the program: a model that has learned for long is slow to change its mind, and one that begins
+anew is not.
 """
 
 import matplotlib.pyplot as plt
@@ -26,24 +28,34 @@ def visit(t):
 # %%
 # `watch` looks on; it changes nothing of the model.
 
-model = SparseOnlineClassifier("ftrl", l1=0.1).start(classes=[False, True])
+
+def begin():
+    model = SparseOnlineClassifier("ftrl", l1=0.1).start(classes=[False, True])
+    return model, model.watch(window=300, on_drift=drifts.append)
+
+
 drifts = []
-watch = model.watch(window=300, on_drift=drifts.append)
+(old, of_old), (new, of_new) = begin(), begin()
 accuracy = []
 for t in range(N_ROWS):
     row, liked = visit(t)
-    model.learn_one(row, liked)
-    accuracy.append(watch.rolling["accuracy"] if t % 50 == 0 else np.nan)
-print("drift was reported at", drifts)
+    old.learn_one(row, liked)
+    n_before = len(drifts)
+    new.learn_one(row, liked)
+    if len(drifts) > n_before:
+        new, of_new = begin()
+    if t % 50 == 0 and t > 0:
+        accuracy.append((t, of_old.rolling["accuracy"], of_new.rolling["accuracy"]))
+print("drift was reported at", sorted(set(drifts)))
 
 # %%
 
-rounds = np.arange(N_ROWS)[::50]
+rounds, learns_on, begins_anew = zip(*accuracy, strict=True)
 plt.figure(figsize=(7, 3), layout="constrained")
-plt.plot(rounds, accuracy[::50], label="accuracy of the last 300")
-plt.axvline(CHANGE, color="grey", label="the change")
-for number, at in enumerate(drifts):
-    plt.axvline(at, color="red", linestyle="--", label="reported" if number == 0 else None)
+plt.plot(rounds, learns_on, label="learns on")
+plt.plot(rounds, begins_anew, label="begins anew when drift is reported")
+plt.axvline(CHANGE, color="grey", linestyle="--", label="the change")
 plt.xlabel("row")
+plt.ylabel("accuracy of the last 300")
 plt.legend()
 plt.show()

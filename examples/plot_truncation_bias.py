@@ -12,7 +12,7 @@ import numpy as np
 from rarefy import SparseOnlineClassifier
 
 rng = np.random.default_rng(0)
-n = 4_000
+n = 2_000
 y = rng.random(n) < 0.5
 X = np.zeros((n, 2))
 X[:, 0] = rng.random(n) < np.where(y, 0.53, 0.47)  # frequent, hardly better than a coin
@@ -23,7 +23,7 @@ X[:, 1] = rng.random(n) < np.where(y, 0.019, 0.001)  # rare, and right in 19 of 
 
 rules = {
     "rda": SparseOnlineClassifier("rda", l1=0.008, eta0=0.5),
-    "frda, q = 1": SparseOnlineClassifier("frda", q=1, l1=0.01, eta0=0.5),
+    "frda, q = 2": SparseOnlineClassifier("frda", q=2, l1=0.003, eta0=0.5),
     "scale-free": SparseOnlineClassifier(l1=2.0),
 }
 weights = {name: np.zeros((n, 2)) for name in rules}

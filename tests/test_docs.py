@@ -51,6 +51,12 @@ def test_examples_run(page, tmp_path, monkeypatch):
             subprocess.run(["bash", "-e", "-c", block], check=True)
 
 
+def test_examples_need_no_private_name():
+    private = re.compile(r"^ *(?:from|import) (?:rarefy\.(?!river\b)|experiments\b)", re.MULTILINE)
+    found = [name(page) for page in EXAMPLES for _, block in blocks(page) if private.search(block)]
+    assert found == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_lead_somewhere(page):
     for target in links(page):

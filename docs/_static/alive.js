@@ -6,7 +6,7 @@
   const ROWS = DIGITS.rows.map((row) => row.map((value) => value / 16)), LABELS = DIGITS.labels;
   const ETA0 = 1, WIDTH = 8, NORMS = [1, 1.5, 2, 3, Infinity];
   const SHARE = ROWS[0].map((_, i) => ROWS.filter((row) => row[i] > 0).length / ROWS.length);
-  let watched = 24; // the pixel whose path is drawn
+  let watched = 40; // the pixel whose path is drawn
 
   place.innerHTML = `
     <p><label>l1 <input type="range" id="alive-l1" min="-4" max="-0.5" step="0.05" value="-2.5"></label>
