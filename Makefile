@@ -3,12 +3,13 @@ BIN := .venv/bin
 READY := .venv/installed
 DOCS_READY := .venv/docs-installed
 OLDEST := build/oldest
+PACKAGED := build/packaged
 TEST_TOOLS := pytest pytest-xdist hypothesis pandas xxhash onnxruntime
 
 # tests and benchmarks start hundreds of processes, each of which would compile all modules anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-all test-oldest lint bench endowment updates reproduce peers panel docs clean
+.PHONY: install demo test test-all test-oldest lint bench endowment updates reproduce peers panel docs package clean
 
 install: $(READY)
 
@@ -48,6 +49,16 @@ docs: $(DOCS_READY)
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -d build/doctrees docs build/site
 	$(BIN)/python tools/check_site.py build/site
 
+package:  # wheel and sdist, checked; the wheel runs the examples in a fresh environment
+	rm -rf dist
+	$(PYTHON) -m venv --clear $(PACKAGED)
+	$(PACKAGED)/bin/pip install --quiet --disable-pip-version-check build==1.6.1 twine==7.0.0
+	$(PACKAGED)/bin/python -m build
+	$(PACKAGED)/bin/twine check --strict dist/*
+	$(PYTHON) -m venv --clear $(PACKAGED)
+	$(PACKAGED)/bin/pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[plots]"
+	for each in examples/*.py; do echo $$each; MPLBACKEND=agg $(PACKAGED)/bin/python $$each || exit 1; done
+
 bench: $(READY)
 	$(BIN)/python -m benchmarks
 
@@ -68,4 +79,4 @@ reproduce: $(READY)
 	$(BIN)/python -m experiments.peers
 
 clean:
-	rm -rf .venv $(OLDEST) demo.png demo.vw demo.model
+	rm -rf .venv $(OLDEST) $(PACKAGED) build/site build/doctrees dist demo.png demo.vw demo.model

@@ -24,7 +24,7 @@ X[:, 1] = rng.random(n) < np.where(y, 0.019, 0.001)  # rare, and right in 19 of 
 rules = {
     "rda": SparseOnlineClassifier("rda", l1=0.008, eta0=0.5),
     "frda, q = 2": SparseOnlineClassifier("frda", q=2, l1=0.003, eta0=0.5),
-    "scale-free": SparseOnlineClassifier(l1=2.0),
+    "scale-free": SparseOnlineClassifier(l1=3.0),
 }
 weights = {name: np.zeros((n, 2)) for name in rules}
 for name, model in rules.items():

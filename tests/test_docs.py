@@ -11,6 +11,7 @@ import pytest
 
 from rarefy.parameters.meaning import parameters_of
 from rarefy.rules import ALIASES, FINITE_DATA, RULES
+from rarefy.version import __version__
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -55,6 +56,24 @@ def test_examples_need_no_private_name():
     private = re.compile(r"^ *(?:from|import) (?:rarefy\.(?!river\b)|experiments\b)", re.MULTILINE)
     found = [name(page) for page in EXAMPLES for _, block in blocks(page) if private.search(block)]
     assert found == []
+
+
+def test_the_description_of_the_package_has_absolute_links_only():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    text = (ROOT / "README.md").read_text()
+    for each in project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
+        text = re.sub(each["pattern"], each["replacement"], text)
+    targets = re.findall(r"\]\(([^)]+)\)", text)
+    assert targets
+    assert all(target.startswith("https://") for target in targets), targets
+
+
+def test_the_version_is_the_same_everywhere():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert project["version"] == __version__
+    assert f"version: {__version__}\n" in citation
+    assert f"## {__version__} (" in (ROOT / "CHANGELOG.md").read_text()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
