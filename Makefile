@@ -57,7 +57,7 @@ package:  # wheel and sdist, checked; the wheel runs the examples in a fresh env
 	$(PACKAGED)/bin/twine check --strict dist/*
 	$(PYTHON) -m venv --clear $(PACKAGED)
 	$(PACKAGED)/bin/pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[plots]"
-	for each in examples/*.py; do echo $$each; MPLBACKEND=agg $(PACKAGED)/bin/python $$each || exit 1; done
+	for each in examples/*.py; do echo $$each; MPLBACKEND=agg $(PACKAGED)/bin/python -I $$each || exit 1; done
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
