@@ -29,7 +29,7 @@ def group_of(name: str) -> str:
 
 
 def test_l1():
-    own = L1ByName(L1, 0.5)
+    own = L1ByName(L1, 0.5, set())
     expected = [own.of(name) for name in NAMES]
     np.testing.assert_array_equal(l1_of_columns(own, ColumnNames(len(NAMES), NAMES)), expected)
 

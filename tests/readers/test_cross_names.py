@@ -121,6 +121,12 @@ def test_a_namespace_that_is_ignored(tmp_path):
         list(read(path, ignore=["d"]))
 
 
+@pytest.mark.parametrize("cross", ["a,b", "a,b,b", "*,b"])
+def test_what_is_ignored_cannot_be_crossed(tmp_path, cross):
+    with pytest.raises(ConfigError, match=r"'b' is ignored \(--ignore\), so it has no features"):
+        crossed(tmp_path, cross, ignore=["b"])
+
+
 def test_tags(tmp_path):
     path = tmp_path / "rows.vw"
     path.write_text("1 2 'one |a x\n\n0 two|a x\n|a x\n1 'té |a x\n1 |a 'x\nthree| y\n1 '|a\n")

@@ -147,6 +147,29 @@ def test_first_rows_without_the_namespace(tmp_path):
         rarefy.train(path, rule="fobos", l1_of={"titel": 0.1})
 
 
+@pytest.mark.parametrize(
+    ("name", "row", "known", "unknown"),
+    [
+        ("rows.vw", "{label} |title a b |text c\n", "tit*", "titel"),
+        ("rows.svm", "{label} 3:1 7:2\n", "7", "8"),
+        ("rows.jsonl", '{{"label": {label}, "title": "a"}}\n', "title", "titel"),
+    ],
+)
+def test_names_of_no_feature_are_told_in_the_end(tmp_path, recwarn, name, row, known, unknown):
+    path = tmp_path / name
+    path.write_text("".join(row.format(label=n % 2) for n in range(30)))
+    rarefy.train(path, output=tmp_path / "model", rule="fobos", l1_of={known: 0.1})
+    assert not [one for one in recwarn if "l1_of" in str(one.message)]
+    message = f"no effect for '{unknown}': none of the 30 examples"
+    with pytest.warns(RarefyWarning, match=message):
+        rarefy.train(path, rule="fobos", l1_of={known: 0.1, unknown: 0.2})
+    recwarn.clear()
+    more = tmp_path / f"more.{name}"
+    more.write_text({"vw": "1 |other x\n", "svm": "1 9:1\n"}.get(name[5:], '{"label":1,"b":2}\n'))
+    rarefy.train(more, resume=tmp_path / "model")
+    assert not [one for one in recwarn if "l1_of" in str(one.message)]
+
+
 def test_names_of_no_column(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("label,title,size\n" + "yes,a,1\nno,b,2\n" * 20)

@@ -76,7 +76,7 @@ class Task(NamedTuple):
         """What features have of their own by name; None: nothing."""
         if self.groups:
             return GroupsByName({})
-        return L1ByName(self.l1_of, self.rule.l1) if self.l1_of else None
+        return L1ByName(self.l1_of, self.rule.l1, set()) if self.l1_of else None
 
     def class_weights(self, classes: Sequence[str]) -> ClassWeights | None:
         """What rows of these classes count; None: all the same."""

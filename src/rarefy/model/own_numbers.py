@@ -17,12 +17,25 @@ class L1ByName(NamedTuple):
 
     given: GivenL1
     usual: float
+    met: set[str]  # those of the given names and globs that something has fitted
 
     def of(self, name: str | None) -> float:
         """That of the first name or glob that fits; None is no name."""
         if name is None:
             return self.usual
-        return next((l1 for pattern, l1 in self.given if fits(pattern, name)), self.usual)
+        fitting = [(pattern, l1) for pattern, l1 in self.given if fits(pattern, name)]
+        self.met.update(pattern for pattern, _ in fitting)
+        return fitting[0][1] if fitting else self.usual
+
+    def recall(self, names: list[str | None], _: Floats) -> None:
+        """Know that these names have come before."""
+        for name in dict.fromkeys(names):
+            self.of(name)
+
+    @property
+    def not_met(self) -> list[str]:
+        """The given names and globs that nothing has fitted so far."""
+        return [pattern for pattern, _ in self.given if pattern not in self.met]
 
 
 class GroupsByName(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any
 from rarefy.checks import choose
 from rarefy.errors import InputError
 from rarefy.readers.features.columns import Columns, checked_columns, checked_names
+from rarefy.readers.features.cross_names import check_not_ignored
 from rarefy.readers.features.crosses import checked_crosses
 from rarefy.readers.features.grams import checked_sizes
 from rarefy.readers.features.labels import checked_classes
@@ -130,13 +131,15 @@ def read(
         ngram=checked_sizes("ngram", ngram, 1),
         skips=checked_sizes("skips", skips, 0),
     )
+    crosses = checked_crosses(cross)
+    check_not_ignored(crosses, columns.ignore)
     return Reader(
         expand(paths),
         format,
         columns=checked_columns(columns),
         classes=checked_classes(classes),
         max_classes=max_classes,
-        cross=checked_crosses(cross),
+        cross=crosses,
         skip_bad_lines=bad_lines == "skip",
         stated={name: value for name, value in stated.items() if value is not None},
     )

@@ -20,7 +20,7 @@ from rarefy.engine.online_learner import RowLearner
 from rarefy.engine.snapshots import Arrays
 from rarefy.engine.watched import Watched
 from rarefy.errors import InputError
-from rarefy.model.own_numbers import GroupsByName, OwnByName
+from rarefy.model.own_numbers import OwnByName
 from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import ABSENT
 from rarefy.stores.name_texts import NO_NAME, NameTexts, check_names
@@ -224,7 +224,7 @@ class TableStore:
                 raise ValueError("the names are not those of the features")
             check_names(lengths, text)
             self._names.put(lengths, text, slots)
-        if isinstance(self.own_by_name, GroupsByName):
+        if self.own_by_name is not None:
             spaces = namespaces_of(slots, keys, self._names)
             self.own_by_name.recall(spaces, learner.own_of(slots))
 

@@ -21,7 +21,7 @@ from rarefy.engine.watched import Seen, Watched
 from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.model.answers import predicted_classes, probabilities
 from rarefy.model.class_weights import ClassWeights
-from rarefy.model.own_numbers import NAMESPACES, fits
+from rarefy.model.own_numbers import NAMESPACES, L1ByName, fits
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import texts_of
@@ -217,9 +217,10 @@ class StreamModel(StreamLearner[OnlineLearner]):
 
     def _doubt_names(self, batch: Batch, columns: Columns) -> None:
         """Refuse an l1 for no column; warn of one for features that the first rows do not have."""
-        _, ends, text = texts_of(batch.names)
+        named, ends, text = texts_of(batch.names)
         names = [part.tobytes().decode() for part in np.split(text, ends[:-1])]
         there = {name.partition("=")[0] for name in names}
+        there.update(map(str, np.setdiff1d(batch.keys, named).tolist()))  # an index is its name
         known = [name for name, kind in columns.kinds.items() if kind != "ignore"]
         for pattern, _ in self.task.l1_of:
             if columns.complete and not any(fits(pattern, name) for name in known):
@@ -235,6 +236,17 @@ class StreamModel(StreamLearner[OnlineLearner]):
                     RarefyWarning,
                     stacklevel=2,
                 )
+
+    def names_in_vain(self) -> str:
+        """A warning of an l1 that no feature has got, if there is one."""
+        own = self.store.own_by_name
+        if not isinstance(own, L1ByName) or not own.not_met:
+            return ""
+        names = ", ".join(map(repr, own.not_met))
+        return (
+            f"l1_of (--l1-of) has no effect for {names}: none of the {self.t:,} examples has a "
+            f"feature of that namespace, column or index."
+        )
 
     def adopt(self, learner: OnlineLearner) -> None:
         """Take over what was learned elsewhere."""

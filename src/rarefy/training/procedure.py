@@ -99,6 +99,8 @@ class Training:
         self._complain(0)
         if run.model.t == 0:
             raise InputError(f"{' '.join(run.reader.files)}: there are no examples to learn from.")
+        if complaint := run.model.names_in_vain():
+            self.reporter.say(f"Warning: {complaint}")
         run.model = run.model.settled()
         return self.refit is None or self._has_refitted(self.refit)
 

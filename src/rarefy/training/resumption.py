@@ -104,7 +104,9 @@ def _warn_of_learned(resume: str, files: Sequence[str], learned: Sequence[str]) 
     if again:
         warnings.warn(
             f"{resume} has learned {', '.join(again)} already: unless the rows have changed, they "
-            f"count twice.",
+            f"count twice, more weights are kept, and progressive figures and probabilities are "
+            f"too optimistic. To learn a file several times, train a new model with --passes "
+            f"(passes=...).",
             RarefyWarning,
             stacklevel=4,
         )

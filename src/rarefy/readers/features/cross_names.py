@@ -1,13 +1,13 @@
 """Which columns and namespaces are to be crossed: globs, and names of nothing."""
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import product
 
 import numpy as np
 
-from rarefy.errors import InputError, RarefyWarning
+from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.hashing import hash_text
 from rarefy.readers.batch import Batch
 from rarefy.readers.features.columns import listed_columns, nearest
@@ -15,6 +15,17 @@ from rarefy.readers.features.crosses import ANY_NAME, each_once
 
 Cross = tuple[str, ...]
 NOT_FEATURES = ("label", "weight", "ignore")
+
+
+def check_not_ignored(crosses: Iterable[Cross], ignored: Sequence[str]) -> None:
+    """Refuse crosses of what is not to be read."""
+    for cross in crosses:
+        for name in cross:
+            if name != ANY_NAME and name in ignored:
+                raise ConfigError(
+                    f"cross={','.join(cross)!r} (--cross): {name!r} is ignored (--ignore), so it "
+                    f"has no features to cross; leave out one of the two."
+                )
 
 
 def crosses_of_columns(
