@@ -247,14 +247,15 @@ def aware_slopes(loss: Loss, scores: Array, y: float, several: bool, h: float, r
     return (scores - np.array(moved)) / reach
 
 
-def calibration(scores: Array, y: Array, importance: Array) -> float:
-    """The slope of log-odds by Online Newton Steps on scores before learning.
+def calibration(scores: Array, y: Array, importance: Array) -> tuple[float, float, float]:
+    """The slope of log-odds by Online Newton Steps on scores before learning, its gain, and use.
 
     H is 1 and the sum of h g², in which row s counts (T_s / T_t)^3, nearly, with T_t the importance
-    of the rows up to t. One score: the label is -1 or +1, and the scores of both are 0 and p. After
-    8,192 rows, every sixteenth is looked at.
+    of the rows up to t; the gain is such a sum of log-losses without the slope less those with it.
+    The slope in use is 1 + (slope - 1) max(0, 1 - 2 / gain). One score: the label is -1 or +1, and
+    the scores of both are 0 and p. After 8,192 rows, every sixteenth is looked at.
     """
-    slope, total, squares = 1.0, 0.0, 0.0
+    slope, total, squares, gain = 1.0, 0.0, 0.0, 0.0
     for number, (p, label, h) in enumerate(zip(scores, y, importance, strict=True), 1):
         if number > 8192 and number % 16:
             continue
@@ -262,10 +263,16 @@ def calibration(scores: Array, y: Array, importance: Array) -> float:
         right = int(label) if len(p) > 1 else int(label > 0)
         shares = np.exp(slope * (by_class - by_class.max()))
         g = shares @ by_class / shares.sum() - by_class[right]
+        without, with_slope = (
+            np.log(np.exp(a * (by_class - by_class.max())).sum())
+            - a * (by_class[right] - by_class.max())
+            for a in (1.0, slope)
+        )
         total += h
         squares = squares * total / (total + 3.0 * h) + h * g * g
+        gain = gain * total / (total + 3.0 * h) + h * (without - with_slope)
         slope = max(slope - h * g / (1.0 + squares), 1e-6)
-    return slope
+    return slope, gain, 1.0 + (slope - 1.0) * max(0.0, 1.0 - 2.0 / gain if gain > 0.0 else 0.0)
 
 
 def is_right(scores: Array, y: float, several: bool) -> bool:

@@ -831,7 +831,7 @@ def test_a_rule_with_other_parameters_than_here(path):
     refused(path, with_header(header, payload), r"trained with Fobos\(l1, speed\), but here")
 
 
-@pytest.mark.parametrize("version", [6, 10, 999_999_999])
+@pytest.mark.parametrize("version", [7, 10, 999_999_999])
 def test_a_file_of_a_newer_version(path, version):
     """Whatever follows, and whatever its checksum is."""
     for rest in (b"", b"something else", bytes(1000)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -23,10 +24,10 @@ LOSSES = [("logistic", "auto"), ("logistic", "ovr"), ("modified_huber", "auto")]
 
 
 def problem(n_classes: int, n: int = 400):
-    """Rows whose labels are far from certain."""
+    """Rows whose labels are more certain than a model thinks that has seen them once."""
     rng = np.random.default_rng(n_classes)
     X = rng.normal(size=(n, 6))
-    return X, np.digitize(X[:, 0] + rng.normal(size=n), np.arange(n_classes - 1.0) / 2.0)
+    return X, np.digitize(X[:, 0] + 0.2 * rng.normal(size=n), np.arange(n_classes - 1.0) / 2.0)
 
 
 def in_calls(model, X, y, size: int):
@@ -49,7 +50,8 @@ def test_dense_transcription(n_outputs, n):
     found = Calibration().after(scores, y, importance)
     counts = importance != 0.0
     expected = naive.calibration(scores[counts], y[counts], importance[counts])
-    assert found.slope == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    found_all = (found.slope, found.gain, found.scaling)
+    assert found_all == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 @given(st.integers(0, 1000), st.sampled_from([1, 4]), st.floats(1e-3, 1e70))
@@ -58,6 +60,22 @@ def test_numbers_stay_finite_and_the_order_of_scores_stays(seed, n_outputs, size
     found = Calibration().after(size * scores, y, importance)
     assert np.isfinite(found).all()
     assert found.slope >= LEAST_SLOPE
+
+
+def test_a_slope_that_gains_nothing_is_not_used():
+    """Scores that are as sure as they should be: what few rows say of them is chance."""
+    rng = np.random.default_rng(0)
+    scores = 2.0 * rng.normal(size=(50_000, 1))
+    y = np.where(rng.random(50_000) < 1.0 / (1.0 + np.exp(-scores[:, 0])), 1.0, -1.0)
+    apart = [
+        Calibration().after(scores[n : n + 250], y[n : n + 250], np.ones(250))
+        for n in range(0, 50_000, 250)
+    ]
+    assert np.std([one.slope for one in apart]) > 0.1
+    assert np.mean([one.scaling == 1.0 for one in apart]) > 0.9
+    half = Calibration().after(0.5 * scores[:2_000], y[:2_000], np.ones(2_000))
+    assert half.gain > 10.0
+    assert 1.6 < half.scaling < half.slope
 
 
 def test_steps_are_short_however_far_off_a_row_is():
@@ -177,6 +195,8 @@ class TestFiles:
         wrong = [
             [],
             numbers[:3],
+            [*numbers, 0.0],
+            [*numbers[:4], math.inf],
             [-1.0, *numbers[1:]],
             ["1", *numbers[1:]],
             [numbers[0], -1.0, *numbers[2:]],
@@ -188,6 +208,21 @@ class TestFiles:
                 file.write(with_header({**header, "calibration": one}, payload))
             with pytest.raises(InputError, match="damaged"):
                 load_model("other.model")
+
+    def test_files_of_before_keep_their_slope(self):
+        X, y = problem(2)
+        classifier_in_order().fit(X, y).save("some.model")
+        with open("some.model", "rb") as file:
+            header, payload = parts_of(file.read())
+        slope, *sums, _ = header["calibration"]
+        with open("older.model", "wb") as file:
+            file.write(with_header({**header, "calibration": [slope, *sums]}, payload))
+        older = rarefy.load("older.model")
+        assert older.learner_.scaling == pytest.approx(slope, rel=1e-9)
+        older.partial_fit(X, y).save("newer.model")
+        assert rarefy.load("newer.model").predict_proba(X).tobytes() == (
+            older.predict_proba(X).tobytes()
+        )
 
     @pytest.mark.parametrize("n_classes", [2, 3])
     def test_a_run_that_goes_on(self, n_classes):

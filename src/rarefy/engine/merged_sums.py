@@ -177,6 +177,6 @@ def _merged_calibration(parts: Sequence[Calibration | None]) -> Calibration | No
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         return None
-    slopes, squares, weights, examples = np.array(known).T
+    slopes, squares, *others = np.array(known).T
     slope = float(np.average(slopes, weights=PRIOR + squares))
-    return Calibration(slope, *(float(one.sum()) for one in (squares, weights, examples)))
+    return Calibration(slope, *(float(one.sum()) for one in (squares, *others)))

@@ -46,12 +46,12 @@ from rarefy.streams.stream_model import Reading
 from rarefy.system.atomic_write import Output
 from rarefy.version import __version__
 
-VERSION = 5  # the newest that is read
+VERSION = 6  # the newest that is read
 MAGIC = b"rarefy model 1\n"  # of all models that older versions read
 UNSETTLED_MAGIC = b"rarefy model 2\n"
 OF_CLASSES_MAGIC = b"rarefy model 3\n"
-CALIBRATED_MAGIC = b"rarefy model 4\n"
 GROWING_MAGIC = b"rarefy model 5\n"
+CALIBRATED_MAGIC = b"rarefy model 6\n"  # or 4, before calibrations had a gain
 KEPT_ARRAYS = {
     "keys": "<u8",
     "outputs": "<i8",
@@ -115,10 +115,10 @@ def save_model(place: str | Path | Output, model: Model) -> int:
     magic = MAGIC if model.is_settled else UNSETTLED_MAGIC
     if model.task.class_weight is not None or model.decision_threshold:
         magic = OF_CLASSES_MAGIC
-    if model.calibration is not None:
-        magic = CALIBRATED_MAGIC
     if model.task.classes_grow:
         magic = GROWING_MAGIC
+    if model.calibration is not None:
+        magic = CALIBRATED_MAGIC
     parts = [magic, len(text).to_bytes(8, "little"), text]
     parts += [array.tobytes() for array in packed.values()]
     checksum = 0

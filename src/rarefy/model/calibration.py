@@ -10,6 +10,10 @@ The slope follows by Online Newton Steps (Hazan, Agarwal and Kale 2007): with th
 row's log-loss and H, the sum of g² and a prior, the step is -g/H, which is short however far off a
 row is. The model of early rows knew little; the t-th row counts by t to the power of
 FADING. Of many rows, some are enough: they take a hundredth of the time of learning.
+
+Of few rows, the slope may be chance. What scaling by it has gained so far, in log-loss of rows that
+came later, says how far it can be trusted: the slope in use is 1 until the gain is CAUTION, and
+nears the slope that was found as the gain grows, by 1 - CAUTION / gain.
 """
 
 import math
@@ -27,6 +31,8 @@ STRIDE = 16
 LEAST_SLOPE = 1e-6  # a higher score never means less
 STEEPEST = 700.0  # whose exponential is finite
 LARGEST_COUNT = 2.0**53
+CAUTION = 2.0  # nats
+TRUSTED = 1e12  # the gain of files that do not tell it: their slope is used as it is
 
 
 class Calibration(NamedTuple):
@@ -36,11 +42,16 @@ class Calibration(NamedTuple):
     squares: float = 0.0  # of gradients, a sum that fades
     weight: float = 0.0  # of the rows that were looked at
     examples: float = 0.0  # that have come
+    gain: float = 0.0  # in log-loss, by scaling rows before they were learned, a sum that fades
 
     @property
     def scaling(self) -> float | None:
         """What scores are multiplied by; None: no rows have come yet."""
-        return self.slope if self.weight > 0.0 else None
+        return float(_trusted(self.slope, self.gain)) if self.weight > 0.0 else None
+
+    def anew(self) -> "Calibration":
+        """The slope so far, and what it has gained, as what other rows begin with."""
+        return Calibration(self.slope, gain=self.gain)
 
     def after(self, scores: Floats, y: Floats, importance: Floats) -> "Calibration":
         """The calibration when these rows have come, whose scores are those before learning."""
@@ -51,8 +62,9 @@ class Calibration(NamedTuple):
 
 def restored(numbers: Any) -> Calibration:
     """The calibration of which a file has these numbers."""
-    calibration = Calibration._make(numbers)
-    slope, squares, weight, examples = calibration
+    has_gain = len(numbers) == len(Calibration._fields)
+    calibration = Calibration._make(numbers if has_gain else [*numbers, TRUSTED])
+    slope, squares, weight, examples, _ = calibration
     right = (
         all(isinstance(number, float) and math.isfinite(number) for number in calibration)
         and slope >= LEAST_SLOPE
@@ -65,30 +77,38 @@ def restored(numbers: Any) -> Calibration:
 
 
 @helper
-def _stepped(
-    slope: float, squares: float, total: float, gradient: float, weight: float
-) -> tuple[float, float, float]:
-    """Slope, sum of squares and sum of weights after a row with this gradient by the slope."""
-    total += weight
-    squares = total / (total + FADING * weight) * squares + weight * gradient * gradient
-    return max(slope - weight * gradient / (PRIOR + squares), LEAST_SLOPE), squares, total
+def _trusted(slope: float, gain: float) -> float:
+    """The slope in use: between 1 and the one that was found."""
+    return 1.0 + (slope - 1.0) * (1.0 - CAUTION / gain) if gain > CAUTION else 1.0
 
 
 @helper
-def _gradient(scores: Floats, row: int, y: float, slope: float) -> float:
-    """The derivative of a row's log-loss by the slope; y is -1 or +1, or the number of a class."""
+def _loss_of_two(margin: float) -> float:
+    """log(1 + exp(-margin)), without overflow."""
+    return max(-margin, 0.0) + math.log1p(math.exp(-abs(margin)))
+
+
+@helper
+def _gradient_and_gain(scores: Floats, row: int, y: float, slope: float) -> tuple[float, float]:
+    """The derivative of a row's log-loss by the slope, and by how much scaling lowers that loss.
+
+    y is -1 or +1, or the number of a class.
+    """
     if scores.shape[1] == 1:
-        score = scores[row, 0]
-        return -y * score / (1.0 + math.exp(min(y * slope * score, STEEPEST)))  # type: ignore[no-any-return]
+        margin = y * scores[row, 0]
+        gradient = -margin / (1.0 + math.exp(min(slope * margin, STEEPEST)))
+        return gradient, _loss_of_two(margin) - _loss_of_two(slope * margin)
     highest = scores[row, 0]
     for z in range(1, scores.shape[1]):
         highest = max(highest, scores[row, z])
-    odds, expected = 0.0, 0.0
+    odds, expected, plain_odds = 0.0, 0.0, 0.0
     for z in range(scores.shape[1]):
         below = scores[row, z] - highest
         odds += math.exp(slope * below)
         expected += math.exp(slope * below) * below
-    return expected / odds - (scores[row, int(y)] - highest)  # type: ignore[no-any-return]
+        plain_odds += math.exp(below)
+    right = scores[row, int(y)] - highest
+    return expected / odds - right, math.log(plain_odds / odds) + (slope - 1.0) * right
 
 
 @compiled
@@ -100,6 +120,7 @@ def _observe(scores: Floats, y: Floats, importance: Floats, numbers: Floats) -> 
 @helper
 def _step_rows(scores: Floats, y: Floats, importance: Floats, numbers: Floats) -> None:
     slope, squares, total, examples = numbers[0], numbers[1], numbers[2], int(numbers[3])
+    gained = numbers[4]
     for row in range(len(y)):
         weight = importance[row]
         if weight == 0.0:
@@ -107,15 +128,20 @@ def _step_rows(scores: Floats, y: Floats, importance: Floats, numbers: Floats) -
         examples += 1
         if examples > ALL_OF_FIRST and examples % STRIDE:
             continue
-        gradient = _gradient(scores, row, y[row], slope)
-        slope, squares, total = _stepped(slope, squares, total, gradient, weight)
+        gradient, gain = _gradient_and_gain(scores, row, y[row], slope)
+        total += weight
+        share = total / (total + FADING * weight)  # that is left of what came before
+        squares = share * squares + weight * gradient * gradient
+        gained = share * gained + weight * gain
+        slope = max(slope - weight * gradient / (PRIOR + squares), LEAST_SLOPE)
     numbers[0], numbers[1], numbers[2], numbers[3] = slope, squares, total, float(examples)
+    numbers[4] = gained
 
 
 def slopes_before(
     calibration: Calibration, scores: Floats, y: Floats, importance: Floats
 ) -> Floats:
-    """The slope just before each row; `calibration` is that before the first."""
+    """The slope in use just before each row; `calibration` is that before the first."""
     slopes = np.empty(len(y))
     _slopes_before(scores, y, importance, np.array(calibration), slopes)
     return slopes
@@ -126,5 +152,5 @@ def _slopes_before(
     scores: Floats, y: Floats, importance: Floats, numbers: Floats, out: Floats
 ) -> None:
     for row in range(len(y)):
-        out[row] = numbers[0]
+        out[row] = _trusted(numbers[0], numbers[4])
         _step_rows(scores[row : row + 1], y[row : row + 1], importance[row : row + 1], numbers)

@@ -14,7 +14,6 @@ from rarefy.engine.task import Task, with_calibration
 from rarefy.errors import ConfigError, InputError
 from rarefy.files.model import Model, model_of
 from rarefy.files.model_file import load_model
-from rarefy.model.calibration import Calibration
 from rarefy.parameters.build import make_rule, make_weighting
 from rarefy.parameters.describe import is_unknown, name_of_unknown
 from rarefy.parameters.meaning import OF_MEANS
@@ -76,7 +75,7 @@ def anchored_model(old: Model, path: str, asked: Mapping[str, Any]) -> Model:
     if old.matrix is not None:
         learner.grow(old.matrix["n_features"])
     if learner.calibration is not None and old.calibration is not None:
-        learner.calibration = Calibration(old.calibration.slope)
+        learner.calibration = old.calibration.anew()
     run = None
     if old.run is not None:
         run = {name: value for name, value in old.run.items() if name not in FROM_BEFORE}

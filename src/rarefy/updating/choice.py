@@ -10,7 +10,6 @@ import numpy as np
 from rarefy.checks import choose
 from rarefy.errors import ConfigError, InputError
 from rarefy.model.answers import right_answers
-from rarefy.model.calibration import Calibration
 from rarefy.streams.stream_model import StreamModel
 from rarefy.updating.blending import Blend
 from rarefy.updating.bound import rows_needed
@@ -127,4 +126,4 @@ def _calibrate(model: StreamModel, new: StreamModel, alpha: float, rows: BothSco
     if before is None or alpha == 0.0:
         return
     scores = np.ascontiguousarray(rows.at(alpha))
-    learner.calibration = Calibration(before.slope).after(scores, rows.y, rows.importance)
+    learner.calibration = before.anew().after(scores, rows.y, rows.importance)
