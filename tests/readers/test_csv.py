@@ -644,7 +644,13 @@ WRONG_COLUMNS = {
     "the columns are label, b. If the file has no header": ("label,b\n1,2\n", {"text": ["2"]}),
     "there is no column 'w' (weight); the columns are": ("label,b\n1,2\n", {"weight": "w"}),
     "there is no column 'i' (ignore); the columns are": ("label,b\n1,2\n", {"ignore": ["i"]}),
-    "2 columns are called 'b'; the columns are label, b, b.": ("label,b, b\n1,2,3\n", {}),
+    "2 columns are called 'b'; the columns are label, b, b. Rename them.": (
+        "label,b, b\n1,2,3\n",
+        {},
+    ),
+    "no column 'label' for the label (is it 'LABEL'?); the": ("LABEL,b\n1,2\n", {}),
+    "The header has no ';': leave out delimiter=": ("label,b\n1,2\n", {"delimiter": ";"}),
+    "lines end with a carriage return alone": ("label,b\r1,2\r", {}),
     "the columns are 1, 2. Name the label column with label=": ("1,2\n", {"header": False}),
 }
 
@@ -672,7 +678,9 @@ def test_a_file_without_a_header_is_told_of_the_option(tmp_path, first):
     [
         (b'label,"a"b', ":1:10: the end of the field after the closing quote"),
         (b'\nlabel,"a', ":2:7: a closing quote"),
-        (b"label,\xff", ": the header is not UTF-8"),
+        (b"label,\xff", ": the header is not UTF-8 (convert the file, as with `iconv"),
+        (b"\xff\xfel\0a\0", ": this is UTF-16; convert it"),
+        (b"PK\x03\x04\x14\0", ": this is a zip archive or an Excel workbook; unpack it"),
     ],
 )
 def test_a_header_that_is_wrong(tmp_path, header, message):

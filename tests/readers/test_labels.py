@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import rarefy
 from rarefy import arrays as rows
 from rarefy.cli import main
-from rarefy.errors import ConfigError, InputError
+from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.readers import read
 from rarefy.readers.features.labels import FIRST_SIZE
 from rarefy.readers.formats import csv_columns, jsonl
@@ -150,3 +150,11 @@ def test_the_more_classes_the_fewer_rows_a_step_has(tmp_path, monkeypatch, store
     assert len(parts) > 20
     for name, weight in whole.weights_.items():
         assert in_steps.weights_[name].tolist() == weight.tolist()
+
+
+@pytest.mark.parametrize("other", ["Yes", "yes ", " YES"])
+def test_labels_that_are_nearly_the_same(tmp_path, other):
+    path = tmp_path / "rows.csv"
+    path.write_text(f"label,a\nyes,1\nno,2\n{other},3\n")
+    with pytest.warns(RarefyWarning, match=r"are two classes, and differ only in case or blanks"):
+        rarefy.train(path)

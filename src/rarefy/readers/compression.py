@@ -16,12 +16,25 @@ COMPRESSIONS = {
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
 }
+NOT_TEXT = {
+    b"PK\x03\x04": "a zip archive or an Excel workbook; unpack it, or save the sheet as CSV",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook; save the sheet as CSV",
+    b"\xff\xfe": "UTF-16; convert it, as with `iconv -f UTF-16 -t UTF-8`",
+    b"\xfe\xff": "UTF-16; convert it, as with `iconv -f UTF-16 -t UTF-8`",
+}
 LONGEST_MAGIC = max(map(len, COMPRESSIONS))
 
 
 def compression_of(start: bytes) -> str | None:
     """The compression of a file that begins with these bytes, if it has one."""
     return next((kind for magic, kind in COMPRESSIONS.items() if start.startswith(magic)), None)
+
+
+def refuse_what_is_no_text(path: str, start: bytes) -> None:
+    """Refuse a file that begins with these bytes if no format begins so."""
+    for magic, what in NOT_TEXT.items():
+        if start.startswith(magic):
+            raise InputError(f"{path}: this is {what}.")
 
 
 def decompressed(stream: Any, kind: str) -> Any:

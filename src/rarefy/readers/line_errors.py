@@ -32,6 +32,7 @@ class BadLines:
         return [message for _, messages in self._messages for message in messages][:SHOWN]
 
 
+NOT_UTF8 = "is not UTF-8 (convert the file, as with `iconv -f LATIN1 -t UTF-8`)"
 SHOWN_TEXT = 20  # bytes before and after a fault
 INVALID = 0xFF  # a byte that is in no valid line
 
@@ -52,7 +53,7 @@ def without_invalid_lines(block: Block) -> tuple[Block, dict[int, str]]:
     for n, line in enumerate(text.split(b"\n")):
         position = None if line.isascii() else first_invalid(line)
         if position is not None:
-            what = f"0x{line[position]:02x} is not UTF-8"
+            what = f"0x{line[position]:02x} {NOT_UTF8}"
             faults[n] = fault(copy, begin + position, what)
             data[begin : begin + len(line)] = INVALID
         begin += len(line) + 1

@@ -18,7 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.errors import InputError
-from rarefy.readers.compression import LONGEST_MAGIC, compression_of, decompressed
+from rarefy.readers.compression import (
+    LONGEST_MAGIC,
+    compression_of,
+    decompressed,
+    refuse_what_is_no_text,
+)
 from rarefy.readers.prefetch import READY_ITEMS
 
 BLOCK_BYTES = 3 << 20
@@ -116,9 +121,17 @@ def blocks(
         for n, block in enumerate(unchanged.while_reading(cutting.blocks())):
             if is_file:
                 block.file_position = raw.tell()
-            if n == 0 and block.data[block.begin : block.end][:3].tobytes() == BYTE_ORDER_MARK:
-                block.begin += 3
+            if n == 0:
+                _check_beginning(path, block)
             yield block
+
+
+def _check_beginning(path: str, block: Block) -> None:
+    """Pass over a byte-order mark, and refuse what is no text."""
+    first = block.data[block.begin : block.end][:LONGEST_MAGIC].tobytes()
+    refuse_what_is_no_text(path, first)
+    if first.startswith(BYTE_ORDER_MARK):
+        block.begin += len(BYTE_ORDER_MARK)
 
 
 @contextmanager

@@ -1,11 +1,13 @@
 """Which classes there are, told from labels, and what is learned for each label."""
 
+import warnings
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.arrays import LARGEST_VALUE, Floats
 from rarefy.checks import number_or_none
-from rarefy.errors import InputError
+from rarefy.errors import InputError, RarefyWarning
 from rarefy.jit import compiled
 from rarefy.readers.batch import Batch
 from rarefy.readers.features.labels import LARGEST_LABEL, MOST_CLASSES, listed
@@ -27,6 +29,7 @@ def classes_of(batch: Batch, most: int | None) -> tuple[str, ...]:
         names = sorted({batch.label_names[int(n)] for n in set(batch.labels.tolist())})
         if len(names) < 2:
             raise _too_few_classes(batch, names)
+        _doubt_alike(batch.path, names)
         return tuple(names)
     values = np.array(sorted(set(batch.labels[~np.isnan(batch.labels)].tolist())))
     are_whole = bool((values % 1.0 == 0.0).all())
@@ -53,6 +56,21 @@ def classes_of(batch: Batch, most: int | None) -> tuple[str, ...]:
     if len(found) < 2:
         raise _too_few_classes(batch, found)
     return tuple(found)
+
+
+def _doubt_alike(path: str, names: list[str]) -> None:
+    """Warn of classes that are probably one, written in two ways."""
+    first: dict[str, str] = {}
+    for name in names:
+        other = first.setdefault(" ".join(name.split()).casefold(), name)
+        if other != name:
+            warnings.warn(
+                f"{path}: the labels {other!r} and {name!r} are two classes, and differ only in "
+                f"case or blanks; if they mean the same, write them alike.",
+                RarefyWarning,
+                stacklevel=2,
+            )
+            return
 
 
 def _are_too_many(values: Floats, n_rows: int, most: int | None) -> bool:

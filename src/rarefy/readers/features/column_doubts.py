@@ -1,6 +1,7 @@
-"""Columns that may not be what they were taken for: running text, ids, numbers with words."""
+"""Columns that may not be what they were taken for: running text, ids, dates, odd numbers."""
 
 import re
+import shlex
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -12,9 +13,14 @@ FEWEST_VALUES = 20  # from which anything is concluded
 WORDS_OF_TEXT = 3.0  # a value of running text has as many on average
 MOSTLY = 0.5
 ALMOST_ALL = 0.9
+SIGNS_OF_MISSING = 10  # different words among numbers, such as NA and ?, that stand for none
 MOST_WARNINGS = 5
 SHOWN_TEXT = 40  # characters
 ID_NAME = re.compile(r"(^|[\W_])(?i:id|uuid|guid)$|[a-z]I[dD]$")
+DATE = re.compile(r"(\d{4}([-/.])\d\d?\2\d\d?|\d\d?([-/.])\d\d?\3\d{2,4})([T ].*)?", re.ASCII)
+NUMBER_IN_WORDS = re.compile(
+    r"[-+]?[$€£¥]?\s?[-+]?(\d{1,3}([,.'\s]\d{3})+([,.]\d+)?|\d+([,.]\d+)?)\s?[%$€£¥]?", re.ASCII
+)  # as people write them; not all of them are read
 WHOLE = re.compile(r"\s*[-+]?\d+\s*", re.ASCII)
 
 
@@ -49,12 +55,27 @@ def _doubts(name: str, kind: str, values: Sequence[str]) -> Iterator[str]:
                 f"{_option('text', name)} to split it into words, or "
                 f"{_option('categorical', name)} if this is intended."
             )
+        if _share_of(DATE, values) > ALMOST_ALL:
+            yield (
+                f"the column {name!r} looks like dates, as in {_shown(values[0])}, but is read as "
+                f"categorical: a date that is not in these data tells the model nothing. Use "
+                f"{_option('ignore', name)} to leave it out, or put month, weekday or hour into "
+                f"columns; {_option('categorical', name)} if this is intended."
+            )
         words = [value for value in values if number_or_none(value.strip()) is None]
-        if words and len(words) < (1.0 - ALMOST_ALL) * len(values):
+        most_words = MOSTLY if len(set(words)) <= SIGNS_OF_MISSING else 1.0 - ALMOST_ALL
+        if words and len(words) < most_words * len(values):
             yield (
                 f"the column {name!r} is read as categorical because of values such as "
                 f"{_shown(words[0])}, but looks numeric. Leave missing numbers empty, or "
                 f"use {_option('categorical', name)} if each number is a category."
+            )
+        if _share_of(NUMBER_IN_WORDS, values) > ALMOST_ALL:
+            yield (
+                f"the column {name!r} looks like numbers, as in {_shown(values[0])}, but is read "
+                f"as categorical: write numbers as in 1234.5, without signs for thousands, "
+                f"percent or currency, or use {_option('categorical', name)} if each is a "
+                f"category."
             )
         if share > ALMOST_ALL:
             yield (
@@ -80,7 +101,11 @@ def _doubts(name: str, kind: str, values: Sequence[str]) -> Iterator[str]:
 
 
 def _option(kind: str, name: str) -> str:
-    return f"--{kind} {name} ({kind}=[{name!r}])"
+    return f"--{kind} {shlex.quote(name)} ({kind}=[{name!r}])"
+
+
+def _share_of(pattern: re.Pattern[str], values: Sequence[str]) -> float:
+    return sum(pattern.fullmatch(value.strip()) is not None for value in values) / len(values)
 
 
 def _shown(value: str) -> str:

@@ -13,6 +13,7 @@ from rarefy.readers.features.grams import Sizes, check_grams, checked_sizes
 
 FLAGS = ("header", "quotes", "label_needed", "complete", "named")
 KINDS = ("text", "categorical", "numeric", "ignore")
+DELIMITERS = ",;\t|"  # of CSV, unless another is given
 SHOWN_COLUMNS = 50
 SHOWN_NAME = 30  # characters
 NO_HEADER = " If the file has no header, use header=False (--no-header)."
@@ -106,7 +107,9 @@ def roles_in(file: str, names: Sequence[str], columns: Columns) -> dict[str, str
     no_header = NO_HEADER if columns.header and not columns.complete else ""
     name, n_times = Counter(names).most_common(1)[0]
     if n_times > 1:
-        raise InputError(f"{file}: {n_times} columns are called {name!r}; {there_are}.{no_header}")
+        raise InputError(
+            f"{file}: {n_times} columns are called {name!r}; {there_are}. Rename them.{no_header}"
+        )
     columns = without_globs(columns, names)
     roles = columns.kinds
     if columns.weight is not None:
@@ -118,8 +121,9 @@ def roles_in(file: str, names: Sequence[str], columns: Columns) -> dict[str, str
             raise missing_column(file, name, role, names, columns, advice)
     if columns.label_needed and columns.label not in there:
         raise InputError(
-            f"{file}: there is no column {columns.label!r} for the label; {there_are}. "
-            f"Name the label column with label=... (--label).{no_header}"
+            f"{file}: there is no column {columns.label!r} for the label"
+            f"{nearest(columns.label, names)}; {there_are}. Name the label column with label=... "
+            f"(--label).{_about_delimiter(names, columns) or no_header}"
         )
     roles[columns.label] = "label"
     if columns.complete:
@@ -127,6 +131,14 @@ def roles_in(file: str, names: Sequence[str], columns: Columns) -> dict[str, str
         pass_over(file, unknown, columns)
         roles |= dict.fromkeys(unknown, "ignore")
     return {name: roles[name] for name in names if name in roles}
+
+
+def _about_delimiter(names: Sequence[str], columns: Columns) -> str:
+    """What to say if the header was not split because the delimiter that was given is wrong."""
+    is_whole = columns.delimiter is not None and len(names) == 1
+    if not is_whole or not any(delimiter in names[0] for delimiter in DELIMITERS):
+        return ""
+    return f" The header has no {columns.delimiter!r}: leave out delimiter=... (--delimiter)."
 
 
 def without_globs(columns: Columns, names: Sequence[str]) -> Columns:
@@ -185,7 +197,8 @@ def pass_over(file: str, unknown: Sequence[str], columns: Columns) -> None:
 
 def nearest(name: str, names: Sequence[str]) -> str:
     """The name that may have been meant."""
-    found = get_close_matches(name, names, n=1)
+    alike = [other for other in names if other.casefold() == name.casefold()]
+    found = alike or get_close_matches(name, names, n=1)
     return f" (is it {found[0]!r}?)" if found else ""
 
 

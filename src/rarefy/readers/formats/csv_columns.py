@@ -13,7 +13,7 @@ from rarefy.errors import InputError
 from rarefy.hashing import hash_text
 from rarefy.readers.buffers import BatchBuffer
 from rarefy.readers.features.column_doubts import warn_of_doubts
-from rarefy.readers.features.columns import Columns, complete_columns, roles_in
+from rarefy.readers.features.columns import DELIMITERS, Columns, complete_columns, roles_in
 from rarefy.readers.features.grams import room_for_words
 from rarefy.readers.features.labels import Labels
 from rarefy.readers.features.value_texts import form_of
@@ -34,12 +34,11 @@ from rarefy.readers.formats.csv import (
     parse_csv,
     split_one_row,
 )
-from rarefy.readers.line_errors import fault, first_invalid, line_end
+from rarefy.readers.line_errors import NOT_UTF8, fault, first_invalid, line_end
 from rarefy.readers.parsed import EXPECTED, Parsed, Problem
 from rarefy.readers.source import BLOCK_BYTES, STDIN, Block
 from rarefy.readers.text.scan import skip_empty_lines
 
-DELIMITERS = ",;\t|"
 TAB_ENDINGS = (".tsv", ".tab")
 ROWS_LOOKED_AT = 1000
 FIELDS_LOOKED_AT = BLOCK_BYTES
@@ -242,10 +241,15 @@ def _check_header(file: str, block: Block, row: _Row) -> None:
 def _names(file: str, block: Block, row: _Row) -> list[str]:
     """The names in the header, without blanks around them."""
     fields = _fields(block, row.split, row.bounds)
+    if any(b"\r" in field.replace(b"\r\n", b"\n") for field in fields):
+        raise InputError(
+            f"{file}: lines end with a carriage return alone; convert the file, as with "
+            f"`tr '\\r' '\\n'`."
+        )
     try:
         return [field.decode().strip(BLANKS) for field in fields]
     except UnicodeDecodeError as error:
-        raise InputError(f"{file}: the header is not UTF-8: {error}.") from error
+        raise InputError(f"{file}: the header {NOT_UTF8}: {error}.") from error
 
 
 def _role(values: Sequence[bytes]) -> str:
