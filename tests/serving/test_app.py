@@ -5,7 +5,9 @@ import io
 import json
 import random
 import sqlite3
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from rarefy.serving.doors import Doors, Tokens, check_listening
 from rarefy.serving.limits import Limits
 from rarefy.serving.pulse import Pulse
 from rarefy.serving.service import Service
+from rarefy.serving.slot import Slot
 from tests.serving.served import row
 
 SAID = {"classes": ["a", "b"]}
@@ -284,6 +287,56 @@ def test_what_is_shown(client: Client) -> None:
     assert client.get("/").headers["x-frame-options"] == "DENY"
     paths = client.get("/openapi.json").json()["paths"]
     assert set(paths) >= {"/models/{name}/predict", "/models/{name}/learn"}
+
+
+def test_weights_are_counted_while_a_model_is_busy(client: Client) -> None:
+    client.put("/models/m/challengers/c", json={"l1": 3.0}).raise_for_status()
+    client.post("/models/m/learn", json=rows(100))
+    slot = client.service.slot("m")
+
+    def shown() -> tuple[int, float, int]:
+        client.pulse.beat()
+        point = client.pulse.latest["models"]["m"]
+        return point["weights"], point["zeros"], point["challengers"]["c"]["weights"]
+
+    client.service.wait()
+    assert shown() == (None, None, None)
+    slot.ask(lambda: None).result()
+    weights, zeros, of_challenger = shown()
+    assert weights == slot.members["first"].estimator.n_nonzero_
+    assert of_challenger == slot.members["c"].estimator.n_nonzero_ != weights
+    assert 0.0 <= zeros < 1.0
+    slot.ask(lambda: None).result()
+    with is_busy(slot):
+        assert shown() == (weights, zeros, of_challenger)
+        assert shown() == (weights, zeros, of_challenger)
+    client.delete("/models/m")
+    client.pulse.beat()
+    assert client.pulse.latest["models"] == client.pulse.history == {}
+
+
+@contextmanager
+def is_busy(slot: Slot) -> Iterator[None]:
+    """The thread that learns does something else."""
+    over = threading.Event()
+    slot.ask(over.wait)
+    try:
+        yield
+    finally:
+        over.set()
+
+
+def test_snapshots_are_listed(client: Client) -> None:
+    assert client.get("/models/m/snapshots").json() == {"snapshots": []}
+    seqs = []
+    for n in range(2):
+        client.post("/models/m/learn", json=rows(10, seed=n))
+        client.service.wait()
+        seqs.append(client.post("/models/m/snapshots").json()["seq"])
+    found = client.get("/models/m/snapshots").json()["snapshots"]
+    assert [one["seq"] for one in found] == seqs[::-1]
+    assert [one["members"]["first"]["examples"] for one in found] == [20, 10]
+    assert found == client.get("/models/m").json()["snapshots"]
 
 
 def test_tokens_open_doors(client: Client, tmp_path: Path) -> None:

@@ -205,6 +205,9 @@ class Api:
             {"model": params["name"], "champion": params["challenger"], "seq": receipt.seq}
         )
 
+    async def snapshots(self, request: Request) -> Response:
+        return await self._asked(request, lambda slot: {"snapshots": slot.snapshots.listed()})
+
     async def snapshot(self, request: Request) -> Response:
         return await self._asked(request, lambda slot: {"seq": slot.snapshot()})
 
@@ -288,6 +291,7 @@ def make_app(service: Service, pulse: Pulse, doors: Doors) -> tuple[Gate, Api]:
         ("PUT", challenger, api.challenge, "admin"),
         ("DELETE", challenger, api.drop, "admin"),
         ("POST", f"{challenger}/promote", api.promote, "admin"),
+        ("GET", f"{model}/snapshots", api.snapshots, "read"),
         ("POST", f"{model}/snapshots", api.snapshot, "admin"),
         ("GET", f"{snapshot}/diff", api.difference, "read"),
         ("POST", f"{snapshot}/rollback", api.roll_back, "admin"),

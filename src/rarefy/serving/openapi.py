@@ -113,6 +113,7 @@ OPERATIONS: list[tuple[str, str, str, dict[str, Any] | None, list[dict[str, Any]
         *("post", "/models/{name}/challengers/{challenger}/promote", "Let a challenger answer"),
         *(None, [], "200"),
     ),
+    ("get", "/models/{name}/snapshots", "Snapshots, the newest first", None, [], "200"),
     ("post", "/models/{name}/snapshots", "Write a snapshot now", None, [], "200"),
     (
         *("get", "/models/{name}/snapshots/{seq}/diff", "Weights changed since a snapshot"),

@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from rarefy.errors import RarefyError
+from rarefy.serving.member import Member
 from rarefy.serving.service import Service
 from rarefy.serving.slot import Slot
 from rarefy.serving.views import rolling
@@ -23,7 +24,8 @@ class Pulse:
         self.history: dict[str, deque[dict[str, Any]]] = {}
         self.latest: dict[str, Any] = {"at": time.time(), "models": {}}
         self._before: dict[str, tuple[int, int]] = {}
-        self._weights: dict[str, Future[Any]] = {}
+        self._asked: dict[str, Future[Any]] = {}
+        self._counts: dict[str, dict[str, tuple[int, int]]] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._live, name="pulse", daemon=True)
 
@@ -43,8 +45,10 @@ class Pulse:
         at = time.time()
         slots = dict(self._service.slots)
         points = {name: self._point(slot, at) for name, slot in slots.items()}
-        for name in set(self.history) - set(slots):
-            del self.history[name]
+        kept: tuple[dict[str, Any], ...] = (self.history, self._before, self._asked, self._counts)
+        for by_name in kept:
+            for name in set(by_name) - set(slots):
+                del by_name[name]
         for name, point in points.items():
             self.history.setdefault(name, deque(maxlen=KEPT)).append(point)
         self.latest = {"at": at, "models": points}
@@ -65,18 +69,20 @@ class Pulse:
         }
         if champion is None:
             return point
-        weights, features = self._counted(slot)
+        counts = self._counted(slot)
+        weights, features = counts.get(slot.champion_name, (None, None))
         return {
             **point,
             "examples": champion.t,
             "rolling": rolling(champion),
             "drifts": [] if champion.record is None else champion.record.drifts[-10:],
             "weights": weights,
-            "zeros": 1.0 - weights / features if features else None,
+            "zeros": 1.0 - weights / features if weights is not None and features else None,
             "since_snapshot": slot.since_snapshot.figures(),
             "challengers": {
                 name: {
                     "rolling": rolling(member),
+                    "weights": counts.get(name, (None, None))[0],
                     "against_champion": rivalry.figures()
                     if (rivalry := slot.rivalries.get(name)) is not None
                     else None,
@@ -86,22 +92,22 @@ class Pulse:
             },
         }
 
-    def _counted(self, slot: Slot) -> tuple[int, int]:
-        """How many weights and features there were when they were last counted."""
-
-        def count() -> tuple[int, int]:
-            champion = slot.champion
-            if champion is None:
-                return 0, 0
-            estimator = champion.estimator
-            n_seen = estimator.stream_.store.n_seen(estimator.learner_.settled())
-            return estimator.n_nonzero_, n_seen * max(1, estimator.learner_.n_outputs)
-
-        asked = self._weights.get(slot.name)
-        found = (0, 0) if asked is None or not asked.done() else asked.result()
+    def _counted(self, slot: Slot) -> dict[str, tuple[int, int]]:
+        """Weights and those that there could be, by member, as they were last counted."""
+        asked = self._asked.get(slot.name)
+        if asked is not None and asked.done():
+            self._counts[slot.name] = asked.result()
         if asked is None or asked.done():
             try:
-                self._weights[slot.name] = slot.ask(count)
+                self._asked[slot.name] = slot.ask(
+                    lambda: {name: _weights(member) for name, member in slot.members.items()}
+                )
             except RarefyError:
-                self._weights.pop(slot.name, None)
-        return found
+                self._asked.pop(slot.name, None)
+        return self._counts.get(slot.name, {})
+
+
+def _weights(member: Member) -> tuple[int, int]:
+    estimator = member.estimator
+    n_seen = estimator.stream_.store.n_seen(estimator.learner_.settled())
+    return estimator.n_nonzero_, n_seen * max(1, estimator.learner_.n_outputs)
