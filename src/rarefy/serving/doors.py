@@ -26,7 +26,8 @@ HEADERS = [
     (
         b"content-security-policy",
         b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        b"connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+        b"connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
+        b"require-trusted-types-for 'script'",
     ),
     (b"cache-control", b"no-store"),
 ]
