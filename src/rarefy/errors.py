@@ -79,7 +79,18 @@ class DivergenceError(RarefyError):
 
 
 class ClusterError(RarefyError):
-    """Other processes have failed for good; what was saved before stays."""
+    """Other processes have failed for good; what was saved before stays.
+
+    See Also
+    --------
+    InputError : For data.
+
+    Examples
+    --------
+    >>> import rarefy
+    >>> issubclass(rarefy.ClusterError, rarefy.RarefyError)
+    True
+    """
 
 
 class RarefyWarning(UserWarning):

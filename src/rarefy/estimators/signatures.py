@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from sklearn.base import BaseEstimator
 
+from rarefy.estimators.method_docs import describe_methods
 from rarefy.parameters.entry import AUTO, Parameter, Table
 from rarefy.parameters.meaning import rules_with
 from rarefy.parameters.table import RULE, SWEPT
@@ -58,6 +59,7 @@ def takes(table: Table) -> Callable[[C], C]:
         init.__signature__ = inspect.Signature([*leading, *others])
         if cls.__doc__:
             cls.__doc__ = inspect.cleandoc(cls.__doc__).replace(PLACEHOLDER, documentation(table))
+        describe_methods(cls)
         return cls
 
     return decorate
