@@ -65,7 +65,12 @@ def _ancestors(number: int, parents: dict[int, int]) -> set[int]:
 
 
 class Killer:
-    """Kills a random worker every now and then."""
+    """Kills random workers, some seconds apart.
+
+    A worker needs seconds to start, and a task is given up if its workers die too often.
+    """
+
+    MOST = 4
 
     def __init__(self, seed: int, seconds: float) -> None:
         self.n_killed = 0
@@ -84,7 +89,9 @@ class Killer:
             thread.join()
 
     def _work(self) -> None:
-        while not self._is_over.wait(self._random.uniform(0.0, 2 * self._seconds)):
+        while self.n_killed < self.MOST:
+            if self._is_over.wait(self._random.uniform(0.0, 2 * self._seconds)):
+                return
             workers = workers_of(os.getpid())
             if workers:
                 with_luck = self._random.choice(sorted(workers))

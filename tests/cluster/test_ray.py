@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from rarefy.cluster import train
 from rarefy.errors import InputError
 
 ray = pytest.importorskip("ray", reason="rarefy[ray] is not installed")
+pytest.importorskip("ray.data")
 
 pytestmark = [
     pytest.mark.slow,
@@ -52,6 +54,33 @@ def test_the_same_bytes(cluster, files, how):
     assert lines[0].examples >= 1000
 
 
+@pytest.mark.parametrize("kind", ["parquet", "csv", "json"])
+def test_datasets(cluster, tmp_path, monkeypatch, kind):
+    pytest.importorskip("pandas")
+    from tests.cluster.test_same_bytes import _frame
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(ray.data.DataContext.get_current(), "enable_progress_bars", False)
+    frame = _frame(3000, "words")
+    frame.to_parquet("rows.parquet", row_group_size=500)
+    frame.to_csv("rows.csv", index=False)
+    rows = frame.to_dict("records")
+    Path("rows.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    how = {"shards": 3, "text": ["words"], "holdout": 0.1}
+    here = rarefy.train("rows.parquet", **how)
+    dataset = getattr(ray.data, f"read_{kind}")(str(tmp_path / f"rows.{kind}"))
+    dataset = dataset.repartition(5)
+    there = train(dataset, output="there.model", **how)
+    assert there.t_ == here.t_
+    assert weights(there) == weights(here)
+    assert there.holdout_ == pytest.approx(here.holdout_)
+    assert weights(rarefy.load("there.model")) == weights(here)
+
+
+def weights(model) -> dict[str, list[float]]:
+    return {name: weight.tolist() for name, weight in model.weights_.items()}
+
+
 def test_workers_that_are_killed(cluster, files):
     from experiments.cluster.faults import trained_among_kills
 
@@ -88,6 +117,7 @@ def test_a_lost_file_leaves_the_last_checkpoint(cluster, files):
 
 
 def test_the_command_starts_its_own_cluster(files):
+    files = [Path(file).name for file in files]
     command = [sys.executable, "-m", "rarefy", "train", *files, "-o", "there.model"]
     options = ["--shards", "4", "--holdout", "0.1", "--on", "ray"]
     done = subprocess.run([*command, *options], check=False, capture_output=True, text=True)

@@ -14,6 +14,7 @@ from rarefy.errors import InputError
 from rarefy.readers import Reader
 from rarefy.readers.feature_names import texts_of
 from rarefy.readers.features.columns import Columns
+from rarefy.readers.in_memory import RowsReader
 from rarefy.stores import Prepared, make_store
 from rarefy.streams.pipeline import prepared_batches
 from rarefy.streams.stream_model import StreamModel, with_targets
@@ -25,6 +26,7 @@ class Piece(NamedTuple):
 
     file: str
     share: float  # of the bytes of all data
+    table: Any = None  # a handle of its rows, where these are in the memory of workers
 
 
 class Reading(NamedTuple):
@@ -58,10 +60,13 @@ class End(NamedTuple):
 
 
 def pieces_of(reader: Reader) -> list[Piece]:
-    """The files of a reader."""
+    """The files of a reader, or what it has in their place."""
+    if pieces := getattr(reader, "pieces", None):
+        return list(pieces)
     sizes = [os.path.getsize(file) for file in reader.files]
     total = max(sum(sizes), 1)
-    return [Piece(file, size / total) for file, size in zip(reader.files, sizes, strict=True)]
+    files = map(os.path.abspath, reader.files)  # workers may be in other folders
+    return [Piece(file, size / total) for file, size in zip(files, sizes, strict=True)]
 
 
 def reading_of(reader: Reader, model: StreamModel) -> Reading:
@@ -76,10 +81,14 @@ def reading_of(reader: Reader, model: StreamModel) -> Reading:
     )
 
 
-def read_piece(reading: Reading, piece: Piece) -> Iterator[Outline | Prepared | End]:
+def read_piece(
+    reading: Reading, piece: Piece, table: Any = None
+) -> Iterator[Outline | Prepared | End]:
     """Batches, each of which comes as an outline and as what a worker keeps of it."""
-    reader = reader_of({**reading.settings, "files": [piece.file]})
-    reader.read_like(reader.columns, reader.cross)
+    reader = like = reader_of({**reading.settings, "files": [piece.file]})
+    if table is not None:
+        reader = RowsReader(table, like.labels.classes)
+    reader.read_like(like.columns, like.cross)
     reader.labels.settle(words=reading.words is not None)
     reader.labels.add(reading.words or ())
     reader.names_wanted = reading.names_wanted

@@ -61,7 +61,7 @@ class RayWorkers:
                 max_retries=RETRIES,
                 _generator_backpressure_num_objects=2 * BATCHES_AHEAD,
             )
-            .remote(reading, piece)
+            .remote(reading, piece._replace(table=None), piece.table)
         )
         return self._items(handles)
 

@@ -1,10 +1,11 @@
 """`rarefy.cluster.train`: `rarefy.train` with rows that workers read and learn."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from rarefy.cluster.dataset_reader import is_dataset, reader_of_dataset
 from rarefy.cluster.distant_rows import DistantRows
 from rarefy.cluster.ray_workers import RayWorkers
 from rarefy.cluster.worker_protocol import Workers
@@ -12,12 +13,13 @@ from rarefy.errors import ConfigError
 from rarefy.estimators.train_files import plan_for, trained
 from rarefy.training.plan import Plan
 from rarefy.training.progress_tracker import ProgressLine
+from rarefy.training.request import READING
 
 RAY = "ray"
 
 
 def train(
-    *data: str | Path,
+    *data: Any,
     on: str | Workers = RAY,
     output: str | Path | None = None,
     resume: Any = None,
@@ -32,8 +34,9 @@ def train(
 
     Parameters
     ----------
-    *data : str or Path
-        Files or globs, which all workers can read under these names.
+    *data : str, Path or Dataset
+        Files or globs, which all workers can read under these names; or a dataset of Ray Data,
+        whose blocks Ray reads into its memory. The rows are learned in its order.
     on : str or Workers, default="ray"
         Cluster: "ray", or "ray:ADDRESS" for one that is running (or set RAY_ADDRESS). Without an
         address, Ray starts processes on this machine.
@@ -53,11 +56,27 @@ def train(
     ConfigError, InputError
         As in `rarefy.train`.
     """
-    plan = plan_for(
-        data, output=output, resume=resume, anchor=None, slim=slim, parameters=parameters
-    )
-    with learning_on(on, plan):
-        return trained(plan, progress)
+    workers = workers_of(on) if isinstance(on, str) else on
+    where = {"output": output, "resume": resume, "anchor": None, "slim": slim}
+    try:
+        if data and is_dataset(data[0]):
+            plan = _plan_for_dataset(data, workers, where, parameters)
+        else:
+            plan = plan_for(data, **where, parameters=parameters)
+        with learning_on(workers, plan):
+            return trained(plan, progress)
+    finally:
+        if isinstance(on, str):
+            workers.close()
+
+
+def _plan_for_dataset(
+    data: Sequence[Any], workers: Workers, where: dict[str, Any], parameters: dict[str, Any]
+) -> Plan:
+    if len(data) > 1 or where["resume"] is not None:
+        raise ConfigError("a dataset comes alone, and is for new models: use files to resume one.")
+    reading = {name: parameters[name] for name in READING if name in parameters}
+    return plan_for(reader_of_dataset(data[0], workers, reading), **where, parameters=parameters)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 from rarefy.errors import EXPECTED, ConfigError
 from rarefy.estimators.persistence import Saving, estimator_for, model_of_estimator
 from rarefy.estimators.warner import Warner
+from rarefy.readers import Reader
 from rarefy.system.output_checks import check_outputs
 from rarefy.training.anchored_start import anchored_plan
 from rarefy.training.checkpoints import Checkpoints
@@ -92,7 +93,7 @@ def train(
 
 
 def plan_for(
-    data: Sequence[str | Path],
+    data: Sequence[str | Path] | Reader,
     *,
     output: str | Path | None,
     resume: Any,
@@ -100,7 +101,10 @@ def plan_for(
     slim: bool,
     parameters: Mapping[str, Any],
 ) -> Plan:
-    """What `train` is asked for."""
+    """What `train` is asked for; only a new training may have a reader."""
+    if isinstance(data, Reader):
+        output = None if output is None else str(output)
+        return new_plan(data, output=output, slim=slim, **parameters)
     where: dict[str, Any] = {"output": None if output is None else str(output), "slim": slim}
     if resume is not None and anchor is not None:
         raise ConfigError("resume and anchor: give only one of them.")

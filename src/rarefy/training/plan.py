@@ -80,14 +80,24 @@ class Plan(NamedTuple):
 
 
 def new_plan(
-    data: Sequence[str | Path], *, output: str | None = None, slim: bool = False, **asked: Any
+    data: Sequence[str | Path] | Reader,
+    *,
+    output: str | None = None,
+    slim: bool = False,
+    **asked: Any,
 ) -> Plan:
-    """Learn from files, from scratch; `asked` may have whatever DEFAULTS has."""
+    """Learn from files, from scratch; `asked` may have whatever DEFAULTS has.
+
+    With a reader, it is not asked how to read.
+    """
     check_asked(asked)
-    if not data:
+    if not isinstance(data, Reader) and not data:
         raise ConfigError("there is nothing to learn from: name a file, or - for standard input.")
     asked = DEFAULTS | asked
-    reader = read(*data, **{name: asked[name] for name in READING})
+    if isinstance(data, Reader):
+        reader = data
+    else:
+        reader = read(*data, **{name: asked[name] for name in READING})
     if asked["cache"] is not None or reader.can_be_read_again:
         asked["refit"] = is_refitted(asked["refit"], asked["target_features"], asked["loss"])
     parameters = model_parameters(asked)

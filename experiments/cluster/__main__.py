@@ -1,0 +1,128 @@
+"""Measure, simulate and draw for docs/results/cluster.md: `python -m experiments.cluster`."""
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from benchmarks.data import REAL_DATA, zipf_rows
+from experiments import data as real
+from experiments.cluster import accuracy, pictures
+from experiments.cluster.simulation import Cluster, Costs, Sparsity, seconds
+from experiments.cluster.travel import Spent, distinct_in, spent
+from rarefy import SparseOnlineClassifier
+
+ROOT = Path(__file__).parents[2]
+FOUND = ROOT / "build" / "cluster.json"
+IMAGES = ROOT / "docs" / "results" / "img"
+N_ROWS, N_FEATURES, N_FILES = 1 << 17, 1 << 20, 4
+FITTED, CHECKED = 8, (2, 32, 128)  # shards
+SIZES = (1 << 14, 1 << 16, 1 << 18, 1 << 20)
+SHARDS = (1, 2, 16, 128)
+
+
+@click.command()
+@click.option("--seeds", default=3, show_default=True, help="Data sets for each size.")
+def main(seeds: int) -> None:
+    data = zipf_rows(N_ROWS, N_FEATURES, draws_per_row=32)
+    with tempfile.TemporaryDirectory() as folder:
+        files = _written(data, Path(folder))
+        spent(files, FITTED, data.X.nnz)  # loops are compiled
+        runs = {k: spent(files, k, data.X.nnz) for k in (FITTED, *CHECKED)}
+    made = _sparsity("made", data.X)
+    costs = _costs(runs[FITTED], _serial(data))
+    checks = {k: _check(run, made, costs) for k, run in runs.items()}
+    sparsities = [made]
+    if REAL_DATA.exists():
+        sparsities += [_sparsity("clicks", real.criteo()[0]), _sparsity("news", real.rcv1()[0])]
+    gaps = {n: [accuracy.losses(n, list(SHARDS), seed) for seed in range(seeds)] for n in SIZES}
+    FOUND.parent.mkdir(exist_ok=True)
+    FOUND.write_text(json.dumps({
+        "costs": costs._asdict(),
+        "checks": checks,
+        "sparsities": {s.name: [s.entries, *map(list, s[2:])] for s in sparsities},
+        "times": {s.name: times(s, costs) for s in sparsities},
+        "losses": gaps,
+    }, indent=1))  # fmt: skip
+    pictures.draw_times(sparsities, costs, IMAGES / "cluster-times.svg")
+    pictures.draw_losses(gaps, IMAGES / "cluster-losses.svg")
+    print(FOUND.read_text())
+
+
+def _written(data: Any, folder: Path) -> list[Path]:
+    from sklearn.datasets import dump_svmlight_file
+
+    files = []
+    for n, rows in enumerate(np.array_split(np.arange(data.X.shape[0]), N_FILES)):
+        files.append(folder / f"rows-{n}.svm")
+        dump_svmlight_file(data.X[rows], data.y[rows], str(files[-1]))
+    return files
+
+
+def _serial(data: Any) -> float:
+    """Seconds of a core to learn an entry without shards, from memory; the best of three."""
+    import time
+
+    found = []
+    for _ in range(3):
+        model = SparseOnlineClassifier(passes=1, shuffle=False)
+        begin = time.process_time()
+        model.fit(data.X, data.y)
+        found.append(time.process_time() - begin)
+    return min(found) / data.X.nnz
+
+
+def _sparsity(name: str, X: Any) -> Sparsity:
+    X = X.tocsr()
+    rows = 2.0 ** np.arange(3, int(np.log2(X.shape[0])))
+    distinct = np.array([distinct_in(X, int(n)) for n in rows])
+    return Sparsity(name, X.nnz / X.shape[0], rows, distinct)
+
+
+def _costs(run: Spent, serial: float) -> Costs:
+    per_entry = {name: run.seconds[name] / run.entries for name in ("read", "meet", "learn")}
+    return Costs(
+        **per_entry,
+        serial=serial,
+        driver=run.seconds["driver"] / run.meetings,
+        n_bytes=run.n_bytes / run.meetings,
+    )
+
+
+def _check(run: Spent, data: Sparsity, costs: Costs) -> dict[str, Any]:
+    """What was measured, and what the model says of it."""
+    from rarefy.engine.sharding import Sharding
+
+    meetings, t, sharding = 0.0, 0, Sharding(run.n_shards)
+    while t < run.rows:
+        n = min(sharding.n_examples(t), run.rows - t)
+        meetings += run.n_shards * data.features(max(n / run.n_shards, 1.0))
+        t += n
+    return {
+        "meetings": [run.meetings, meetings],
+        "bytes": [run.n_bytes, meetings * costs.n_bytes],
+        "driver": [run.seconds["driver"], meetings * costs.driver],
+        "workers": [
+            sum(run.seconds[name] for name in ("read", "meet", "learn")),
+            run.entries * (costs.read + costs.meet + costs.learn),
+        ],
+    }
+
+
+def times(data: Sparsity, costs: Costs) -> dict[str, Any]:
+    """Hours for 10^9 and 10^10 rows by number of workers, and with larger rounds."""
+    return {
+        f"{n_rows:.0e} rows, rounds of {most or 'today'}": {
+            k: seconds(data, costs, Cluster(k, most_examples=most), n_rows) / 3600.0
+            for k in (1, 4, 16, 64, 256, 1024)
+        }
+        for n_rows in (1e9, 1e10)
+        for most in (None, 1 << 20, 1 << 23)
+    }
+
+
+if __name__ == "__main__":
+    main()
