@@ -871,3 +871,12 @@ def test_xz_that_asks_for_too_much_memory(tmp_path, monkeypatch):
     assert len(labels_of(path)) == 1000
     monkeypatch.setattr(compression, "MOST_XZ_MEMORY", 1 << 20)
     assert message_of(path).startswith(f"{path}: decompressing it takes more than 1 MiB of memory")
+
+
+def test_an_extra_that_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    path = tmp_path / "rows.svm.zst"
+    path.write_bytes(zstandard.compress(b"1 1:1\n"))
+    message = re.escape(f"{path}: reading zstd needs `pip install rarefy[zstd]`.")
+    with pytest.raises(InputError, match=message):
+        list(read(path))

@@ -37,21 +37,20 @@ def refuse_what_is_no_text(path: str, start: bytes) -> None:
             raise InputError(f"{path}: this is {what}.")
 
 
-def decompressed(stream: Any, kind: str) -> Any:
-    """A stream of what another one holds compressed."""
-    return _OPENERS[kind](stream)
+def decompressed(path: str, stream: Any, kind: str) -> Any:
+    """A stream of what another one, of that file, holds compressed."""
+    try:
+        return _OPENERS[kind](stream)
+    except ImportError as error:
+        raise InputError(f"{path}: reading {kind} needs `pip install rarefy[{kind}]`.") from error
 
 
 class _ZstdFile(io.RawIOBase):
     """Decompressed zstd frames; unlike the library's own reader it notices a cut-off one."""
 
     def __init__(self, raw: BinaryIO) -> None:
-        try:
-            import zstandard
-        except ImportError as error:
-            raise InputError(
-                "the data are compressed with zstd; to read them, `pip install rarefy[zstd]`."
-            ) from error
+        import zstandard
+
         self._raw = raw
         self._error = zstandard.ZstdError
         self._new_frame = zstandard.ZstdDecompressor().decompressobj

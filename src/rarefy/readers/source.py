@@ -115,7 +115,7 @@ def blocks(
             raw.seek(0)
         stream = raw if is_file else _Joined(start, raw)
         if kind is not None:
-            stream = decompressed(stream, kind)
+            stream = decompressed(path, stream, kind)
         waiting_for = raw if at_once and kind is None and not is_file else None
         cutting = _Cutting(stream, path, line_reached, block_bytes // expansion, waiting_for)
         for n, block in enumerate(unchanged.while_reading(cutting.blocks())):
