@@ -346,3 +346,13 @@ def test_a_bar_shows_how_far_an_iterator_is(capsys):
     model.partial_fit(iter(some))
     assert f"{N} examples learned" in capsys.readouterr().err
     assert_same(model, quiet)
+
+
+def test_words_in_a_matrix_are_told_where_they_belong():
+    rows = [{"city": "Rome", "age": 30}, {"city": "Paris", "age": 40}]
+    frame = pandas.DataFrame(rows)
+    for X in (rows, frame):
+        with pytest.raises(InputError, match="after which partial_fit takes data frames"):
+            SparseOnlineClassifier().fit(X, ["a", "b"])
+    model = SparseOnlineClassifier().start(classes=["a", "b"])
+    assert model.partial_fit(frame, ["a", "b"]).predict(rows).shape == (2,)

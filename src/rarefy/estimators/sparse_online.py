@@ -2,7 +2,7 @@
 
 import functools
 import numbers
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
@@ -38,6 +38,12 @@ from rarefy.parameters.table import (
 from rarefy.readers import Reader
 from rarefy.system.model_lock import ModelLock
 from rarefy.tasks import make_task
+
+# What to do with rows that are no matrix.
+WORDS = (
+    "; for words, begin with start(...), after which partial_fit takes data frames and dicts, or "
+    "encode them, as with OneHotEncoder or CountVectorizer."
+)
 
 
 class LearnedBy(NamedTuple):
@@ -166,6 +172,8 @@ class SparseOnline(FromMatrices, FromStreams, OneAtATime, Watching, Saving, Para
         """X as the engine needs it; with `reset` its columns become those of the estimator."""
         if isinstance(X, Reader):
             raise InputError("X is a reader: use fit_stream or partial_fit, or give a matrix.")
+        if isinstance(X, list | tuple) and X and isinstance(X[0], Mapping):
+            raise InputError(f"X has dicts as rows; numbers are expected{WORDS}")
         if not reset:
             self._refuse_matrix()
         check_structure(X)
@@ -179,7 +187,8 @@ class SparseOnline(FromMatrices, FromStreams, OneAtATime, Watching, Saving, Para
         except InputError:
             raise
         except ValueError as error:
-            raise InputError(str(error)) from error
+            remedy = WORDS if "could not convert string to float" in str(error) else ""
+            raise InputError(f"{error}{remedy}") from error
         except OverflowError as error:
             raise InputError(f"X must be numeric: {error}") from error
 
