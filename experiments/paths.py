@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from experiments.drawing import BLUE, GREY, ORANGE, STYLE, save
 from rarefy import SparseOnlineClassifier
 from rarefy.arrays import Floats
+from rarefy.model.losses import Squared
 from rarefy.rules.scale_free import intensity
 
 FOLDER = Path(__file__).parents[1] / "docs" / "explanation" / "img"
@@ -175,12 +176,32 @@ def draw_laziness(file: Path) -> None:
         save(figure, file)
 
 
+def draw_importance(file: Path) -> None:
+    """Where an example of importance h moves its own prediction, from 0 towards the label 1."""
+    importances, step = np.linspace(0.0, 12.0, 121), 0.1  # η times x·x
+    loss = Squared()
+    aware = [loss.drift(0.0, 1.0, h * step) for h in importances]
+    plain = [-loss.slope(0.0, 1.0) * h * step for h in importances]
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(5.4, 2.8), layout="constrained")
+        FigureCanvasSVG(figure)
+        axes = figure.add_subplot()
+        axes.axhline(1.0, color=GREY, linewidth=0.8, label="label")
+        axes.plot(importances, plain, color=ORANGE, label="plain: slope times h")
+        axes.plot(importances, aware, color=BLUE, label="importance-aware")
+        axes.set_xlabel("importance h")
+        axes.set_ylabel("prediction after the update")
+        axes.legend()
+        save(figure, file)
+
+
 def main() -> None:
     by_rule = {rule: paths(rule, **parameters) for rule, parameters in RULES.items()}
     draw_truncation(by_rule, FOLDER / "paths-truncation.svg")
     draw_units(by_rule, FOLDER / "paths-units.svg")
     draw_norms(FOLDER / "paths-norms.svg")
     draw_laziness(FOLDER / "laziness.svg")
+    draw_importance(FOLDER / "importance.svg")
     for rule, of_features in by_rule.items():
         for name, path in of_features.items():
             print(rule, name, f"|G| {path.sums[-1]:.3f}, threshold {path.thresholds[-1]:.3f}")

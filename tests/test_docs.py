@@ -19,7 +19,13 @@ PAGES = [
     *sorted(ROOT.glob("*.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-SLOW = ("spam-filter", "click-model", "hundred-words", "onnx")  # lessons, and an export
+SLOW = (
+    "spam-filter",
+    "click-model",
+    "hundred-words",
+    "live-service",
+    "onnx",
+)  # lessons, and an export
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"")

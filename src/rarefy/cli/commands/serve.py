@@ -72,7 +72,7 @@ def serve(
 
     A request to learn is answered when its rows are on disk. After a crash, the models are what
     they would have been. FOLDER/NAME.model, as from `rarefy train`, is served as NAME; it is loaded
-    again when it changes. See docs/service.md for requests.
+    again when it changes. See docs/how-to/service.md for requests.
 
     \b
     Examples:
