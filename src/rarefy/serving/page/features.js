@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { by, count, largest, setText, signed } from "./dom.js";
-import { Table } from "./table.js";
+import { Table, ofClasses } from "./table.js";
 
 const PAUSE = 300; // milliseconds without a key, until a search begins
 const SHOWN = 100;
@@ -21,16 +21,11 @@ export class Features {
     });
   }
 
-  open(name, several) {
+  open(name) {
     this.name = name;
     by("search-text").value = "";
+    by("features").replaceChildren();
     setText(by("features-found"), "");
-    this.table = new Table(by("features"), "Features by the size of their weights", [
-      { title: "Feature", isName: true, text: (row) => row.feature },
-      ...(several ? [{ title: "Class", isText: true, text: (row) => String(row.class) }] : []),
-      { title: "Weight", text: (row) => signed(row.weight), bar: (row) => row.share },
-      { title: "Occurrences", isNumber: true, text: (row) => count(row.count) },
-    ]);
     this.load();
   }
 
@@ -41,8 +36,12 @@ export class Features {
       const found = await ask("GET", `models/${name}/features?${query}`);
       if (name !== this.name || search !== by("search-text").value) return;
       const most = largest(found.features, (one) => one.weight);
-      this.table.show(found.features.map((one, n) =>
-        ({ ...one, key: n, share: one.weight / most })));
+      new Table(by("features"), "Features by the size of their weights", [
+        { title: "Feature", isName: true, text: (row) => row.feature },
+        ...ofClasses(found.features),
+        { title: "Weight", text: (row) => signed(row.weight), bar: (row) => row.weight / most },
+        { title: "Occurrences", isNumber: true, text: (row) => count(row.count) },
+      ]).show(found.features);
       const n = found.found, shown = found.features.length;
       const few = n > shown ? `, the strongest ${count(shown)}` : "";
       const at = new Date().toLocaleTimeString("en-GB");

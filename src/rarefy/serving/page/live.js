@@ -41,6 +41,15 @@ export class Live {
     this.styles = new Map(); // of members, which keep theirs when another becomes champion
   }
 
+  // Nothing is known yet.
+  open() {
+    for (const tile of this.tiles) tile.element.hidden = true;
+    this.styles.clear();
+    this._key([]);
+    setText(by("drifts"), "");
+    setText(by("labels"), "");
+  }
+
   show(points) {
     const last = points.at(-1);
     const names = members(last);

@@ -23,26 +23,27 @@ export class Members {
   open(name, task) {
     this.name = name;
     this.table = new Table(by("members"), "Champion and challengers, live", [
-      { title: "Name", isName: true, text: (row) => row.key },
+      { title: "Name", isName: true, text: (row) => row.name },
       this.loss,
       ...this.columns[task],
       { title: "Weights", isNumber: true, text: (row) => count(row.weights) },
       { title: "Gain", isNumber: true, text: gain },
       { title: "Lost, won", isNumber: true, text: flips },
       { title: "Verdict", isLong: true, text: verdict },
-      { title: "Actions", actions: (row) => this._actions(row.key),
+      { title: "Actions", actions: (row) => this._actions(row.name),
         update: (cell, row) => { for (const one of cell.children) one.hidden = row.isChampion; } },
     ]);
   }
 
   show(point) {
-    this.table.show(members(point).map((key, n) => ({
-      key,
+    const rows = members(point).map((name, n) => ({
+      name,
       isChampion: n === 0,
-      figures: rolling(point, key),
-      weights: n === 0 ? point.weights : point.challengers[key].weights,
-      against: n === 0 ? null : point.challengers[key].against_champion,
-    })));
+      figures: rolling(point, name),
+      weights: n === 0 ? point.weights : point.challengers[name].weights,
+      against: n === 0 ? null : point.challengers[name].against_champion,
+    }));
+    this.table.show(rows, (row) => row.name);
   }
 
   _actions(member) {

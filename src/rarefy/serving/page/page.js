@@ -29,7 +29,7 @@ const act = (work, text) => attempt(async () => {
 });
 
 const list = new Table(by("models"), "Models, live", [
-  { title: "Name", isName: true, href: (row) => `#/${row.key}`, text: (row) => row.key },
+  { title: "Name", isName: true, href: (row) => `#/${row.name}`, text: (row) => row.name },
   { title: "Loss", isNumber: true, text: (row) => number(row.figures.loss) },
   { title: "Right", isNumber: true, text: (row) => percent(row.figures.accuracy) },
   { title: "Rows/s", isNumber: true, text: (row) => count(row.speed) },
@@ -55,12 +55,13 @@ async function loadModels() {
 }
 
 function showList() {
-  list.show([...models.values()].map((one) => ({
-    key: one.name,
-    isChosen: one.name === chosen,
-    figures: latest[one.name]?.rolling ?? one.figures ?? {},
-    speed: latest[one.name]?.learned_per_second,
-  })));
+  const rows = [...models.values()].map(({ name, figures }) => ({
+    name,
+    isChosen: name === chosen,
+    figures: latest[name]?.rolling ?? figures ?? {},
+    speed: latest[name]?.learned_per_second,
+  }));
+  list.show(rows, (row) => row.name);
 }
 
 function showAbout() {
@@ -84,12 +85,12 @@ async function open(name) {
   const missing = model ? `${name} is not ready yet` : `There is no model ${name}`;
   setText(by("model-title"), chosen ?? (name ? missing : "No model is chosen"));
   if (!chosen) return;
-  const several = model.classes.length > 2;
   showAbout();
+  live.open();
   members.open(name, model.task);
-  features.open(name, several);
+  features.open(name);
   why.open(name, model.classes);
-  snapshots.open(name, several);
+  snapshots.open(name);
   await attempt(loadHistory);
 }
 

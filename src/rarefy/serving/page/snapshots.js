@@ -2,7 +2,7 @@
 
 import { ask, confirmed } from "./api.js";
 import { button, by, count, largest, number, setText, signed, time } from "./dom.js";
-import { Table } from "./table.js";
+import { Table, ofClasses } from "./table.js";
 
 export class Snapshots {
   constructor(act, attempt) {
@@ -11,9 +11,8 @@ export class Snapshots {
     by("snapshot").addEventListener("click", () => this._write());
   }
 
-  open(name, several) {
+  open(name) {
     this.name = name;
-    this.several = several;
     by("diff").hidden = true;
     this.table = new Table(by("snapshots"), "Snapshots, the newest first", [
       { title: "Written", isName: true, text: (row) => time(row.at) },
@@ -31,7 +30,7 @@ export class Snapshots {
     return this.attempt(async () => {
       const found = await ask("GET", `models/${name}/snapshots`);
       if (name !== this.name) return;
-      this.table.show(found.snapshots.map((one) => ({ ...one, key: one.seq })));
+      this.table.show(found.snapshots, (one) => one.seq);
     });
   }
 
@@ -69,12 +68,12 @@ export class Snapshots {
       const most = largest(found.features, (one) => one.new - one.old);
       new Table(by("diff-features"), "Weights that changed most", [
         { title: "Feature", isName: true, text: (one) => one.feature },
-        ...(this.several ? [{ title: "Class", isText: true, text: (one) => String(one.class) }] : []),
+        ...ofClasses(found.features),
         { title: "Then", isNumber: true, text: (one) => number(one.old) },
         { title: "Now", isNumber: true, text: (one) => number(one.new) },
         { title: "Change", text: (one) => signed(one.new - one.old),
           bar: (one) => (one.new - one.old) / most },
-      ]).show(found.features.map((one, n) => ({ ...one, key: n })));
+      ]).show(found.features);
       by("diff").hidden = false;
       by("diff-title").focus();
     });

@@ -7,9 +7,8 @@ import { make, makeSvg, setText } from "./dom.js";
 // the row; isNumber: it is set to the right; isLong: it has several words; isText: in any script.
 export class Table {
   constructor(element, caption, columns) {
-    this.element = element;
     this.columns = columns;
-    this.rows = new Map();
+    this.lines = new Map(); // by key
     this.body = make("tbody");
     const heads = columns.map((one) =>
       make("th", { scope: "col", class: kind(one) }, one.title));
@@ -17,27 +16,30 @@ export class Table {
     element.replaceChildren(title, make("thead", {}, make("tr", {}, ...heads)), this.body);
   }
 
-  // Each row has a key of its own.
-  show(rows) {
-    const keys = new Set(rows.map((row) => row.key));
-    for (const [key, line] of this.rows) {
-      if (!keys.has(key)) {
+  // Rows of the same key stay the same row, as each of them may be on its way to be clicked.
+  show(rows, keyOf = (row, n) => n) {
+    const keys = rows.map(keyOf);
+    for (const [key, line] of this.lines) {
+      if (!keys.includes(key)) {
         line.element.remove();
-        this.rows.delete(key);
+        this.lines.delete(key);
       }
     }
     let at = this.body.firstChild;
-    for (const row of rows) {
-      let line = this.rows.get(row.key);
-      if (!line) {
-        line = new Line(this.columns, row);
-        this.rows.set(row.key, line);
-      }
+    rows.forEach((row, n) => {
+      const line = this.lines.get(keys[n]) ?? new Line(this.columns, row);
+      this.lines.set(keys[n], line);
       line.show(row);
       if (line.element === at) at = at.nextSibling;
       else this.body.insertBefore(line.element, at);
-    }
+    });
   }
+}
+
+// A column for the class of a weight, where there are several.
+export function ofClasses(rows) {
+  const are = rows.some((row) => row.class !== undefined);
+  return are ? [{ title: "Class", isText: true, text: (row) => String(row.class) }] : [];
 }
 
 function kind(column) {

@@ -51,7 +51,7 @@ export class Why {
       { title: "Weight", isNumber: true, text: (row) => signed(row.weight) },
       { title: "Contribution", text: (row) => signed(row.contribution),
         bar: (row) => row.contribution / most },
-    ]).show(shown.rows.map((row, n) => ({ ...row, key: n })));
+    ]).show(shown.rows);
   }
 }
 
