@@ -2,8 +2,8 @@
 
 `python -m experiments.paths` draws docs/explanation/img/paths-*.svg. The stream is made: of 2,000
 examples, half have the label +1. `rare` occurs in 30 of them, nearly always with +1; `frequent` in
-half of them, a little more often with +1; `small` is `frequent` in units a hundred times as large,
-so that its values are 0.01. The states that are drawn are those of the compiled loop.
+half of them, a little more often with +1; `small` is `frequent` itself in units a hundred times as
+large, so that its values are 0.01. The states that are drawn are those of the compiled loop.
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ FOLDER = Path(__file__).parents[1] / "docs" / "explanation" / "img"
 N_ROUNDS = 2_000
 FEATURES = {
     "rare": "in 30 of 2,000 rows, 28 of them +1",
-    "frequent": "in 1,000 rows, 545 of them +1",
+    "frequent": "in 1,000 rows, 540 of them +1",
     "small": "the frequent one in units\n100 times as large",
 }
 COLOURS = {"rare": ORANGE, "frequent": BLUE, "small": GREY}
@@ -48,10 +48,11 @@ def stream(seed: int = 0) -> tuple[Floats, Floats]:
     random = np.random.default_rng(seed)
     y = np.where(np.arange(N_ROUNDS) % 2 == 0, 1.0, -1.0)
     X = np.zeros((N_ROUNDS, 3))
-    for column, (positive, negative) in enumerate([(28, 2), (545, 455), (545, 455)]):
+    for column, (positive, negative) in enumerate([(28, 2), (540, 460)]):
         for label, n in ((1.0, positive), (-1.0, negative)):
             rows = random.choice(np.flatnonzero(y == label), n, replace=False)
-            X[rows, column] = 0.01 if column == 2 else 1.0
+            X[rows, column] = 1.0
+    X[:, 2] = 0.01 * X[:, 1]
     order = random.permutation(N_ROUNDS)
     return X[order], y[order]
 

@@ -22,7 +22,15 @@ console.log(JSON.stringify({ w: Array.from(found.w), b: found.intercept, rows, y
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node to run JavaScript")
-@pytest.mark.parametrize(("rule", "q"), [("rda", None), ("frda", 1), ("frda", 2), ("frda", np.inf)])
+@pytest.mark.parametrize(
+    ("rule", "q"),
+    [
+        ("rda", None),
+        ("frda", 2),
+        pytest.param("frda", 1, marks=pytest.mark.slow),
+        pytest.param("frda", np.inf, marks=pytest.mark.slow),
+    ],
+)
 def test_the_browser_learns_what_rarefy_learns(rule, q):
     l1 = 0.003
     said = {None: "null", np.inf: "inf"}.get(q, str(q))
