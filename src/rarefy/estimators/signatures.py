@@ -69,11 +69,10 @@ def documentation(table: Table) -> str:
     """What a docstring says of parameters, in numpydoc's form."""
     several = [name for name in table if name in SWEPT and table[name] is SWEPT[name]]
     parts = [_documented(name, entry) for name, entry in table.items() if name not in several]
-    if several:
-        names = _wrapped(f"{', '.join(several)} : a value, or a list of values", "")
-        about = "All combinations are tried. None stands for the default."
-        parts.insert(0, f"{names}\n{_wrapped(about, INDENT)}")
-    return "\n".join(parts)
+    about = _wrapped("All combinations are tried. None stands for the default.", INDENT)
+    names = textwrap.wrap(", ".join(several), WIDTH - 30)  # numpydoc takes them line by line
+    shared = [f"{some.rstrip(',')} : a value, or a list of values\n{about}" for some in names]
+    return "\n".join(shared + parts)
 
 
 def _documented(name: str, entry: Parameter) -> str:
