@@ -30,9 +30,12 @@ if TYPE_CHECKING:
     from rarefy.jit import helper
     from rarefy.readers import read
     from rarefy.rules import rule
+    from rarefy.serving.client import AsyncClient, Client
     from rarefy.streams.design_matrix import to_matrix
 
 __all__ = [
+    "AsyncClient",
+    "Client",
     "ClusterError",
     "ConfigError",
     "DivergenceError",
@@ -64,6 +67,8 @@ __all__ = [
 
 # Imported when first used; the compiler and scikit-learn take most of the time of a start.
 _LATE = {
+    "AsyncClient": "rarefy.serving.client",
+    "Client": "rarefy.serving.client",
     "SparseOnlineClassifier": "rarefy.estimators",
     "SparseOnlineClassifierCV": "rarefy.estimators.cv",
     "SparseOnlineRegressor": "rarefy.estimators",

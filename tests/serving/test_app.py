@@ -131,6 +131,7 @@ def test_keys_make_requests_repeatable(client: Client) -> None:
     assert client.post("/models/m/learn", **send).status_code == 409
     client.service.wait()
     assert client.service.champion("m").t == 3
+    assert client.put("/models/m", json=SAID).json() == {"model": "m", "seq": 1}
 
 
 def test_labels_that_come_later_are_learned_once(client: Client, tmp_path: Path) -> None:
@@ -170,7 +171,7 @@ def test_labels_that_come_later_are_learned_once(client: Client, tmp_path: Path)
         ("POST", "/models/m/predict", {"content": b"[1"}, 422),
         ("POST", "/models/m/predict", {"json": 3}, 422),
         ("POST", "/models/m/label", {"json": {"id": 3, "label": "a"}}, 422),
-        ("PUT", "/models/m", {"json": SAID}, 409),
+        ("PUT", "/models/m", {"json": {"classes": ["a", "c"]}}, 409),
         ("PUT", "/models/n", {"json": {"classes": ["a", "b"], "no_such": 1}}, 422),
         ("PUT", "/models/n", {"json": {"classes": ["a", "b"], "l1": -1.0}}, 422),
         ("PUT", "/models/n", {"json": {"classes": 3}}, 422),

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 PROGRAM = "rarefy"
 COMMANDS = (
     *("train", "update", "sweep", "predict", "evaluate", "inspect", "diff", "flips"),
-    *("releases", "threshold", "merge", "slim", "export", "serve", "completion"),
+    *("releases", "threshold", "merge", "slim", "export", "serve", "token", "replay", "completion"),
 )
 
 

@@ -52,13 +52,18 @@ class Create(NamedTuple):
     def n_bytes(self) -> int:
         return 1000
 
-    def carry_out(self, log: Log, at: float) -> tuple[Receipt, Entry]:
+    def carry_out(self, log: Log, at: float) -> tuple[Receipt, Entry | None]:
         is_new = self.model not in log.models
+        body = Body("change", encode_json(self.said))
         if self.kind == CREATE and not is_new:
+            since = log.models[self.model]
+            query = "SELECT kind, body FROM entries WHERE seq = ?"
+            if log.db.execute(query, (since,)).fetchone() == (CREATE, body.data):
+                return Receipt(since, 0, repeated=True), None
             raise ConflictError(f"the model {self.model!r} exists already; delete it first.")
         if is_new and len(log.models) >= self.most:
             raise ConflictError(f"there are {self.most} models already, which is the limit.")
-        entry = log.add(at, self.model, self.kind, 0, Body("change", encode_json(self.said)))
+        entry = log.add(at, self.model, self.kind, 0, body)
         if is_new:
             log.models[self.model] = entry.seq
             log.db.execute(

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -56,7 +56,7 @@ class Running:
         self._over = threading.Event()
         self._looking = threading.Thread(target=self._look_after, name="folder", daemon=True)
 
-    def serve(self) -> None:
+    def serve(self, before_end: Iterable[Callable[[], None]] = ()) -> None:
         """Answer requests until `stop` is called; then all is saved."""
         self._pulse.start()
         self._looking.start()
@@ -65,6 +65,8 @@ class Running:
             self._server.run(sockets=[self._socket])
         finally:
             self._over.set()
+            for end in before_end:
+                end()
             self._pulse.close()
             self._looking.join()
             self._service.close()

@@ -48,9 +48,11 @@ class Service:
         checkpoint_seconds: float = CHECKPOINT_SECONDS,
         keep_days: float = 30.0,
         keep_bytes: int | None = None,
+        promote_within: float | None = None,
     ) -> None:
         self.folder, self.limits = Path(folder), limits
         self._checkpoint_seconds = checkpoint_seconds
+        self._promote_within = promote_within
         self._keep_seconds, self._keep_bytes = keep_days * DAY, keep_bytes
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lock = locked(self.folder / LOCK)
@@ -286,7 +288,8 @@ class Service:
         return slot.ask(lambda: function(slot)).result(self.limits.seconds)
 
     def _new_slot(self, name: str) -> Slot:
-        snapshots = Snapshots(self.folder / SNAPSHOTS / name, self.log.models[name])
+        snapshots = Snapshots(self.folder / SNAPSHOTS / name)
+        snapshots.tidy(since=self.log.models[name])
         files = self.folder / FILES
         return Slot(name, files, snapshots, self.limits, self._checkpoint_seconds)
 
@@ -299,6 +302,7 @@ class Service:
         for slot in list(self.slots.values()):
             self._forget_old(slot)
             before = time.time() - self.limits.asked_seconds
+            self._promote_better(slot)
             slot.labels.missing += self.log.do(Expire(slot.name, before))
 
     def _take_in(self, path: Path) -> None:
@@ -308,6 +312,19 @@ class Service:
         found = self.log.read("SELECT source FROM models WHERE name = ?", (path.stem,))
         if not found or found[0][0] != sha:
             self.load(path.stem, data, source=sha)
+
+    def _promote_better(self, slot: Slot) -> None:
+        """Let a challenger answer that is better by more than chance, and loses few answers."""
+        if self._promote_within is None:
+            return
+        found = {name: rivalry.figures() for name, rivalry in list(slot.rivalries.items())}
+        better = {
+            name: figures["gain"]
+            for name, figures in found.items()
+            if figures.get("is_better") and figures["lost_at_most"] <= self._promote_within
+        }
+        if better:
+            self.promote(slot.name, max(better, key=lambda name: better[name]))
 
     def _forget_old(self, slot: Slot) -> None:
         seqs = slot.snapshots.seqs()

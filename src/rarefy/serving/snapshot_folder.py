@@ -28,12 +28,15 @@ class Snapshot(NamedTuple):
 
 
 class Snapshots:
-    """The snapshots of one model; those from before it was created are of another one."""
+    """The snapshots of one model."""
 
-    def __init__(self, folder: Path, since: int) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
-        for path in folder.iterdir():
+
+    def tidy(self, since: int) -> None:
+        """Remove what is unfinished, or of another model that was there before."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for path in self._folder.iterdir():
             if not path.name.isdigit() or int(path.name) < since:
                 shutil.rmtree(path)
 

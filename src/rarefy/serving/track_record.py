@@ -19,7 +19,7 @@ WINDOW = 1000
 FADING = 0.9999
 DRIFT_DELTA, DRIFT_THRESHOLD = 0.005, 50.0
 ENOUGH = 500  # rows, before a challenger can be better by more than chance
-Z = 3.0  # standard errors that are more than chance, however often one looks
+Z = 3.0  # standard errors that are more than chance; so many, since one looks often
 SAMPLE_SECONDS = 0.2
 JUDGED = 20_000  # rows by which challengers are compared
 

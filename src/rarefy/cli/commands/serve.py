@@ -3,6 +3,7 @@
 import click
 
 from rarefy.cli import signals
+from rarefy.cli.options import Rate
 from rarefy.errors import ConfigError
 
 
@@ -54,6 +55,13 @@ class _Stopping:
 @click.option("--max-body", type=click.IntRange(1), help="Largest body of a request, in bytes.")
 @click.option("--max-rows", type=click.IntRange(1), help="Most rows of a request.")
 @click.option("--max-models", type=click.IntRange(1), help="Most models.")
+@click.option(
+    "--promote",
+    type=Rate(),
+    help="Promote challengers that are better by more than chance, if no larger rate of answers is "
+    "lost: 0.5% or 0.005.",
+)
+@click.option("--demo", is_flag=True, help="Made events for a model called demo.")
 @click.option("--access-log", is_flag=True, help="Log each request: route, status and time.")
 def serve(
     folder: str,
@@ -66,6 +74,8 @@ def serve(
     max_body: int | None,
     max_rows: int | None,
     max_models: int | None,
+    promote: float | None,
+    demo: bool,
     access_log: bool,
 ) -> None:
     """Serve the models in FOLDER over HTTP: predict, learn, and lose nothing.
@@ -81,6 +91,7 @@ def serve(
       curl localhost:8080/models/spam/learn -d '{"words": "win a prize", "label": "spam"}'
     """
     try:
+        from rarefy.serving.demo_stream import DemoStream
         from rarefy.serving.limits import Limits
         from rarefy.serving.process import Running, set_up_logs
         from rarefy.serving.service import Service
@@ -95,10 +106,14 @@ def serve(
         checkpoint_seconds=checkpoint_seconds,
         keep_days=keep_days,
         keep_bytes=keep_bytes,
+        promote_within=promote,
     )
     stopping = _Stopping()
     signals.listen(stopping)
     running = Running(service, host, port, is_open=is_open)
     stopping.running = running
     click.echo(f"http://{host}:{running.port} serves {len(service.slots)} models.", err=True)
-    running.serve()
+    events = DemoStream(service) if demo else None
+    if events is not None:
+        events.start()
+    running.serve(before_end=() if events is None else (events.close,))
