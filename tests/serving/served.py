@@ -1,6 +1,7 @@
 """A service in a process of its own, and clients that go on whatever happens to it."""
 
 import json
+import os
 import random
 import signal
 import socket
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -38,6 +40,9 @@ class Served:
         command = [sys.executable, "-m", "rarefy", "serve", str(self.folder)]
         command += ["--port", str(self.port), *self._options]
         self._process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        self._wait(lambda: self._process is not None and self._process.poll() is None)
+
+    def _wait(self, lives: Callable[[], bool]) -> None:
         until = time.monotonic() + 120.0
         while time.monotonic() < until:
             try:
@@ -45,7 +50,7 @@ class Served:
                     return
             except httpx.TransportError:
                 pass
-            assert self._process.poll() is None, "the service has ended"
+            assert lives(), "the service has ended"
             time.sleep(0.01)
         raise AssertionError("the service does not answer")
 
@@ -71,6 +76,34 @@ class Served:
             self.kill()
 
 
+class Forked(Served):
+    """A service that is forked from a process in which all is loaded; it starts at once."""
+
+    def __init__(self, folder: Path, seconds: float) -> None:
+        super().__init__(folder)
+        command = [sys.executable, "-m", "tests.serving.forking"]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self._forking = subprocess.Popen(command, text=True, **pipes)
+        self._line = f"{folder} {self.port} {seconds}\n"
+        self._number = 0
+
+    def start(self) -> None:
+        assert self._forking.stdin is not None
+        assert self._forking.stdout is not None
+        self._forking.stdin.write(self._line)
+        self._forking.stdin.flush()
+        self._number = int(self._forking.stdout.readline())
+        self._wait(lambda: self._forking.poll() is None)
+
+    def kill(self) -> None:
+        os.kill(self._number, signal.SIGKILL)
+
+    def __exit__(self, *error: object) -> None:
+        assert self._forking.stdin is not None
+        self._forking.stdin.close()
+        self._forking.wait()
+
+
 class Sender(threading.Thread):
     """Sends numbered rows, one request after the other, each until it is acknowledged."""
 
@@ -90,7 +123,7 @@ class Sender(threading.Thread):
                 headers = {"Idempotency-Key": f"{self.number}-{first}"}
                 while not self._is_sent(client, rows, headers):
                     self.n_retries += 1
-                    time.sleep(0.01)
+                    time.sleep(0.05)
                 self.acknowledged.append((first, n_rows))
                 first += n_rows
 

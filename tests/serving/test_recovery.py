@@ -9,13 +9,12 @@ import pytest
 
 from rarefy import SparseOnlineClassifier
 from rarefy.serving.log import entries_in
-from tests.serving.served import Sender, Served, lines_of
+from tests.serving.served import Forked, Sender, Served, lines_of
 
 
-def survive(folder: Path, n_kills: int, n_clients: int = 4) -> dict[str, int]:
+def survive(served: Served, n_kills: int, n_clients: int = 4) -> dict[str, int]:
     """Kill a service under load, look at what is left, and say how much that was."""
-    rng = random.Random(n_kills)
-    served = Served(folder, "--checkpoint-seconds", "0.2")
+    rng, folder = random.Random(n_kills), served.folder
     with served:
         said = {"classes": ["a", "b"]}
         answer = httpx.put(f"{served.url}/models/m", json=said, timeout=120.0)
@@ -74,9 +73,9 @@ def learned_again(folder: Path) -> bytes:
 
 
 def test_kills_under_load_lose_nothing(tmp_path: Path) -> None:
-    survive(tmp_path, n_kills=2)
+    survive(Served(tmp_path, "--checkpoint-seconds", "0.2"), n_kills=2)
 
 
 @pytest.mark.slow
 def test_many_kills_under_load_lose_nothing(tmp_path: Path) -> None:
-    print(survive(tmp_path, n_kills=100))
+    print(survive(Forked(tmp_path, 0.2), n_kills=500))
