@@ -118,7 +118,7 @@ class Sender(threading.Thread):
         rng, first = random.Random(self.number), 0
         with httpx.Client(timeout=20.0) as client:
             while not self.is_over.is_set():
-                n_rows = rng.choice([1, 1, 1, 7])
+                n_rows = rng.choice([1, 1, 1, 1, 1, 1, 7, 7, 500])
                 rows = [row(rng, c=self.number, n=first + n) for n in range(n_rows)]
                 headers = {"Idempotency-Key": f"{self.number}-{first}"}
                 while not self._is_sent(client, rows, headers):

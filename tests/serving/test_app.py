@@ -20,12 +20,12 @@ from rarefy.serving.bodies import Body
 from rarefy.serving.doors import Doors, Tokens, check_listening
 from rarefy.serving.limits import Limits
 from rarefy.serving.pulse import Pulse
-from rarefy.serving.service import Service
+from rarefy.serving.service import LARGE, Service
 from rarefy.serving.slot import Slot
 from tests.serving.served import row
 
 SAID = {"classes": ["a", "b"]}
-LIMITS = Limits(body_bytes=100_000, rows=200, models=3, asked=5)
+LIMITS = Limits(body_bytes=100_000, rows=1000, models=3, asked=5)
 
 
 class Client(TestClient):
@@ -123,6 +123,18 @@ def copy_folder(old: Path, new: Path) -> None:
             target.write_bytes(path.read_bytes())
 
 
+def test_large_bodies_are_read_once_and_mean_the_same(client: Client, tmp_path: Path) -> None:
+    some = rows(900)
+    assert len(json.dumps(some)) > LARGE
+    client.put("/models/m/challengers/again", json={}).raise_for_status()
+    client.post("/models/m/learn", json=some[:10]).raise_for_status()
+    client.post("/models/m/learn", json=some[10:]).raise_for_status()
+    straight = model_of(some, tmp_path)
+    assert client.learned() == straight
+    client.post("/models/m/challengers/again/promote").raise_for_status()
+    assert client.learned() == straight  # it has read the rows itself
+
+
 def test_keys_make_requests_repeatable(client: Client) -> None:
     send = {"json": rows(3), "headers": {"Idempotency-Key": "one"}}
     assert client.post("/models/m/learn", **send).json()["repeated"] is False
@@ -166,7 +178,7 @@ def test_labels_that_come_later_are_learned_once(client: Client, tmp_path: Path)
         ("POST", "/models/m/learn", {"json": {"x": 1.0, "label": "c"}}, 422),
         ("POST", "/models/m/learn", {"json": [[1]]}, 422),
         ("POST", "/models/m/learn", {"content": b"x" * 100_001}, 413),
-        ("POST", "/models/m/learn", {"json": [{"label": "a"}] * 201}, 413),
+        ("POST", "/models/m/learn", {"json": [{"label": "a"}] * 1001}, 413),
         ("POST", "/models/none/learn", {"json": {"label": "a"}}, 404),
         ("POST", "/models/m/predict", {"content": b"[1"}, 422),
         ("POST", "/models/m/predict", {"json": 3}, 422),

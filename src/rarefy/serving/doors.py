@@ -6,6 +6,8 @@ import json
 import os
 import secrets
 import threading
+import time
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,6 +18,7 @@ from rarefy.serving.refusals import NotAllowedError, NoTokenError
 
 SCOPES = ("read", "learn", "admin")  # each may do what those before it may
 TOKENS = "tokens.json"
+LOOKING = 1.0  # seconds between looks at the file
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -41,10 +44,17 @@ class Tokens:
         self._read_at: tuple[int, int] | None = None
         self._known: dict[str, dict[str, str]] = {}
         self._lock = threading.Lock()
+        self._right_until = 0.0
 
     def known(self) -> dict[str, dict[str, str]]:
-        """Scope and hash by name."""
+        """Scope and hash by name, as of a second ago at most."""
+        if time.monotonic() < self._right_until:
+            return self._known
+        return self._read()
+
+    def _read(self) -> dict[str, dict[str, str]]:
         with self._lock:
+            self._right_until = time.monotonic() + LOOKING
             try:
                 status = self.path.stat()
             except FileNotFoundError:
@@ -75,6 +85,7 @@ class Tokens:
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             json.dump(known, file, indent=2)
         part.replace(self.path)
+        self._right_until = 0.0
 
     def check(self, authorization: str, scope: str) -> None:
         """Refuse who has no token for this; where there are no tokens, anyone may."""
@@ -103,14 +114,23 @@ class Doors:
 
     def check(self, headers: Any, scope: str | None) -> None:
         """Refuse pages of other sites, names that lead here by a trick, and missing tokens."""
-        host = urlsplit(f"//{headers.get('host', '')}").hostname or ""
+        host = _host(headers.get("host", ""))
         if host not in self._hosts and not self._is_open and not self._tokens.known():
             raise NotAllowedError(f"the host {host!r} is not served here; name it with --host.")
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+        if origin is not None and origin.partition("://")[2] != headers.get("host"):
             raise NotAllowedError("requests from pages of other sites are refused.")
         if scope is not None:
             self._tokens.check(headers.get("authorization", ""), scope)
+
+
+@lru_cache(1000)
+def _host(header: str) -> str:
+    """The host of a header, without its port."""
+    try:
+        return urlsplit(f"//{header}").hostname or ""
+    except ValueError:
+        return ""
 
 
 def check_listening(host: str, tokens: Tokens, *, is_open: bool) -> None:

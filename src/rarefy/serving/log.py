@@ -49,6 +49,7 @@ class Entry(NamedTuple):
     at: float
     rows: int
     body: Body
+    ready: Any = None  # the rows as they were read, for as long as they are in memory
 
 
 class Receipt(NamedTuple):

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,17 +13,26 @@ from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.estimators.persistence import load, model_of_estimator
 from rarefy.files.model import Model, model_of
 from rarefy.files.model_file import save_model
-from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, right_answers
+from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, probabilities, right_answers
 from rarefy.readers.row_lines import RowLines
 from rarefy.serving.bodies import OF_LINES, Body, encode_json, json_of
 from rarefy.serving.limits import Limits
 from rarefy.serving.refusals import RefusedError, TooLargeError
 from rarefy.serving.track_record import Record
+from rarefy.stores import Prepared
 from rarefy.streams.class_numbers import ClassNumbers
 from rarefy.streams.single_rows import SingleRows
 from rarefy.streams.stream_model import StreamModel
 
 START = frozenset(inspect.signature(SparseOnlineClassifier.start).parameters) - {"self"}
+
+
+class Ready(NamedTuple):
+    """Rows of a body that have been read for a model; for others they have to be read again."""
+
+    rows: int
+    model: StreamModel | None
+    parts: list[Prepared]
 
 
 class Member:
@@ -40,6 +49,13 @@ class Member:
                 "files, or begin it with start()."
             )
         estimator._hot = estimator._single().hot
+        task = estimator._learned_by.task
+        self._loss_name: str = task.loss_name
+        has_chances = self._loss_name in LOSSES_WITH_PROBABILITIES and not task.is_regression
+        self._has_two_chances = (
+            has_chances and not task.classes_grow and len(estimator.classes_) == 2
+        )
+        self._class_names = [str(name) for name in getattr(estimator, "classes_", ())]
         if not estimator._learned_by.task.is_open:
             self.record = Record()
             estimator._set_watch(self.record)
@@ -144,8 +160,8 @@ class Member:
             texts.append(lines.line(row, number).text)
         return Body("vw", b"".join(texts))
 
-    def check(self, body: Body, limits: Limits) -> int:
-        """How many rows there are to learn; whatever is wrong with one is an error now."""
+    def check(self, body: Body, limits: Limits) -> "Ready":
+        """Rows that can be learned; whatever is wrong with one is an error now."""
         if self.diverged is not None:
             raise RefusedError(f"the model does not learn any more: {self.diverged}")
         self.estimator._check_can_learn()
@@ -158,14 +174,14 @@ class Member:
             raise TooLargeError(f"there are {n_rows:,} rows; {limits.rows:,} are allowed at once.")
         if n_rows == 0:
             raise RefusedError("there are no rows in the body.")
-        return n_rows
+        return Ready(n_rows, self.estimator.stream_ if numbers is None else None, ready)
 
     def can_join(self, body: Body) -> bool:
         """Whether rows mean the same alone and behind those of another body."""
         return body.format in OF_LINES and not self.classes_grow
 
-    def learn(self, bodies: Sequence[Body]) -> None:
-        """Learn rows in their order; those that this model cannot take are counted.
+    def learn(self, bodies: Sequence[Body], ready: "Ready | None" = None) -> None:
+        """Learn rows in their order, of which some are ready; what cannot be learned is counted.
 
         That they were checked does not mean that they are right for a model that has come since.
         """
@@ -175,7 +191,11 @@ class Member:
         if len(bodies) > 1:
             joined = Body(joined.format, b"".join(body.data for body in bodies))
         try:
-            self.estimator.learn_many(joined.reader(self.reader_classes))
+            if ready is not None and ready.model is self.estimator.stream_:
+                self._single.learn(ready.parts)
+                self.estimator._note_learned()
+            else:
+                self.estimator.learn_many(joined.reader(self.reader_classes))
         except DivergenceError as error:
             self.diverged = str(error)
         except InputError:  # nothing has been learned
@@ -200,7 +220,7 @@ class Member:
         if not isinstance(row, dict):
             raise RefusedError("an object, a list of objects, or another Content-Type is expected.")
         with self.estimator._lock:
-            return self._answered(self.estimator._scores_of_row(row, None))[0]
+            return self._answered_one(self.estimator._scores_of_row(row, None))
 
     def judged(self, body: Body, model: StreamModel) -> Flags | None:
         """Whether this or an earlier state of the model is right about each of some rows."""
@@ -213,6 +233,21 @@ class Member:
         except InputError:
             return None
         return np.concatenate([right_answers(scores, y) for scores, y in scored]).astype(bool)
+
+    def _answered_one(self, scores: Floats) -> dict[str, Any]:
+        """What one row's scores say; of two classes in less time."""
+        estimator = self.estimator
+        if scores.size > 1 or not self._has_two_chances:
+            return self._answered(scores)[0]
+        learner = estimator.learner_.settled()
+        (chance,) = probabilities(self._loss_name, learner.loss, scores, learner.scaling)[
+            0
+        ].tolist()
+        first, second = self._class_names
+        return {
+            "prediction": estimator._answer(scores),
+            "probabilities": {first: 1.0 - chance, second: chance},
+        }
 
     def _answered(self, scores: Floats) -> list[dict[str, Any]]:
         estimator = self.estimator

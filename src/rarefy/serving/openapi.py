@@ -48,7 +48,8 @@ def _json(schema: Any) -> dict[str, Any]:
 
 def _file() -> dict[str, Any]:
     schema = {"type": "string", "format": "binary"}
-    return {"required": True, "content": {MODEL_FILE: {"schema": schema}}}
+    kinds = (MODEL_FILE, "application/octet-stream")
+    return {"required": True, "content": {kind: {"schema": schema} for kind in kinds}}
 
 
 def _query(name: str, schema: dict[str, Any], text: str) -> dict[str, Any]:

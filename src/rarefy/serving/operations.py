@@ -15,6 +15,7 @@ class Learn(NamedTuple):
     rows: int | None = None  # None: they have not been looked at yet
     key: str | None = None
     digest: bytes | None = None
+    ready: Any = None  # the rows as they were read, if they are to be learned from that
 
     @property
     def n_bytes(self) -> int:
@@ -36,7 +37,7 @@ class Learn(NamedTuple):
                 return Receipt(found[0], found[1], repeated=True), None
         n_rows = self.rows or 0
         entry = log.add(at, self.model, LEARN, n_rows, self.body, self.key, self.digest)
-        return Receipt(entry.seq, n_rows), entry
+        return Receipt(entry.seq, n_rows), entry._replace(ready=self.ready)
 
 
 class Create(NamedTuple):

@@ -34,6 +34,7 @@ from rarefy.serving.snapshot_folder import Snapshots
 LOG, LOCK, SNAPSHOTS, FILES = "log.db", "lock", "snapshots", "files"
 CHECKPOINT_SECONDS = 60.0
 LARGE = 1 << 15  # bytes of a body that are looked at before they wait for others
+MOST_READY = 50_000  # rows that wait to be learned in the form in which they were read
 DAY = 24 * 3600.0
 
 
@@ -78,11 +79,12 @@ class Service:
                 f"{slot.backlog:,} rows are waiting to be learned; try again in a moment."
             )
         body = champion.understood(body)
-        rows = None
+        rows = ready = None
         if len(body.data) > LARGE or not champion.can_join(body):
-            rows = champion.check(body, self.limits)
+            ready = champion.check(body, self.limits)
+            rows, ready = ready.rows, ready if slot.backlog < MOST_READY else None
         digest = None if key is None else hashlib.sha256(body.data).digest()
-        operation = Learn(name, body, rows, key, digest)
+        operation = Learn(name, body, rows, key, digest, ready)
         return self.log.submit(operation, Future() if future is None else future)
 
     def remember(self, name: str, rows: list[tuple[str, Body, Any]]) -> None:
@@ -104,7 +106,7 @@ class Service:
         for format in {body.format for body in bodies}:
             part = [n for n, body in enumerate(bodies) if body.format == format]
             body = Body(format, b"".join(bodies[n].data for n in part))
-            rows = champion.check(body, self.limits)
+            rows = champion.check(body, self.limits).rows
             seq = self.log.do(Label(name, [new[n].id for n in part], body, rows)).seq
         slot.labels.unknown += len(unknown)
         for asked in new:
@@ -135,7 +137,7 @@ class Service:
         try:
             champion = self.champion(name)
             if len(members) > 1:
-                n_rows = champion.check(Body(format, b"".join(bodies)), self.limits)
+                n_rows = champion.check(Body(format, b"".join(bodies)), self.limits).rows
                 if n_rows == sum(map(_n_lines, bodies)):
                     for n, data in zip(members, bodies, strict=True):
                         operations[n] = operations[n]._replace(rows=_n_lines(data))
@@ -144,7 +146,7 @@ class Service:
             pass  # whose it is will be found
         for n in members:
             try:
-                rows = self.champion(name).check(operations[n].body, self.limits)
+                rows = self.champion(name).check(operations[n].body, self.limits).rows
                 operations[n] = operations[n]._replace(rows=rows)
             except RarefyError as error:
                 refused[n] = error

@@ -188,7 +188,7 @@ class Slot:
     def _apply(self, group: list[Entry]) -> None:
         entry = group[0]
         if entry.kind == LEARN:
-            self._learn([one.body for one in group])
+            self._learn([one.body for one in group], entry.ready if len(group) == 1 else None)
         else:
             self._change(entry.kind, decode_json(entry.body.data))
         self.seq = group[-1].seq
@@ -198,12 +198,12 @@ class Slot:
         self.learned += n_rows
         time.sleep(PAUSE)
 
-    def _learn(self, bodies: list[Body]) -> None:
+    def _learn(self, bodies: list[Body], ready: Any) -> None:
         champion = self.champion
         if champion is not None:
             self.since_snapshot.look_at(bodies[0], champion)
         for member in self.members.values():
-            member.learn(bodies)
+            member.learn(bodies, ready)
         self._compare()
 
     def _compare(self) -> None:

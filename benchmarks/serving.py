@@ -1,0 +1,193 @@
+"""`rarefy serve` beside an endpoint that does nothing and one that only parses JSON, with wrk."""
+
+import json
+import random
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from benchmarks.tables import markdown_table
+
+SECONDS = 3
+REPEATS = 3
+N_FEATURES = 20
+BULK_ROWS = 5000
+LUA = """
+wrk.method = "POST"
+wrk.headers["Content-Type"] = "application/json"
+wrk.body = [==[%s]==]
+"""
+BARE = """
+import sys
+import msgspec, uvicorn
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
+
+async def empty(request):
+    return Response(b"{}", media_type="application/json")
+
+async def parsing(request):
+    msgspec.json.decode(await request.body())
+    return Response(b"{}", media_type="application/json")
+
+app = Starlette(routes=[Route("/empty", empty, methods=["POST"]),
+                        Route("/parsing", parsing, methods=["POST"])])
+uvicorn.run(app, port=int(sys.argv[1]), log_level="error", access_log=False)
+"""
+
+
+def row(draw: random.Random) -> dict[str, object]:
+    numbers = {f"feature{k}": round(draw.random(), 4) for k in range(N_FEATURES)}
+    return {**numbers, "label": "b" if numbers["feature0"] > 0.5 else "a"}
+
+
+@contextmanager
+def running(command: list[str], port: int, path: str) -> Iterator[str]:
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(6000):
+            try:
+                httpx.get(url + path)
+                break
+            except httpx.TransportError:
+                time.sleep(0.02)
+        yield url
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return int(found.getsockname()[1])
+
+
+def load(url: str, body: str, connections: int) -> tuple[float, float]:
+    """Requests a second, and milliseconds that 99 of 100 take less than."""
+    with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
+        script.write(LUA % body)
+        script.flush()
+        command = ["wrk", "-t1", f"-c{connections}", f"-d{SECONDS}s", "--latency"]
+        command += ["-s", script.name, url]
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert "Non-2xx" not in said, said
+    rate = re.search(r"Requests/sec:\s+([\d.]+)", said)
+    slow = re.search(r"99%\s+([\d.]+)(us|ms|s)", said)
+    assert rate is not None
+    assert slow is not None
+    return float(rate[1]), float(slow[1]) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[slow[2]]
+
+
+class Bulk(threading.Thread):
+    """Sends bodies of many lines, one after the other, at most so many rows a second."""
+
+    def __init__(self, url: str, most: float = float("inf")) -> None:
+        super().__init__(daemon=True)
+        draw = random.Random(1)
+        lines = (json.dumps(row(draw)) for _ in range(BULK_ROWS))
+        self._body = ("\n".join(lines) + "\n").encode()
+        self._url, self._most = f"{url}/models/m/learn", most
+        self.is_over, self.n_rows = threading.Event(), 0
+
+    def run(self) -> None:
+        began = time.perf_counter()
+        headers = {"Content-Type": "application/x-ndjson"}
+        with httpx.Client(timeout=60.0) as client:
+            while not self.is_over.is_set():
+                client.post(self._url, content=self._body, headers=headers).raise_for_status()
+                self.n_rows += BULK_ROWS
+                ahead = self.n_rows / self._most - (time.perf_counter() - began)
+                time.sleep(max(0.0, ahead))
+
+
+def bulk_rate(url: str) -> float:
+    """Rows a second that are acknowledged, and learned."""
+    senders = [Bulk(url) for _ in range(2)]
+    began = time.perf_counter()
+    for sender in senders:
+        sender.start()
+    time.sleep(SECONDS)
+    for sender in senders:
+        sender.is_over.set()
+    for sender in senders:
+        sender.join()
+    while httpx.get(f"{url}/health").json()["backlog"]:
+        time.sleep(0.01)
+    return sum(sender.n_rows for sender in senders) / (time.perf_counter() - began)
+
+
+def measure() -> str:
+    """The table of results."""
+    if shutil.which("wrk") is None:
+        return "Not measured: wrk is not installed."
+    draw = random.Random(0)
+    one = json.dumps(row(draw))
+    with tempfile.TemporaryDirectory() as folder:
+        bare_port, port = free_port(), free_port()
+        script = Path(folder) / "bare.py"
+        script.write_text(BARE)
+        serve = [sys.executable, "-m", "rarefy", "serve", f"{folder}/models", "--port", str(port)]
+        bare = [sys.executable, str(script), str(bare_port)]
+        with running(bare, bare_port, "/empty") as base, running(serve, port, "/health") as url:
+            httpx.put(f"{url}/models/m", json={"classes": ["a", "b"]}, timeout=600.0)
+            rows = [row(draw) for _ in range(1000)]
+            httpx.post(f"{url}/models/m/learn", json=rows, timeout=600.0)
+            httpx.post(f"{url}/models/m/predict", content=one, timeout=600.0)
+            return _table(base, url, one)
+
+
+def _table(base: str, url: str, one: str) -> str:
+    predict, learn = f"{url}/models/m/predict", f"{url}/models/m/learn"
+    best: dict[str, float] = {}
+    slow: dict[str, float] = {}
+
+    def note(name: str, found: tuple[float, float]) -> None:
+        best[name] = max(best.get(name, 0.0), found[0])
+        slow[name] = min(slow.get(name, float("inf")), found[1])
+
+    for _ in range(REPEATS):
+        note("empty", load(f"{base}/empty", one, 16))
+        note("parsing", load(f"{base}/parsing", one, 16))
+        note("predict", load(predict, one, 16))
+        note("empty 64", load(f"{base}/empty", one, 64))
+        note("learn 64", load(learn, one, 64))
+        best["bulk"] = max(best.get("bulk", 0.0), bulk_rate(url))
+        half = Bulk(url, best["bulk"] / 2)
+        half.start()
+        note("predict while learning", load(predict, one, 16))
+        half.is_over.set()
+        half.join()
+    found = [
+        ["single-row predict, of an endpoint that only parses", best["predict"] / best["parsing"]],
+        ["single-row predict, of an empty endpoint", best["predict"] / best["empty"]],
+        ["single-row learn, acknowledged, 64 connections", best["learn 64"] / best["empty 64"]],
+        [
+            "p99 of predict while learning at half load",
+            slow["predict while learning"] / slow["predict"],
+        ],
+    ]
+    lines = [[name, f"{ratio:.2f}"] for name, ratio in found]
+    lines.append(["rows of 20 features a second, NDJSON, acknowledged", f"{best['bulk']:,.0f}"])
+    lines += [
+        [f"requests a second: {name}", f"{rate:,.0f}"]
+        for name, rate in best.items()
+        if name != "bulk"
+    ]
+    lines += [[f"p99, ms: {name}", f"{most:.2f}"] for name, most in slow.items()]
+    return markdown_table(["", "ratio, or rate"], lines)
+
+
+if __name__ == "__main__":
+    print(measure())
