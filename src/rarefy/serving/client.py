@@ -105,6 +105,10 @@ class Client(_Requests):
     timeout : float
         Seconds to wait for an answer.
 
+    See Also
+    --------
+    AsyncClient : whose methods are awaited.
+
     Examples
     --------
     >>> client = rarefy.Client("http://127.0.0.1:8080", "spam")  # doctest: +SKIP
@@ -139,7 +143,22 @@ class Client(_Requests):
 
 
 class AsyncClient(_Requests):
-    """A client of `rarefy serve` whose methods are awaited; otherwise as `rarefy.Client`."""
+    """A client of `rarefy serve` whose methods are awaited.
+
+    Parameters
+    ----------
+    url, model, token, retries, timeout
+        As those of `rarefy.Client`.
+
+    See Also
+    --------
+    Client : whose methods wait.
+
+    Examples
+    --------
+    >>> client = rarefy.AsyncClient("http://127.0.0.1:8080", "spam")  # doctest: +SKIP
+    >>> await client.predict({"words": "a prize"})  # doctest: +SKIP
+    """
 
     def _connected(self, settings: dict[str, Any]) -> Any:
         return _httpx().AsyncClient(**settings)

@@ -32,7 +32,7 @@ def replay(folder: str, model: str, output: str | None, as_json: bool, **options
       rarefy replay models spam --rule auto -o tomorrow.model
     """
     try:
-        from rarefy.serving.replay import replay as replayed
+        from rarefy.serving.log_replay import replay as replayed
     except ImportError as error:
         raise ConfigError(f"serving needs `pip install rarefy[serve]` ({error}).") from error
     if output is not None:
