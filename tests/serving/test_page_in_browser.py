@@ -311,6 +311,9 @@ def test_snapshots_are_compared_and_brought_back(visit: Visit, served: Served) -
     found = httpx.get(f"{served.url}/models/prices").json()
     assert found["examples"] == 500
     visit.says("#about", "500 examples learned")
+    page.click("#dismiss")
+    playwright.expect(page.locator("#said")).to_be_empty()
+    playwright.expect(page.locator("#dismiss")).to_be_hidden()
 
 
 def test_token_is_asked_for_and_forgotten_with_the_tab(browser: Any, tmp_path: Path) -> None:

@@ -11,7 +11,12 @@ import { Why } from "./why.js";
 
 const AGAIN = 2000; // milliseconds until a lost connection is tried again
 
-const say = (text) => setText(by("said"), text);
+const BEATS = 10; // between looks at what is not in the figures, such as classes and problems
+
+function say(text) {
+  setText(by("said"), text);
+  by("dismiss").hidden = !text;
+}
 
 async function attempt(work) {
   try {
@@ -42,6 +47,7 @@ const snapshots = new Snapshots(act, attempt);
 
 let models = new Map(); // what the service says of each, by name
 let latest = {}; // points by name
+let beats = 0;
 let chosen = null;
 let points = []; // of the model that is chosen
 
@@ -67,9 +73,11 @@ function showList() {
 function showAbout() {
   const model = models.get(chosen), classes = model.classes ?? [];
   const isShort = classes.length <= 10;
-  const said = isShort ? `classes ${classes.join(", ")}` : `${count(classes.length)} classes`;
+  const names = classes.length ? `classes ${classes.join(", ")}` : "no classes yet";
+  const said = isShort ? names : `${count(classes.length)} classes`;
+  const examples = latest[chosen]?.examples ?? model.examples;
   setText(by("about"), `${model.task === "regression" ? "Predicts numbers" : said}; champion ` +
-    `${model.champion}; rule ${model.rule}; ${count(model.examples)} examples learned.`);
+    `${model.champion}; rule ${model.rule}; ${count(examples)} examples learned.`);
   const problem = model.diverged ?? model.problem;
   by("problem").hidden = !problem;
   setText(by("problem"), problem ?? "");
@@ -118,7 +126,8 @@ async function pulse({ models: found }) {
   latest = found;
   const areOthers = Object.keys(found).sort().join() !== [...models.keys()].sort().join();
   const isReadyNow = !chosen && found[named()]?.rolling;
-  if (areOthers || isReadyNow) {
+  beats += 1;
+  if (areOthers || isReadyNow || beats % BEATS === 0) {
     await loadModels();
     if (!models.has(chosen)) await open(named());
   }
@@ -126,8 +135,9 @@ async function pulse({ models: found }) {
   const point = found[chosen], before = points.at(-1);
   if (!point?.rolling || point.at <= before?.at) return;
   points = [...points, point].slice(-KEPT);
-  if (before) await notice(before, point);
+  showAbout();
   showPoints();
+  if (before) await notice(before, point);
 }
 
 async function notice(before, point) {
@@ -170,10 +180,15 @@ by("skip").addEventListener("click", (event) => {
   event.preventDefault();
   by("model").focus();
 });
+by("dismiss").addEventListener("click", () => {
+  say("");
+  by("model").focus();
+});
 by("give-token").addEventListener("click", async () => {
   if (await askForToken("Another token may do more, or less.")) listen();
 });
 window.addEventListener("hashchange", () => {
+  say("");
   open(named());
   by("model").focus();
 });
