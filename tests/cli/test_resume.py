@@ -26,7 +26,7 @@ from rarefy.cli.commands.train import train
 from rarefy.files.model_file import load_model, save_model
 from rarefy.readers.source import blocks
 from rarefy.stores import make_store
-from rarefy.stores.hashed import _note_owners
+from rarefy.stores.hashed import note_owners
 from rarefy.system.atomic_write import Output
 from rarefy.training.plan import Plan
 from rarefy.training.resumption import LATER_SETTINGS
@@ -507,8 +507,8 @@ def test_marks_of_shared_places_do_not_depend_on_the_order_of_blocks():
     for order in (np.arange(4000), np.arange(4000)[::-1], rng.permutation(4000)):
         store = make_store("hashed", bits=10)
         for part in np.array_split(order, 7):
-            _note_owners(keys[part], store._owners)
-        snapshots.append(store._owners.tobytes())
+            note_owners(keys[part], store.owners)
+        snapshots.append(store.owners.tobytes())
     assert len(set(snapshots)) == 1
     assert store.findings()["n_used"] == len(np.unique(keys % 1024))
 

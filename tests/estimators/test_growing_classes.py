@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from scipy import sparse
 
 import rarefy
 from rarefy import ConfigError, InputError, SparseOnlineClassifier, SparseOnlineRegressor
+from rarefy.streams.run import Run
 from tests import naive_growth
 from tests.estimators.test_one_at_a_time import assert_same
 from tests.selecting import slow_but
@@ -173,6 +175,98 @@ def test_merging_keeps_classes_that_only_one_has():
         assert float(merged) == pytest.approx(weight, abs=1e-12)
     model.learn_one(rows[0], "silver")
     assert model.classes_.tolist()[-1] == "silver"
+
+
+# --- runs -------------------------------------------------------------------------------------
+
+
+def write_rows(name: str, begin: int = 0, end: int = N) -> None:
+    X, y = problem()
+    labelled = zip(as_dicts(X)[begin:end], COLOURS[y].tolist()[begin:end], strict=True)
+    text = "".join(json.dumps({**row, "label": label}) + "\n" for row, label in labelled)
+    Path(name).write_text(text)
+
+
+def test_a_run_gives_the_bits_of_rows_one_by_one(tmp_path, monkeypatch):
+    """From scratch, in one go or in two, and with a model that has learned rows."""
+    monkeypatch.chdir(tmp_path)
+    write_rows("all.jsonl")
+    write_rows("first.jsonl", 0, 50)
+    write_rows("rest.jsonl", 50)
+    expected = rows_learned("one")
+    model = SparseOnlineClassifier().fit_stream(rarefy.read("all.jsonl"), classes="grow")
+    assert_same(model, expected)
+    assert model.classes_.tolist() == expected.classes_.tolist()
+    assert_same(rarefy.train("all.jsonl", classes="grow"), expected)
+    rarefy.train("first.jsonl", classes="grow", output="first.model")
+    again = rarefy.train("rest.jsonl", resume="first.model", output="again.model")
+    assert_same(again, expected)
+    assert_same(rarefy.load("again.model"), expected)
+    assert_same(rarefy.train("rest.jsonl", resume=rows_learned("one", 0, 50)), expected)
+    assert rarefy.load("again.model").learn_one({"x1": 1.0}, "gold").classes_[-1] == "gold"
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"passes": 2},
+        pytest.param({"shuffle": True, "random_state": 3}, marks=pytest.mark.slow),
+    ],
+)
+def test_an_interrupted_run_gives_the_same_bits(how, tmp_path, monkeypatch):
+    """Also if it ends where a class has just come; one class alone is not saved."""
+    monkeypatch.chdir(tmp_path)
+    write_rows("all.jsonl")
+    expected = rarefy.train("all.jsonl", classes="grow", output="whole.model", **how)
+    for end in (5, 33, 77):
+        saved = []
+        take = Run._take
+
+        def stop_after(run, part, first_row, end=end, saved=saved, take=take):
+            take(run, part, first_row)
+            saved.append(run.model.t)
+            if run.model.t >= end:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(Run, "_take", stop_after)
+        warns = pytest.warns(rarefy.RarefyWarning) if end == 5 else nullcontext()
+        with warns, pytest.raises(KeyboardInterrupt):
+            rarefy.train("all.jsonl", classes="grow", output="part.model", save_every=1, **how)
+        monkeypatch.setattr(Run, "_take", take)
+        assert saved[-1] == end
+        if not Path("part.model").exists():
+            assert end == 5
+            continue
+        model = rarefy.train(resume="part.model", output="part.model")
+        assert_same(model, expected)
+        assert model.classes_.tolist() == expected.classes_.tolist()
+        Path("part.model").unlink()
+
+
+def test_runs_that_cannot_grow_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_rows("all.jsonl")
+    for how in ({"holdout": 0.2}, {"shards": 2}, {"class_weight": "balanced"}, {"rule": "auto"}):
+        with pytest.raises(ConfigError, match=f"grow.*({next(iter(how))}|tuned)"):
+            rarefy.train("all.jsonl", classes="grow", **how)
+    with pytest.raises(InputError, match="numbers, not classes"):
+        rarefy.train("all.jsonl", classes="grow", loss="squared")
+    with pytest.raises(InputError, match="'grow' is expected"):
+        SparseOnlineClassifier().fit_stream(rarefy.read("all.jsonl"), classes=["red"])
+    Path("one.jsonl").write_text('{"a": 1, "label": "red"}\n')
+    with pytest.raises(InputError, match="as soon as it has two"):
+        rarefy.train("one.jsonl", classes="grow", output="one.model")
+    assert not Path("one.model").exists()
+
+
+@pytest.mark.slow
+def test_a_refit_of_classes_that_grew(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_rows("all.jsonl")
+    model = rarefy.train("all.jsonl", classes="grow", target_features=6, output="small.model")
+    assert 0 < len(model.weights_) <= 6
+    rows = as_dicts(problem()[0])
+    assert rarefy.load("small.model").predict_many(rows) == model.predict_many(rows)
 
 
 # --- what it says before classes are known, and what is refused -------------------------------

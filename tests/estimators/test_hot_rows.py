@@ -202,6 +202,117 @@ def test_lines_on_the_short_way(format):
         np.testing.assert_array_equal(array, before[name])
 
 
+def json_lines(some: list[dict[str, Any]]) -> list[str]:
+    """With dicts in dicts, lists, numbers as long as can be, and a member twice."""
+    found = []
+    for n, row in enumerate(some):
+        deep = {"deep": {"a": n % 3, "list": ["x", "y"][: n % 3]}, "whole": 2**60 + n % 2}
+        text = json.dumps({**row, **deep}, ensure_ascii=n % 2 == 0)
+        found.append(text[:-1] + f', "visits": {n % 2}' + "}")
+    return found
+
+
+@pytest.mark.parametrize("store", ["table", pytest.param("hashed", marks=pytest.mark.slow)])
+def test_lines_of_json_on_the_short_way(store):
+    some = json_lines(rows())
+    Path("rows.jsonl").write_text("\n".join(some) + "\n")
+    stored = {"store": store} if store == "table" else {"store": store, "bits": 5}
+    expected = rarefy.train("rows.jsonl", **stored)
+    model = SparseOnlineClassifier().start(classes=["a", "b"], **stored)
+    twin = SparseOnlineClassifier().start(classes=["a", "b"], **stored)
+    labels, n_short = [row["label"] for row in rows()], 0
+    for line, label in zip(some, labels, strict=True):
+        model.learn_one(line)
+        twin.learn_one(line, label)
+        n_short += model.learner_.loan is not None
+    assert n_short > 100
+    assert_same(model, expected)
+    assert_same(twin, expected)
+    assert model.stream_.store.findings() == expected.stream_.store.findings()
+    predicted = expected.predict(rarefy.read("rows.jsonl")).tolist()
+    assert [model.predict_one(line) for line in some] == predicted
+    before = copy.deepcopy(state(model))
+    for bad in ('{"age": NaN}', '{"age": 1', '{"age": 1e999}', some[0] + some[1], "{} {}"):
+        with pytest.raises(rarefy.InputError, match="rows"):
+            model.learn_one(bad, "a")
+    for name, array in state(model).items():
+        np.testing.assert_array_equal(array, before[name])
+
+
+@pytest.mark.slow
+def test_the_hashed_store_on_the_short_way():
+    some = [{name: x for name, x in row.items() if name != "label"} for row in rows()]
+    labels = [row["label"] for row in rows()]
+    Path("rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows()))
+    expected = rarefy.train("rows.jsonl", store="hashed", bits=4)
+    model = SparseOnlineClassifier().start(classes=["a", "b"], store="hashed", bits=4)
+    for row, label in zip(some, labels, strict=True):
+        model.learn_one(row, label)
+    assert model.learner_.loan is not None
+    assert_same(model, expected)
+    predicted = expected.predict(rarefy.read("rows.jsonl")).tolist()
+    assert [model.predict_one(row) for row in some] == predicted
+
+
+def test_texts_and_floats_of_numpy_on_the_short_way():
+    model = SparseOnlineClassifier(rule="ftrl").start(classes=["x", "y"], text=["words"])
+    twin = SparseOnlineClassifier(rule="ftrl").start(classes=["x", "y"], text=["words"])
+    for n in range(20):
+        text, label = ["see you", "a prize"][n % 2], "xy"[n % 2]
+        model.learn_one(text, label)
+        twin.learn_many([{"words": text}], [label])
+    assert model.learner_.loan is not None
+    assert model.predict_one("a prize") == twin.predict_one({"words": "a prize"}) == "y"
+    for n in range(5):
+        model.learn_one({"a": np.float64(n), "words": "you"}, "x")
+        twin.learn_one({"a": float(n), "words": "you"}, "x")
+    assert_same(model, twin)
+
+
+def test_a_model_that_is_loaded_predicts_on_the_short_way_and_learns_if_it_may():
+    some = rows()
+    train(some, rule="ftrl", output="full.model")
+    train(some, rule="ftrl", output="slim.model", slim=True)
+    full, slim = rarefy.load("full.model"), rarefy.load("slim.model")
+    answers = [full.predict_one(row) for row in some]
+    assert [slim.predict_one(row) for row in some] == answers
+    assert slim._hot.score_one(some[0]) is not None
+    with pytest.raises(rarefy.InputError, match="slim"):
+        slim.learn_one(some[0], "a")
+    assert slim.learner_.t == full.learner_.t
+    full.learn_one(some[0], "a").learn_one(some[1], "b")
+    assert full._hot.learn_one(some[2], 1.0, 1.0) == 0
+    assert full.t_ == N + 3
+
+
+def test_nobody_gets_in_while_somebody_holds_the_lock():
+    """Single dicts are refused, and go the way that waits; afterwards they need no lock again."""
+    model = SparseOnlineClassifier(rule="ftrl").start(classes=["a", "b"])
+    row = {"x": 1.0, "y": 2.0}
+    for label in "abab":
+        model.learn_one(row, label)
+    hot = model._hot
+    assert hot.learn_one(row, 1.0, 1.0) == 0
+    assert hot.score_one(row) is not None
+    with model._lock:
+        assert hot.learn_one(row, 1.0, 1.0) != 0
+        assert hot.score_one(row) is None
+        with model._lock:
+            pass
+        assert hot.score_one(row) is None
+        assert model.predict_one(row) in ("a", "b")  # its owner may go on
+        assert hot.score_one(row) is None
+    assert hot.score_one(row) is not None
+    model.learner_.calibration = None  # by somebody who does not ask
+    assert hot.learn_one(row, 1.0, 1.0) != 0
+    t = model.t_
+    assert model.learn_one(row, "a").t_ == t + 1
+    model.learn_one({"new": 1.0}, "b")
+    assert hot.score_one(row) is None
+    model.predict_one(row)
+    assert hot.score_one(row) is not None
+
+
 def test_long_texts_have_room():
     """Several that fit one by one, but not together, go the other way."""
     text = " ".join(["a", "b"] * 1000)
@@ -219,6 +330,9 @@ def test_what_is_not_plain_goes_the_other_way():
     for row in rows():
         model.learn_one(row)
     before = copy.deepcopy(state(model))
+    for bad_label in (["a"], ("a",), np.array(["a"])):
+        with pytest.raises(rarefy.InputError, match="a single label"):
+            model.learn_one(rows()[0], bad_label)
     for bad in ({"year": np.inf}, {"year": "x"}, {"year": 10**400}, {"\udc80": 1.0}, {"a": 1e300}):
         for act in (model.predict_one, lambda x: model.learn_one(x, "a")):
             with pytest.raises(rarefy.InputError, match="rows:1"):

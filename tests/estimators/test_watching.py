@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from copy import deepcopy
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
+import rarefy
 from rarefy import ConfigError, SparseOnlineClassifier, SparseOnlineRegressor
 
 N, WINDOW, FADING = 300, 100, 0.98
@@ -153,6 +155,71 @@ def test_drift_is_an_event():
     assert again._watch.drifts == events
     assert again._watch is again.stream_.watch
     assert deepcopy(model)._watch.rolling == watch.rolling
+
+
+@pytest.mark.parametrize("how", ["one", "many", "later", "matrix", "reader"])
+def test_what_on_drift_raises_loses_nothing(how, tmp_path):
+    """The rows are learned and counted, and the events after it come with the next call."""
+    X, y = rows(300)
+    y = np.where(np.arange(300) < 150, y, ~y)
+    events = []
+
+    def fail(t: int) -> None:
+        events.append(t)
+        raise RuntimeError(f"at {t}")
+
+    model = SparseOnlineClassifier()
+    if how != "matrix":
+        model.start(classes=[False, True])
+    watch = model.watch(drift_threshold=3.0, on_drift=fail)
+    errors = []
+    matrix = np.array([list(x.values()) for x in X])
+    path = tmp_path / "rows.jsonl"
+    for begin in range(0, 300, 1 if how in ("one", "later") else 100):
+        some = slice(begin, begin + (1 if how in ("one", "later") else 100))
+        try:
+            if how == "one":
+                model.learn_one(X[begin], bool(y[begin]))
+            elif how == "later":
+                model.predict_one(X[begin], id=begin)
+                model.learn_one(id=begin, y=bool(y[begin]))
+            elif how == "many":
+                model.learn_many(X[some], y[some].tolist())
+            elif how == "matrix":
+                model.partial_fit(matrix[some], y[some], classes=[False, True])
+            else:
+                labelled = zip(X[some], y[some].tolist(), strict=True)
+                lines = [json.dumps({**x, "label": label}) for x, label in labelled]
+                path.write_text("\n".join(lines))
+                model.partial_fit(rarefy.read(path))
+        except RuntimeError as error:
+            errors.append(str(error))
+    assert errors == [f"at {t}" for t in events]
+    assert events
+    assert model.t_ == 300
+    assert watch.drifts[: len(events)] == events
+    plain = SparseOnlineClassifier().start(classes=[False, True]).learn_many(X, y.tolist())
+    if how == "matrix":
+        np.testing.assert_array_equal(model.predict(matrix), plain.predict_many(X))
+    else:
+        assert model.weights_ == plain.weights_
+    assert watch.rolling["loss"] == pytest.approx(plain.progressive_loss_)
+
+
+def test_drift_of_numbers_does_not_depend_on_their_units():
+    random = np.random.default_rng(3)
+    values = random.normal(size=(3000, 3))
+    y = values @ [1.0, -2.0, 0.5] + 0.1 * random.normal(size=3000)
+    y[2000:] = -y[2000:]
+    X = [{f"x{j}": float(x) for j, x in enumerate(row)} for row in values]
+    found = []
+    for unit in (1.0, 1e6, 1e-3):
+        model = SparseOnlineRegressor()
+        watch = model.watch()
+        model.learn_many(X, (unit * y).tolist())
+        found.append(watch.drifts)
+    assert 2000 < found[0][0] < 2100
+    assert found[0] == found[1] == found[2]
 
 
 def test_a_watch_begins_when_it_is_asked_for():

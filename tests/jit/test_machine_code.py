@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import multiprocessing
 import os
@@ -9,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
 from pathlib import Path
@@ -531,3 +533,59 @@ def test_code_of_sources_that_were_replaced_meanwhile_is_not_kept_for_the_new_on
     rule.write_text(before)
     first = float(run_python(f"{replacing_it}\n{FIT}", **environment))
     assert float(run_python(FIT, **environment)) == pytest.approx(3.0 * first)
+
+
+# --- functions of Python ---------------------------------------------------------------------
+
+
+@compiled
+def noted(memory, factor):
+    """What was given, behind it; not 0 for what is not taken."""
+    memory[3] = factor * (memory[1] + memory[2])
+    return 7 if memory[1] > 3.0 else 0
+
+
+def test_functions_of_python():
+    memory = np.zeros(4)
+    status = noted.python_function(memory, 2.0, given=memory[:3])
+    answer = noted.python_function(memory, 2.0, given=memory[:3], answer=memory[3:])
+    row = {}
+    assert status(row, 1.0, 2.5) == 0
+    assert memory[:1].view(np.int64)[0] == id(row)
+    assert memory.tolist()[1:] == [1.0, 2.5, 7.0]
+    assert status(row, 4.0, 2.5) == 7
+    assert answer(row, 1.0, 3.0) == 8.0
+    assert answer(row, 4.0, 3.0) is None
+    for given in ((), (row,), (row, 1.0), (row, 1.0, 2.0, 3.0)):
+        with pytest.raises(SystemError):
+            status(*given)
+    before = [sys.getrefcount(one) for one in (row, None)]
+    for _ in range(1000):
+        answer(row, 4.0, 3.0)
+    after = [sys.getrefcount(one) for one in (row, None)]
+    assert all(abs(a - b) < 100 for a, b in zip(after, before, strict=True))
+
+
+def test_functions_of_python_keep_what_they_need():
+    function = noted.python_function(*(memory := np.zeros(4), 3.0), given=memory[:3])
+    again = weakref.ref(memory)
+    del memory
+    gc.collect()
+    assert again() is not None
+    assert function(None, 1.0, 1.0) == 0
+    del function
+    gc.collect()
+    assert again() is None
+
+
+@compiled
+def last_of(numbers, end):
+    return numbers[end - 1]
+
+
+def test_a_bound_call_is_given_one_number():
+    numbers = np.array([3, 1, 4, 1, 5])
+    call = last_of.bound(numbers, 0, open_at=1)
+    assert [call(n) for n in (1, 3, 5)] == [3, 4, 5]
+    numbers[2] = -2
+    assert call(3) == -2

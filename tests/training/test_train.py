@@ -111,10 +111,6 @@ def test_what_cannot_go_on_is_refused(folder):
     slim = rarefy.train("binary.svm", refit=True, refit_features=5)
     with pytest.raises(InputError, match="the model is slim or refitted"):
         rarefy.train("binary.svm", resume=slim)
-    grown = rarefy.SparseOnlineClassifier().start(classes="grow", format="svmlight")
-    grown.learn_many(["1 3:1", "-1 4:1"])
-    with pytest.raises(ConfigError, match="partial_fit"):
-        rarefy.train("binary.svm", resume=grown)
 
 
 def test_goes_on_with_a_model_that_held_rows_out(folder):

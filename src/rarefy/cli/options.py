@@ -218,7 +218,11 @@ column_options = options(
         help="Add products of each feature of namespace or column A with each of B (and C). '*' "
         "stands for all features; globs are allowed; the option can be repeated.",
     ),
-    names_option("--classes", help="All class labels. Default: inferred from the first rows."),
+    names_option(
+        "--classes",
+        help="All class labels; or grow, if new ones may come in any row (train only). Default: "
+        "inferred from the first rows.",
+    ),
     click.option(
         "--max-classes",
         type=click.IntRange(2),

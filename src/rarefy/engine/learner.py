@@ -131,6 +131,7 @@ class Learner(Lending, StateByFeature):
 
     def grow(self, n_features: int) -> None:
         """Make room for more columns, which start at weight zero."""
+        self._end_loan()
         n_fields = len(self.rule.state_fields)
         self.state = grown_state(self.state, n_fields, n_features * self.n_outputs)
         self.n_features = max(self.n_features, n_features)
@@ -169,7 +170,8 @@ class Learner(Lending, StateByFeature):
                     scores = predictions[begin:end]
                 n_learned = self._learn_portion(part, scores)
                 if n_learned < end - begin:
-                    raise self._divergence(begin + n_learned)
+                    row = begin + n_learned
+                    raise self._divergence(row, is_changed=row > 0 and not restorable)
                 if self.calibration is not None:
                     self.calibration = self.calibration.after(scores, part.y, part.importance)
         except BaseException:
@@ -264,7 +266,7 @@ class Learner(Lending, StateByFeature):
             return None
         return np.empty((len(self.rule.state_fields), n_entries))
 
-    def _divergence(self, row: int) -> DivergenceError:
+    def _divergence(self, row: int, *, is_changed: bool) -> DivergenceError:
         where = f"The weights diverged at example {self.t} (row {row} of this call)"
         eta0 = getattr(learned_by(self.rule), "eta0", self.clock.schedule.eta0)
         why = f"eta0={eta0:g} is too large for these features. Try eta0={eta0 / 10:g}, or scale"
@@ -274,7 +276,10 @@ class Learner(Lending, StateByFeature):
             why += f"Try l2={10 * l2:g}, or scale"
         elif self.rule.by_margin:
             why = "values of these features are too small or too large. Scale"
-        return DivergenceError(f"{where}: {why} the features. The model is unchanged by this call.")
+        after = "The model is unchanged by this call."
+        if is_changed:
+            after = "The rows before it have changed the model, which is of no use any more."
+        return DivergenceError(f"{where}: {why} the features. {after}")
 
     def _touched(self, rows: Rows) -> NDArray[Any] | slice:
         """The slots that the rows can change: all, or the named ones where that is less to copy."""

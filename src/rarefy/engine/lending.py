@@ -24,6 +24,7 @@ class Loan(NamedTuple):
     calibration: Floats  # empty: there is none
     n_examples: Numbers  # one number, of the reference
     targets: Floats  # the last ones, for the reference; empty: they do not matter
+    is_on: Numbers  # one number, 1 until the loan ends
 
 
 class Lending:
@@ -86,6 +87,7 @@ class Lending:
             NO_NUMBERS if calibration is None else np.array(calibration),
             np.array([reference.n]),
             reference.targets.copy() if reference.spread_wanted else NO_NUMBERS,
+            np.ones(1, np.int64),
         )
         if earlier is not None and [*map(len, earlier)] == [*map(len, loan)]:
             for old, new in zip(earlier, loan, strict=True):
@@ -98,4 +100,5 @@ class Lending:
         if self.loan is not None:
             now = self.clock, self.calibration, self.reference
             self._clock, self._calibration, self._reference = now
+            self.loan.is_on[0] = 0
             self.loan = None

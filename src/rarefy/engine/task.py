@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from rarefy.engine.learner import Learner
 from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.reference import new_reference
-from rarefy.errors import ConfigError
+from rarefy.errors import ConfigError, InputError
 from rarefy.model.answers import LOSSES_WITH_PROBABILITIES
 from rarefy.model.calibration import Calibration
 from rarefy.model.class_weights import ClassWeight, ClassWeights
@@ -15,6 +15,8 @@ from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model.multiclass import multiclass_loss
 from rarefy.model.own_numbers import GivenGroups, GivenL1, GroupsByName, L1ByName, OwnByName
 from rarefy.rules.averaging import is_averaged
+
+GROW = "grow"  # instead of a list of classes
 
 
 class Task(NamedTuple):
@@ -87,8 +89,18 @@ class Task(NamedTuple):
         return Task(learner.rule, learner.clock.schedule, *self[2:])
 
 
+def may_grow(classes: Any) -> bool:
+    """Whether a user who lists classes allows new ones, instead: with "grow", as commands have it.
+
+    There are two classes at the least, so that a single one is no list of classes.
+    """
+    return isinstance(classes, str | tuple) and classes in (GROW, (GROW,))
+
+
 def with_growing_classes(task: Task) -> Task:
     """The task with classes that may come at any time, if all parameters can do with that."""
+    if task.is_regression:
+        raise InputError(f"classes='grow': loss={task.loss_name!r} predicts numbers, not classes.")
     if task.is_open:
         raise ConfigError(
             "classes='grow' cannot be combined with parameters that are tuned: give them."

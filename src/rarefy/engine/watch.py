@@ -5,8 +5,9 @@ Every row counts as it was predicted just before it was learned, by its importan
 
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from rarefy.model.answers import (
 from rarefy.model.calibration import slopes_before
 from rarefy.model.page_hinkley import PageHinkley
 from rarefy.model.ranking import Ranking
+from rarefy.system.model_lock import ModelLock
 
 LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
 WEIGHT, LOSS, ERROR, LOG_LOSS, SHARE, HIT, SCORE = range(7)
@@ -30,6 +32,19 @@ N_BINS = 10  # of probabilities, to compare them with what came
 STEP, FARTHEST = 0.1, 10.0  # of scores, in what fades
 LARGEST_FACTOR = 1e100
 MOST_DRIFTS = 1000  # that are kept
+MOST_WAITING = 1000  # rows
+
+
+class _Part(NamedTuple):
+    """Rows as they were predicted, all of which count."""
+
+    task: Task
+    link: Any  # the loss
+    scores: Floats  # (row, output)
+    y: Floats
+    importance: Floats
+    losses: Floats
+    slopes: Floats | None  # by which scores were scaled to be probabilities; NaN: not yet
 
 
 class Watch:
@@ -64,20 +79,29 @@ class Watch:
         self._drift = drift
         self._on_drift = on_drift
         self._drifts: deque[int] = deque(maxlen=MOST_DRIFTS)
+        self._events: deque[int] = deque()  # drifts that are still to be told
         self._of_classes = False
+        self._waiting: list[_Part] = []  # to be counted: together, that takes far less time
+        self._n_waiting = 0
+        self._lock = ModelLock()
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is to be called, which belongs to this process."""
-        return {**self.__dict__, "_on_drift": None}
+        self._count()
+        return {**self.__dict__, "_on_drift": None, "_events": deque()}
 
     @property
     def rolling(self) -> dict[str, float]:
-        return self._figures(np.array(self._last).reshape(-1, SCORE + 1))
+        with self._lock:
+            self._count()
+            return self._figures(np.array(self._last).reshape(-1, SCORE + 1))
 
     @property
     def fading(self) -> dict[str, float]:
-        sums = self._sums[self._sums[:, WEIGHT] > 0.0]
-        return self._figures(np.hstack([sums[:, :1], sums[:, 1:] / sums[:, :1]]))
+        with self._lock:
+            self._count()
+            sums = self._sums[self._sums[:, WEIGHT] > 0.0]
+            return self._figures(np.hstack([sums[:, :1], sums[:, 1:] / sums[:, :1]]))
 
     @property
     def drifts(self) -> list[int]:
@@ -85,20 +109,40 @@ class Watch:
 
     def add(self, task: Task, loss: Any, seen: Sequence[Seen], t: int) -> None:
         """Take note of rows; with the last of them, t examples have been learned."""
-        self._of_classes = not task.is_regression
-        parts = [_judged(task, loss, one) for one in seen]
-        self._count(np.concatenate(parts) if parts else np.empty((0, SCORE + 1)), t)
+        parts = [_part(task, loss, one) for one in seen]
+        losses = [value for part in parts for value in part.losses.tolist()]
+        with self._lock:
+            self._of_classes = not task.is_regression
+            self._waiting += parts
+            self._n_waiting += len(losses)
+            if self._n_waiting > MOST_WAITING:
+                self._count()
+            for number, value in enumerate(losses, t - len(losses) + 1):
+                if self._drift.rises_with(value):
+                    self._drifts.append(number)
+                    self._events.append(number)
 
-    def _count(self, rows: Floats, t: int) -> None:
+    def tell(self) -> None:
+        """Call `on_drift` for what has been noticed; who learns does so when it is done.
+
+        If it raises an exception, that is the caller's, and the events after it wait.
+        """
+        while self._events:
+            number = self._events.popleft()
+            if self._on_drift is not None:
+                self._on_drift(number)
+
+    def _count(self) -> None:
+        """Count the rows that wait."""
+        with self._lock:
+            waiting, self._waiting, self._n_waiting = self._waiting, [], 0
+            for part in _joined(waiting):
+                self._keep(_judged(part))
+
+    def _keep(self, rows: Floats) -> None:
         """Take note of rows that have been judged."""
         self._last.extend(rows)
         self._fade(rows)
-        first = t - len(rows) + 1
-        for number, value in enumerate(rows[:, LOSS].tolist(), first):
-            if self._drift.rises_with(value):
-                self._drifts.append(number)
-                if self._on_drift is not None:
-                    self._on_drift(number)
 
     def _fade(self, rows: Floats) -> None:
         at_once = int(100.0 / -math.log10(self._fading)) if self._fading < 1.0 else len(rows)
@@ -129,19 +173,43 @@ class Watch:
         return {name: float(value) for name, value in found.items() if math.isfinite(value)}
 
 
-def _judged(task: Task, loss: Any, seen: Seen) -> Floats:
+def _part(task: Task, loss: Any, seen: Seen) -> _Part:
+    """The rows that count, with their losses."""
+    counts = seen.importance > 0.0
+    scores, y, importance = (np.array(part[counts]) for part in seen[:3])
+    losses, ones = np.empty(len(y)), np.ones(len(y))
+    total = engine.total_loss if scores.shape[1] == 1 else engine.total_loss_classes
+    total(loss, scores, y, ones, losses)
+    slopes = None
+    if seen.calibration is not None and task.loss_name in LOSSES_WITH_PROBABILITIES:
+        slopes = slopes_before(seen.calibration, scores, y, importance)
+        if seen.calibration.scaling is None:
+            slopes[:1] = np.nan
+    return _Part(task, loss, scores, y, importance, losses, slopes)
+
+
+def _joined(parts: Sequence[_Part]) -> Iterator[_Part]:
+    """Rows that follow each other, and have the same number of scores, as one part."""
+    for (_, is_scaled), group in groupby(
+        parts, lambda part: (part.scores.shape[1], part.slopes is not None)
+    ):
+        some = list(group)
+        columns = zip(*(part[2 : None if is_scaled else -1] for part in some), strict=True)
+        first = some[0]
+        joined = [np.concatenate(column) for column in columns]
+        yield _Part(first.task, first.link, *joined, *(() if is_scaled else (None,)))
+
+
+def _judged(part: _Part) -> Floats:
     """What is kept of each row: weight, loss, error and so on, in the order of the names above.
 
     Of numbers, LOG_LOSS is the squared error. SHARE is the probability of the second of two
     classes, or of that which is predicted; HIT, whether it was that.
     """
-    counts = seen.importance > 0.0
-    scores, y, importance = (np.array(part[counts]) for part in seen[:3])
+    scores, y = part.scores, part.y
     rows = np.full((len(y), SCORE + 1), np.nan)
-    rows[:, WEIGHT] = importance
-    total = engine.total_loss if scores.shape[1] == 1 else engine.total_loss_classes
-    total(loss, scores, y, np.ones(len(y)), rows[:, LOSS])
-    if task.is_regression:
+    rows[:, WEIGHT], rows[:, LOSS] = part.importance, part.losses
+    if part.task.is_regression:
         rows[:, ERROR] = np.abs(scores[:, 0] - y)
         rows[:, LOG_LOSS] = rows[:, ERROR] ** 2
         return rows
@@ -151,25 +219,24 @@ def _judged(task: Task, loss: Any, seen: Seen) -> Floats:
     rows[:, HIT] = truth if is_of_two else truth == answer
     if is_of_two:
         rows[:, SCORE] = scores[:, 0]
-    if task.loss_name in LOSSES_WITH_PROBABILITIES:
-        of_class = _probabilities_then(task, loss, scores, y, importance, seen)
+    if part.task.loss_name in LOSSES_WITH_PROBABILITIES:
+        of_class = _probabilities_then(part)
         each = np.arange(len(y))
         rows[:, LOG_LOSS] = -np.log(np.maximum(of_class[each, truth], LEAST_PROBABILITY))
         rows[:, SHARE] = of_class[each, 1 if is_of_two else answer]
     return rows
 
 
-def _probabilities_then(
-    task: Task, loss: Any, scores: Floats, y: Floats, importance: Floats, seen: Seen
-) -> Floats:
+def _probabilities_then(part: _Part) -> Floats:
     """The probability of each class, scaled as it was when each row was predicted."""
-    if seen.calibration is None:
-        found = probabilities(task.loss_name, loss, scores)
+    loss_name, scores = part.task.loss_name, part.scores
+    if part.slopes is None:
+        found = probabilities(loss_name, part.link, scores)
     else:
-        slopes = slopes_before(seen.calibration, scores, y, importance)
-        found = probabilities(task.loss_name, loss, slopes[:, np.newaxis] * scores, 1.0)
-        if seen.calibration.scaling is None and len(y):
-            found[:1] = probabilities(task.loss_name, loss, scores[:1])
+        found = probabilities(loss_name, part.link, part.slopes[:, np.newaxis] * scores, 1.0)
+        early = np.isnan(part.slopes)
+        if early.any():
+            found[early] = probabilities(loss_name, part.link, scores[early])
     return np.hstack([1.0 - found, found]) if found.shape[1] == 1 else found
 
 

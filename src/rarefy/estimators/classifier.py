@@ -1,7 +1,7 @@
 """The classifier."""
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple, Self, Unpack
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from rarefy.checks import choose, numbers_if_all_are
+from rarefy.engine.task import GROW, may_grow
 from rarefy.errors import ConfigError, InputError
-from rarefy.estimators.growing_classes import GROW, GrowingClasses, may_grow
+from rarefy.estimators.growing_classes import GrowingClasses
 from rarefy.estimators.matrices import check_importance, check_targets, sorted_labels
 from rarefy.estimators.signatures import takes
+from rarefy.estimators.single_labels import SingleLabels
 from rarefy.estimators.sparse_online import SparseOnline, has_partial_fit
 from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, predicted_classes, probabilities
 from rarefy.model.losses import MARGIN_LOSSES
@@ -38,16 +40,8 @@ def _has_probabilities(estimator: "SparseOnlineClassifier") -> bool:
     return check_probabilities(estimator._loss_in_use)
 
 
-class LabelTable(NamedTuple):
-    """The classes of a model, and what its loss learns for each."""
-
-    classes: NDArray[Any]
-    labels: list[Any]
-    targets: dict[Any, float]
-
-
 @takes(CLASSIFIER)
-class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SparseOnline):
+class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SingleLabels, SparseOnline):
     """Sparse linear classifier, trained online: one example at a time, in one or more passes.
 
     Parameters
@@ -90,7 +84,6 @@ class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SparseOnline):
     """
 
     classes_: NDArray[Any]
-    _labels: LabelTable | None = None  # made when single rows come
 
     def __init__(
         self,
@@ -122,21 +115,21 @@ class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SparseOnline):
         X is a matrix; or, to go on with a model of rows that have names, a reader, a list of dicts,
         a data frame, or an iterator of these, which may have the labels themselves.
         """
-        if classes is None and sample_weight is None and self._learn_one_row(X, y):
-            return self
-        if self._is_no_matrix(X):
+        is_learned = classes is None and sample_weight is None and self._learn_one_row(X, y)
+        if not is_learned and self._is_no_matrix(X):
             self._go_on(X, y, classes, sample_weight)
-            return self
-        with Deferral() as signals, self._draft(keeps_rows=True) as draft:
-            first = not draft.__sklearn_is_fitted__()
-            X = draft._check_rows(X, reset=first)
-            y = draft._check_labels(X, y)
-            importance = check_importance(sample_weight, len(y))
-            task = draft._task_to_learn(classes)
-            draft._check_classes(classes, first)
-            targets = draft._grown_targets(y) if task.classes_grow else draft._encode(y)
-            draft._check_threshold()
-            draft._learn_more(task, X, targets, importance, signals)
+        elif not is_learned:
+            with Deferral() as signals, self._draft(keeps_rows=True) as draft:
+                first = not draft.__sklearn_is_fitted__()
+                X = draft._check_rows(X, reset=first)
+                y = draft._check_labels(X, y)
+                importance = check_importance(sample_weight, len(y))
+                task = draft._task_to_learn(classes)
+                draft._check_classes(classes, first)
+                targets = draft._grown_targets(y) if task.classes_grow else draft._encode(y)
+                draft._check_threshold()
+                draft._learn_more(task, X, targets, importance, signals)
+        self._tell_drifts()
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -206,47 +199,6 @@ class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SparseOnline):
         if scores.shape[1] > n_classes:  # one has come in another thread
             scores = scores[:, :n_classes]
         return self.classes_[predicted_classes(scores, self.decision_threshold)]
-
-    def _answer(self, scores: NDArray[np.float64]) -> Any:
-        """The label that the scores of a single row predict."""
-        if scores.size > 1 or self.decision_threshold != 0.0:
-            return self._answers(scores).tolist()[0]
-        return self._label_table().labels[scores.item() > 0.0]
-
-    def _plain_target(self, y: Any) -> float | None:
-        """What the loss learns for a label; None for all that is not just that."""
-        try:
-            return self._label_table().targets.get(y)
-        except TypeError:
-            return None
-
-    def _own_target(self, label: float) -> float | None:
-        """What the loss learns for a number that a line has as its label; None for no class."""
-        return self._plain_target(label) if self.classes_.dtype.kind in "iuf" else None
-
-    def _plain_targets(self, y: Any) -> NDArray[np.float64] | None:
-        """What the loss learns for labels; None if not all are just that."""
-        try:
-            return np.array([*map(self._label_table().targets.__getitem__, y)])
-        except (KeyError, TypeError):
-            return None
-
-    def _target_of_one(self, y: Any) -> float | None:
-        """What the loss learns for the only label of an array; None for all that is not that."""
-        is_plain = type(y) is np.ndarray and y.shape == (1,) and y.dtype.kind in "iubU"
-        if not is_plain or y.dtype.kind != self.classes_.dtype.kind:
-            return None
-        return self._plain_target(y.item())
-
-    def _label_table(self) -> LabelTable:
-        table = self._labels
-        if table is None or table.classes is not self.classes_:
-            labels = self.classes_.tolist()
-            has_one_score = len(labels) == 2 and self.learner_.n_outputs == 1
-            numbers = [-1.0, 1.0] if has_one_score else [float(n) for n in range(len(labels))]
-            targets = dict(zip(labels, numbers, strict=True))
-            table = self._labels = LabelTable(self.classes_, labels, targets)
-        return table
 
     def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         if len(self.classes_) < 2:  # as yet

@@ -43,6 +43,7 @@ class FromMatrices:
     """Part of the base of both estimators."""
 
     stream_: StreamModel | None
+    _hot: HotRows | None
     _class_totals: NDArray[np.float64] = NO_TOTALS  # what the rows of each class weigh so far
     _first_rows: Content | None = None  # of those that were learned first
     _label_runs = LabelRuns()  # of what partial_fit has learned; never changed, but replaced
@@ -85,6 +86,7 @@ class FromMatrices:
         if class_weights is None:
             self._class_totals = NO_TOTALS
         self.learner_, self.stream_, self.is_slim_ = learner, None, self._is_refitted
+        self._hot = None  # that of a stream
         self._learned(task)
 
     def _minimise(self: Any, task: Task, rows: Rows) -> None:
@@ -101,6 +103,7 @@ class FromMatrices:
                 stacklevel=2,
             )
         self.learner_, self.stream_, self.is_slim_ = learner, None, False
+        self._hot = None  # that of a stream
         self._learned(task)
 
     def _refitted(self: Any, learner: Learner, X: Any, y: Any, importance: Any) -> Learner:

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from rarefy.engine.task import GROW, may_grow, with_growing_classes
 from rarefy.errors import InputError
 from rarefy.estimators.warner import Warner
 from rarefy.readers import Reader
 from rarefy.readers.in_memory import RowsReader, are_rows
 from rarefy.stores import make_store
+from rarefy.streams.hot_rows import HotRows
 from rarefy.streams.refit_stream import Refit, check_readable_again
 from rarefy.streams.run import Run
 from rarefy.streams.stream_model import StreamModel, check_names_kept
@@ -31,15 +33,26 @@ def _seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(LARGEST_SEED, dtype=np.uint32))
 
 
+def _are_growing(classes: Any) -> bool:
+    if classes is not None and not may_grow(classes):
+        raise InputError(
+            f"classes={classes!r}: {GROW!r} is expected, or nothing. Readers are given the list "
+            f"of classes: rarefy.read(..., classes=[...])."
+        )
+    return classes is not None
+
+
 class FromStreams:
     """Part of the base of both estimators."""
 
     stream_: StreamModel | None = None  # of an estimator that learned from a reader
+    _hot: HotRows | None
 
     def fit_stream(
         self: Any,
         reader: Reader,
         *,
+        classes: str | None = None,
         store: str = "table",
         bits: int | None = None,
         capacity: int | None = None,
@@ -50,6 +63,7 @@ class FromStreams:
     ) -> Any:
         """Train a new model on the rows of a reader, with `passes` passes.
 
+        The classes are those of the reader. With `classes="grow"`, new ones may come in any row.
         `store` says how weights are stored: "array" (by column), "hashed" (2^bits weights, with
         collisions) or "table" (exact; if there are more than `capacity` features, the least useful
         are dropped). `cache` is a file that keeps the parsed rows for further passes and runs. With
@@ -70,6 +84,8 @@ class FromStreams:
                 draft.refit or cache is not None or reader.can_be_read_again
             )
             task = draft._task(is_refitted=is_refitted)
+            if _are_growing(classes):
+                task = with_growing_classes(task)
             stored = make_store(store, bits=bits, capacity=capacity, names=names)
             check_names_kept(task, stored)
             model = StreamModel(task, stored, reader.labels.classes)
@@ -94,6 +110,8 @@ class FromStreams:
 
     def _take_over(self: Any, model: StreamModel) -> None:
         """Be the model that has learned from a stream."""
+        if self.stream_ is not model:
+            self._hot = None
         self.stream_ = model
         model.watch = self._watch
         self.learner_ = model.learner

@@ -12,13 +12,7 @@ from rarefy.estimators.matrices import sorted_labels
 from rarefy.streams.class_numbers import ClassNumbers, name_in_files
 from rarefy.system.deferred_signals import Deferral
 
-GROW = "grow"
 KINDS = {"b": "truths", "U": "texts", "O": "texts"}  # all else are numbers
-
-
-def may_grow(classes: Any) -> bool:
-    """Whether a user allows new classes."""
-    return isinstance(classes, str) and classes == GROW
 
 
 class GrowingClasses:
@@ -43,7 +37,7 @@ class GrowingClasses:
             single.learn(ready, numbers)
             self.classes_ = classes
             self._note_learned()
-        self._hot = single.hot
+        self._begin_short_way(single.hot, has_learned=True)
 
     def _grown_targets(self: Any, y: NDArray[Any]) -> NDArray[np.float64]:
         """The numbers of the classes of a matrix; those that are new become known."""

@@ -16,6 +16,7 @@ from rarefy.engine.task import Task
 from rarefy.engine.watch import Watch
 from rarefy.readers.features.columns import Columns
 from rarefy.streams.hot_rows import HotRows
+from rarefy.system.model_lock import ModelLock
 
 CALLS_BEFORE = 100  # of the other way: what is called less often is not worth being compiled
 FEW_ENTRIES = 1 << 12
@@ -26,9 +27,11 @@ class MatrixRows:
     """What an estimator needs to learn and score a few rows of matrices in a short time."""
 
     store = None  # columns are slots
+    classes = ()
 
     def __init__(self, parameters: Sequence[str]) -> None:
         self._parameters = attrgetter(*parameters)
+        self.lock = ModelLock()  # that of the estimator is held by who calls
         self.learner: OnlineLearner | None = None
         self.task: Task | None = None
         self.watch: Watch | None = None

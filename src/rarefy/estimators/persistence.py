@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from rarefy.engine.task import Task
 from rarefy.errors import InputError
 from rarefy.files.label_types import label_names, label_type, labels_named
-from rarefy.files.model import Model, model_of
+from rarefy.files.model import Model, check_classes_to_save, model_of
 from rarefy.files.model_file import load_model, save_model
 from rarefy.parameters.describe import is_unknown, name_of_unknown
 from rarefy.readers.features.labels import checked_names
@@ -115,11 +115,7 @@ def model_of_estimator(estimator: Any, *, slim: bool = False) -> Model:
     _, parameters, run, read = estimator._learned_by
     if read is not None:
         return read._replace(decision_threshold=estimator._threshold_in_use)  # type: ignore[no-any-return]
-    if estimator._learned_by.task.classes_grow and len(estimator.classes_) < 2:
-        raise InputError(
-            f"the classes so far are {estimator.classes_.tolist()}; a model can be saved as soon "
-            f"as it has two."
-        )
+    check_classes_to_save(estimator._learned_by.task, getattr(estimator, "classes_", ()))
     model = estimator._as_stream()
     about = None
     if estimator.stream_ is None:

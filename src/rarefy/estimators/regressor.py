@@ -16,8 +16,11 @@ from rarefy.estimators.sparse_online import SparseOnline, has_partial_fit
 from rarefy.model.losses import REGRESSION_LOSSES
 from rarefy.parameters.build import make_loss
 from rarefy.parameters.table import DEFAULT_RULE, REGRESSOR, RegressorParameters
+from rarefy.streams.hot_rows import TargetOf
 from rarefy.streams.stream_model import StreamModel
 from rarefy.system.deferred_signals import Deferral
+
+PLAIN_NUMBERS = (float, int, np.float64)
 
 
 @takes(REGRESSOR)
@@ -78,16 +81,16 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
         X is a matrix; or, to go on with a model of rows that have names, a reader, a list of dicts,
         a data frame, or an iterator of these, which may have the targets themselves.
         """
-        if sample_weight is None and self._learn_one_row(X, y):
-            return self
-        if self._is_no_matrix(X):
+        is_learned = sample_weight is None and self._learn_one_row(X, y)
+        if not is_learned and self._is_no_matrix(X):
             self._go_on(X, y, None, sample_weight)
-            return self
-        with Deferral() as signals, self._draft(keeps_rows=True) as draft:
-            X = draft._check_rows(X, reset=not draft.__sklearn_is_fitted__())
-            y = draft._check_targets(X, y)
-            importance = check_importance(sample_weight, len(y))
-            draft._learn_more(draft._task(), X, y, importance, signals)
+        elif not is_learned:
+            with Deferral() as signals, self._draft(keeps_rows=True) as draft:
+                X = draft._check_rows(X, reset=not draft.__sklearn_is_fitted__())
+                y = draft._check_targets(X, y)
+                importance = check_importance(sample_weight, len(y))
+                draft._learn_more(draft._task(), X, y, importance, signals)
+        self._tell_drifts()
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -106,13 +109,18 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
         """What the score of a single row predicts."""
         return scores.item()
 
+    def _answer_to(self, score: float) -> float:
+        """What a score predicts: itself."""
+        return score
+
+    def _for_single_labels(self) -> tuple[TargetOf, TargetOf, None]:
+        """What gives the target of a number, also of one in a line; there are no labels."""
+        return self._plain_target, self._plain_target, None
+
     def _plain_target(self, y: Any) -> float | None:
         """The target; None for all that is not just a number."""
-        return y if type(y) is float and abs(y) <= LARGEST_VALUE else None
-
-    def _own_target(self, label: float) -> float | None:
-        """The target that a line has itself; None for no number."""
-        return self._plain_target(label)
+        is_plain = type(y) in PLAIN_NUMBERS and abs(y) <= LARGEST_VALUE
+        return float(y) if is_plain else None
 
     def _plain_targets(self, y: Any) -> NDArray[np.float64] | None:
         """The targets; None if not all are just numbers."""

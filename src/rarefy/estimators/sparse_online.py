@@ -19,6 +19,8 @@ from rarefy.engine.task import Task
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.from_matrices import FromMatrices
 from rarefy.estimators.from_streams import FromStreams
+from rarefy.estimators.going_on import GoingOn
+from rarefy.estimators.later_labels import LaterLabels
 from rarefy.estimators.matrices import as_csr, check_structure, refuse_other_than_numbers
 from rarefy.estimators.matrix_rows import MatrixRows
 from rarefy.estimators.one_at_a_time import OneAtATime
@@ -55,7 +57,9 @@ class LearnedBy(NamedTuple):
     slim: Model | None = None  # the file itself, which says more than is needed to predict
 
 
-class SparseOnline(FromMatrices, FromStreams, OneAtATime, Watching, Saving, Parametrised):
+class SparseOnline(
+    FromMatrices, FromStreams, OneAtATime, LaterLabels, GoingOn, Watching, Saving, Parametrised
+):
     """The base of both estimators; it has no `__init__` and is not used by itself."""
 
     learner_: OnlineLearner

@@ -1,5 +1,6 @@
 """A model that can be saved: all that a prediction needs, and how the model came to be."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -151,6 +152,15 @@ def _settled_parameters(parameters: dict[str, Any], found: dict[str, Any]) -> di
     return {**parameters, **found}
 
 
+def check_classes_to_save(task: Task, classes: Sequence[Any]) -> None:
+    """Refuse to save a model whose second class is still to come."""
+    if task.classes_grow and len(classes) < 2:
+        raise InputError(
+            f"the classes so far are {[str(label) for label in classes]}; a model can be saved as "
+            f"soon as it has two."
+        )
+
+
 def model_of(
     model: StreamModel,
     parameters: dict[str, Any],
@@ -160,6 +170,7 @@ def model_of(
     slim: bool = False,
 ) -> Model:
     """What is to be kept of a model that has learned."""
+    check_classes_to_save(model.task, model.classes)
     unused = [name for name in LATER_PARAMETERS if not parameters.get(name)]
     if parameters.get("shards") == 1:
         unused.append("shards")

@@ -66,33 +66,45 @@ class Loop:
             return _module("njit").call(self.function, arguments)
         return self._call_for(tuple(kinds), arguments, spread)(arguments, spread)
 
-    def bound(self, *arguments: Any, open_at: int | None = None) -> Callable[..., Any]:
-        """A call with these arguments, to be made again and again; it gives a number, or nothing.
+    def bound(self, *arguments: Any, open_at: int | None = None) -> Callable[..., Any] | None:
+        """A call with these arguments, to be made again and again; it gives a whole number.
 
         Arrays stay where they are, and may have other numbers in them each time. The interpreter's
         lock is held meanwhile. With `open_at`, the argument at that place is a whole number, which
-        each call is given anew.
+        each call is given anew. None where loops are compiled in another way, and do not hold it.
         """
         kinds: list[Any] = []
         spread: list[Any] = []
         before = arguments if open_at is None else arguments[:open_at]
-        after = arguments[len(before) :]
         try:
             spread_out(before, kinds, spread)
-            place = len(spread) if after else None
-            spread_out(after, kinds, spread)
+            place = None if open_at is None else len(spread)
+            spread_out(arguments[len(before) :], kinds, spread)
         except UnknownArgumentError:
-            return self._plainly(before, after)
+            return None
         key = tuple(kinds)
         self._call_for(key, arguments, spread)
         code = self._codes.get(key)
-        if code is None:
-            return self._plainly(before, after)
-        return code.bound(spread, keeps=arguments, open_at=place)
+        return None if code is None else code.bound(spread, keeps=arguments, open_at=place)
 
-    def _plainly(self, before: tuple[Any, ...], after: tuple[Any, ...]) -> Callable[..., Any]:
-        """The call as any other, with its first argument, if there is one, between the others."""
-        return lambda *given: self(*before, *given, *after[1:])
+    def python_function(
+        self, *arguments: Any, given: Any, answer: Any = None
+    ) -> Callable[..., Any] | None:
+        """A call with these arguments as a function of an object and floats, which are `given`.
+
+        Nothing else happens in Python while it runs. With `answer`, it gives the first number of
+        that, or None if the loop does not give 0; else it gives what the loop does, a whole number.
+        None where loops are compiled in another way, as in `bound`.
+        """
+        kinds: list[Any] = []
+        spread: list[Any] = []
+        try:
+            spread_out(arguments, kinds, spread)
+        except UnknownArgumentError:
+            return None
+        self._call_for(tuple(kinds), arguments, spread)
+        code = self._codes.get(tuple(kinds))
+        return None if code is None else code.python_function(spread, arguments, given, answer)
 
     def _call_for(
         self, key: tuple[Any, ...], arguments: tuple[Any, ...], spread: list[Any]

@@ -18,6 +18,8 @@ from enum import IntEnum
 from importlib import import_module
 from typing import Any, NamedTuple
 
+import numpy as np
+
 C_TYPES: dict[str, Any] = {
     **{f"int{bits}": getattr(ctypes, f"c_int{bits}") for bits in (8, 16, 32, 64)},
     **{f"uint{bits}": getattr(ctypes, f"c_uint{bits}") for bits in (8, 16, 32, 64)},
@@ -88,7 +90,7 @@ class _Raised(ctypes.Structure):
 
 _RaisedPointer = ctypes.POINTER(_Raised)
 _Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
-_HoldingLock = ctypes.PYFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)
+NOTHING_GIVEN = np.empty(0)
 
 
 def load_cached(file: bytes, example: Sequence[Any]) -> "Code | None":
@@ -115,12 +117,10 @@ def load(made: ObjectCode) -> "Code | None":
     """
     pack = struct.Struct(made.arguments).pack
     result_type, read = _result([None, made.result])
-    engine = _new_engine()
+    engine = new_engine()
     if not all(map(llvm().address_of_symbol, made.calls)):
         return None
-    for code in filter(None, (bytes.fromhex(made.entry), made.code)):
-        engine.add_object_file(_object_file(code))
-    engine.finalize_object()
+    add_code(engine, bytes.fromhex(made.entry), made.code)
     function = _Entry(engine.get_function_address(ENTRY))
     if not function:
         raise ValueError("there is no entry")
@@ -155,30 +155,43 @@ class Code:
         """The call with these arguments, to be made again and again; `keeps` has their memory.
 
         Unlike other calls it keeps the interpreter's lock, and so takes a tenth of the time: there
-        is nothing to be packed, and no other thread to wait for. With `open_at`, it is given the
-        whole number at that place.
+        is nothing to be packed, and no other thread to wait for. It gives the first number of the
+        result, which is a whole one. With `open_at`, it is given the whole number at that place.
         """
-        result, error = self._result_type(), _RaisedPointer()
-        packed = ctypes.create_string_buffer(self._pack(*arguments))
-        function = _HoldingLock(ctypes.cast(self._function, ctypes.c_void_p).value or 0)
-        where = [ctypes.c_void_p(ctypes.addressof(part)) for part in (result, error, packed)]
-        result_at, error_at, packed_at = where
-
-        def call(_: Any = (packed, keeps)) -> Any:
-            if function(result_at, error_at, packed_at):
-                raise _raised(error.contents, is_from_disk=self._is_from_disk)
-            return result.part0
-
+        content = self._pack(*arguments)
+        packed = ctypes.create_string_buffer(content, -(-len(content) // 8) * 8)  # whole words
+        call = self._function_of_python(packed, keeps, NOTHING_GIVEN, None)
         if open_at is None:
             return call
-        kind, write = self._format[open_at], struct.pack_into
-        offset = struct.calcsize(self._format[: open_at + 1]) - struct.calcsize(kind)
+        numbers = memoryview(packed).cast("B").cast("q")
+        place = struct.calcsize(self._format[: open_at + 1]) // 8 - 1
 
         def call_with(number: int) -> Any:
-            write(kind, packed, offset, number)
+            numbers[place] = number
             return call()
 
         return call_with
+
+    def python_function(
+        self, arguments: Sequence[Any], keeps: Any, given: Any, answer: Any
+    ) -> Callable[..., Any]:
+        """The call with these arguments as a function of Python: see python_function.py."""
+        packed = ctypes.create_string_buffer(self._pack(*arguments))
+        return self._function_of_python(packed, keeps, given, answer)
+
+    def _function_of_python(
+        self, packed: Any, keeps: Any, given: Any, answer: Any
+    ) -> Callable[..., Any]:
+        module = import_module("rarefy.jit.python_function")
+        result, error = self._result_type(), _RaisedPointer()
+        frame = module.Frame(
+            ctypes.cast(self._function, ctypes.c_void_p).value,
+            *(ctypes.addressof(part) for part in (result, error, packed)),
+            given.ctypes.data,
+            0 if answer is None else answer.ctypes.data,
+        )
+        kept = self, result, error, packed, given, answer, keeps
+        return module.python_function(frame, len(given), kept)  # type: ignore[no-any-return]
 
 
 def _object_file(code: bytes) -> Any:
@@ -202,11 +215,18 @@ def assembled(text: str) -> bytes:
     return _target().create_target_machine().emit_object(llvm().parse_assembly(text))  # type: ignore[no-any-return]
 
 
-def _new_engine() -> Any:
+def new_engine() -> Any:
     """One for each loop, so that their symbols do not get in each other's way."""
     return llvm().create_mcjit_compiler(
         llvm().parse_assembly(""), _target().create_target_machine()
     )
+
+
+def add_code(engine: Any, *codes: bytes) -> None:
+    """Load object code into an engine, from where it can be called."""
+    for code in filter(None, codes):
+        engine.add_object_file(_object_file(code))
+    engine.finalize_object()
 
 
 @functools.cache

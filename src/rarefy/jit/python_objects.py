@@ -2,10 +2,13 @@
 
 Whoever calls such a loop holds the interpreter's lock, as bound calls do. The functions are those
 of Python's stable interface; that an object's type stands at the end of its head, and a float's
-number behind that, was read from CPython 3.11 to 3.14.
+number behind that, also in NumPy's float64, and a text's hash behind its length, was read from
+CPython 3.11 to 3.14 and NumPy 2.4.
 """
 
 from typing import Any
+
+import numpy as np
 
 from rarefy.jit.marks import Late, intrinsic
 
@@ -13,8 +16,9 @@ arrayobj, cgutils = Late("numba.np.arrayobj"), Late("numba.core.cgutils")
 ir, types = Late("llvmlite.ir"), Late("numba.core.types")
 
 HEAD_BYTES = object.__basicsize__
-TYPES = tuple(map(id, (float, int, bool, str, type(None), dict)))  # by the numbers below
-FLOAT, INT, BOOL, STR, NONE, DICT = range(6)
+HASH_AT = HEAD_BYTES + 8  # of a text, behind its length; -1 as long as nobody has asked for it
+TYPES = tuple(map(id, (float, int, str, bool, type(None), np.float64, dict)))  # numbers below
+FLOAT, INT, STR, BOOL, NONE, FLOAT64, DICT = range(7)
 
 
 def _call(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
@@ -68,8 +72,25 @@ def type_address(typing_context: Any, address: Any) -> Any:
 
 
 @intrinsic
+def text_hash(typing_context: Any, address: Any) -> Any:
+    """Python's own hash of a text, 64 bits, which a text that is a name in a dict has at hand."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        word = ir.IntType(64)
+        found = _loaded(builder, args[0], HASH_AT, word)
+        result = cgutils.alloca_once_value(builder, found)
+        with builder.if_then(builder.icmp_signed("==", found, word(-1)), likely=False):
+            builder.store(
+                _call(builder, "PyObject_Hash", word, [_object(builder, args[0])]), result
+            )
+        return builder.load(result)
+
+    return types.int64(types.int64), codegen
+
+
+@intrinsic
 def float_value(typing_context: Any, address: Any) -> Any:
-    """The number of a float."""
+    """The number of a float, Python's or NumPy's."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return _loaded(builder, args[0], HEAD_BYTES, ir.DoubleType())

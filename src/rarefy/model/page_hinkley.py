@@ -8,35 +8,77 @@ x̄_t of the numbers x_1, ..., x_t so far,
 
 after which everything begins anew. δ is how much of a rise does not matter; α, slightly below 1,
 lets old differences fade.
+
+Where numbers, none of them negative, have no unit of their own, their roots are standardised by
+those before them, as in self-starting CUSUM charts (Hawkins, The Statistician 36, 1987): x_t - x̄_t
+becomes
+
+    z_t = min(5, (√x_t - μ_{t-1}) / σ_{t-1}),
+
+so that δ and λ are in standard deviations. Roots, as the tails of squared errors are so heavy that
+their deviation hides a rise. Mean μ and deviation σ fade, as large losses of the first examples
+would count for ever; that z is 5 at most keeps single outliers from being an alarm.
+α is 1 then: below, m would end up where fading takes back what δ takes off, and be an alarm every
+ten thousand examples or so by chance alone.
 """
 
 import math
 
 FADING = 0.9999  # α
 LEAST_NUMBERS = 30  # before the mean says anything
+LARGEST_DIFFERENCE = 5.0  # in standard deviations
+SPAN = 1000.0  # numbers that mean and deviation are of, roughly
+DELTA, THRESHOLD = 0.005, 50.0  # as in River
+DELTA_STANDARDISED = 0.1
 
 
 class PageHinkley:
     """Looks for a rise of the mean, by δ or more, until the excess adds up to a threshold λ."""
 
-    def __init__(self, delta: float, threshold: float) -> None:
+    def __init__(self, delta: float, threshold: float, *, is_standardised: bool = False) -> None:
         self.delta = delta
         self.threshold = threshold
+        self.is_standardised = is_standardised
         self._begin()
 
     def _begin(self) -> None:
         self._n = 0
         self._mean = 0.0
+        self._variance = 0.0
         self._excess = 0.0
         self._least = math.inf
 
     def rises_with(self, x: float) -> bool:
         """Whether there is an alarm, now that this number has come."""
         self._n += 1
-        self._mean += (x - self._mean) / self._n
-        self._excess = FADING * self._excess + (x - self._mean - self.delta)
+        rise = self._standardised(x) if self.is_standardised else self._above_mean(x)
+        fading = 1.0 if self.is_standardised else FADING
+        self._excess = fading * self._excess + (rise - self.delta)
         self._least = min(self._least, self._excess)
         if self._n < LEAST_NUMBERS or self._excess - self._least <= self.threshold:
             return False
         self._begin()
         return True
+
+    def _above_mean(self, x: float) -> float:
+        self._mean += (x - self._mean) / self._n
+        return x - self._mean
+
+    def _standardised(self, x: float) -> float:
+        """How many standard deviations √x is above the mean of those before; 0 at first."""
+        difference, deviation = math.sqrt(x) - self._mean, math.sqrt(self._variance)
+        share = 1.0 / min(float(self._n), SPAN)
+        self._mean += share * difference
+        self._variance = (1.0 - share) * (self._variance + share * difference * difference)
+        if self._n < LEAST_NUMBERS or deviation == 0.0:
+            return 0.0
+        return min(LARGEST_DIFFERENCE, difference / deviation)
+
+
+def losses_test(
+    *, of_numbers: bool, delta: float | None = None, threshold: float = THRESHOLD
+) -> PageHinkley:
+    """The test of a model's losses: of classes as they are, of numbers in standard deviations."""
+    if delta is None:
+        delta = DELTA_STANDARDISED if of_numbers else DELTA
+    return PageHinkley(delta, threshold, is_standardised=of_numbers)

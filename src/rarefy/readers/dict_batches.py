@@ -45,6 +45,8 @@ class DictBatches:
         while n_entries == NAMES_FULL:
             buffer, loop = pooled.buffer, read_dicts
             read: Any = loop.bound(addresses, self._plan, self._scratch, buffer)  # type: ignore[attr-defined]
+            if read is None:
+                return None
             n_entries = read()
             if n_entries == NAMES_FULL:
                 pooled.enlarge_names()

@@ -48,7 +48,7 @@ class Member:
                 "the model was trained on matrices, and has no names of features; train it on "
                 "files, or begin it with start()."
             )
-        estimator._hot = estimator._single().hot
+        estimator._begin_short_way(estimator._single().hot, has_learned=False)
         task = estimator._learned_by.task
         self._loss_name: str = task.loss_name
         has_chances = self._loss_name in LOSSES_WITH_PROBABILITIES and not task.is_regression
@@ -56,8 +56,8 @@ class Member:
             has_chances and not task.classes_grow and len(estimator.classes_) == 2
         )
         self._class_names = [str(name) for name in getattr(estimator, "classes_", ())]
-        if not estimator._learned_by.task.is_open:
-            self.record = Record()
+        if not task.is_open:
+            self.record = Record(task)
             estimator._set_watch(self.record)
 
     @classmethod

@@ -3,21 +3,20 @@
 import math
 import time
 from collections import deque
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from rarefy.arrays import Floats
+from rarefy.engine.task import Task
 from rarefy.engine.watch import ERROR, LOSS, WEIGHT, Watch
-from rarefy.model.page_hinkley import PageHinkley
+from rarefy.model.page_hinkley import losses_test
 from rarefy.serving.bodies import Body
 from rarefy.streams.stream_model import StreamModel
 from rarefy.updating.bound import upper_bound
 
 WINDOW = 1000
 FADING = 0.9999
-DRIFT_DELTA, DRIFT_THRESHOLD = 0.005, 50.0
 ENOUGH = 500  # rows, before a challenger can be better by more than chance
 Z = 3.0  # standard errors that are more than chance; so many, since one looks often
 SAMPLE_SECONDS = 0.2
@@ -27,16 +26,17 @@ JUDGED = 20_000  # rows by which challengers are compared
 class Record(Watch):
     """A watch that also hands out what it has counted."""
 
-    def __init__(self, on_drift: Callable[[int], None] | None = None) -> None:
-        super().__init__(WINDOW, FADING, PageHinkley(DRIFT_DELTA, DRIFT_THRESHOLD), on_drift)
+    def __init__(self, task: Task) -> None:
+        super().__init__(WINDOW, FADING, losses_test(of_numbers=task.is_regression), None)
         self._fresh: list[Floats] = []
 
-    def _count(self, rows: Floats, t: int) -> None:
-        super()._count(rows, t)
+    def _keep(self, rows: Floats) -> None:
+        super()._keep(rows)
         self._fresh.append(rows[:, [WEIGHT, LOSS, ERROR]])
 
     def fresh(self) -> Floats:
         """Weight, loss and error of the rows since the last call."""
+        self._count()
         found = np.concatenate(self._fresh) if self._fresh else np.empty((0, 3))
         self._fresh = []
         return found

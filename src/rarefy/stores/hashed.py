@@ -35,13 +35,13 @@ class HashedStore(SlotStore):
     def __init__(self, bits: int) -> None:
         self.bits = bits
         self.n_slots = self.most_keys = 1 << bits
-        self._owners = np.zeros(self.n_slots, np.uint8)
+        self.owners = np.zeros(self.n_slots, np.uint8)
         self._recalled: dict[str, int] = {}
 
     def prepare(self, batch: Batch) -> Prepared:
         """The slots take the memory of the keys."""
         with _noting_owners:
-            _note_owners(batch.keys, self._owners)
+            note_owners(batch.keys, self.owners)
         slots = batch.keys.view(np.int32)[: len(batch.keys)]
         return merged(batch, slots, self.n_slots - 1)
 
@@ -63,23 +63,23 @@ class HashedStore(SlotStore):
         super().restore(learner, arrays)
 
     def noted(self) -> Any:
-        slots = np.flatnonzero(self._owners)
-        return slots, self._owners[slots]
+        slots = np.flatnonzero(self.owners)
+        return slots, self.owners[slots]
 
     def note(self, noted: Any) -> None:
         slots, theirs = noted
-        own = self._owners[slots]
+        own = self.owners[slots]
         are_new = own == 0
         marks = np.minimum(own & (SHARED - 1), theirs & (SHARED - 1))
         are_shared = (own | theirs) & SHARED
         are_shared[(own & (SHARED - 1)) != (theirs & (SHARED - 1))] = SHARED
-        self._owners[slots] = np.where(are_new, theirs, marks | are_shared)
+        self.owners[slots] = np.where(are_new, theirs, marks | are_shared)
 
     def findings(self) -> dict[str, int]:
         if not self._recalled:
             return {
-                "n_shared": int(np.count_nonzero(self._owners & SHARED)),
-                "n_used": int(np.count_nonzero(self._owners)),
+                "n_shared": int(np.count_nonzero(self.owners & SHARED)),
+                "n_used": int(np.count_nonzero(self.owners)),
             }
         return self._recalled
 
@@ -100,7 +100,7 @@ class HashedStore(SlotStore):
 
 
 @compiled
-def _note_owners(keys: Any, owners: Any) -> None:
+def note_owners(keys: Any, owners: Any) -> None:
     mask, n_keys = np.uint64(len(owners) - 1), np.uint64(len(keys))
     for j in range(n_keys):
         prefetch_byte(owners, keys[min(j + FETCHED_AHEAD, n_keys - np.uint64(1))] & mask)

@@ -19,7 +19,7 @@ from rarefy.readers.buffers import BatchBuffer
 from rarefy.readers.feature_names import ABSENT
 from rarefy.readers.formats.dict_parser import DictScratch, add_dict
 from rarefy.readers.formats.jsonl_parser import Plan
-from rarefy.stores import table_index, unique_slots
+from rarefy.stores import hashed, table_index, unique_slots
 
 DONE, UNKNOWN_FEATURE, NOT_TAKEN, DIVERGED = range(4)
 
@@ -29,6 +29,7 @@ _centre = helper(reference._centre.function)  # type: ignore[attr-defined]
 _observe = helper(calibration._observe.function)  # type: ignore[attr-defined]
 _unique_in_rows = helper(unique_slots.unique_in_rows.function)  # type: ignore[attr-defined]
 _are_within = helper(unique_slots.are_within.function)  # type: ignore[attr-defined]
+_note_owners = helper(hashed.note_owners.function)  # type: ignore[attr-defined]
 _locate = helper(table_index.locate.function)  # type: ignore[attr-defined]
 _longest = helper(longest.function)  # type: ignore[attr-defined]
 
@@ -36,6 +37,7 @@ _longest = helper(longest.function)  # type: ignore[attr-defined]
 class RowMemory(NamedTuple):
     """Some rows, and what is made of them on their way; arrays are longer than most rows need."""
 
+    turn: Numbers  # one number: that of the model's lock in which rows may be learned and scored
     n_rows: Numbers  # one number; when weights diverge, how many rows were learned before
     dicts: Numbers  # addresses, one a row; the first is 0 where the buffer has the features
     plan: Plan  # how to read dicts
@@ -51,6 +53,7 @@ class RowMemory(NamedTuple):
     last_row: Numbers  # as many as there are features that are centred
     relative_y: Floats
     scores: Floats  # (row, class)
+    answer: Floats  # one number: the score of the first row, or the number of its best class
     bench: Floats | None  # (field, entry), if coordinates step together
     work: Floats  # (2, class)
 
@@ -58,12 +61,15 @@ class RowMemory(NamedTuple):
 class RowModel(NamedTuple):
     """What rows are learned by."""
 
+    turns: Numbers  # of the model's lock
+    is_on: Numbers  # 1: the loan of what follows is valid
     rule: Any
     intercept_rule: Any
     loss: Any
     weighting: Any
     schedule: Any
     entries: NDArray[np.uint64]  # of the table; none: keys are slots
+    owners: NDArray[np.uint8]  # of slots that features share; none: they do not
     n_features: int  # there is room for, where keys are slots
     state: Floats
     intercept: Floats
@@ -84,7 +90,9 @@ class RowModel(NamedTuple):
 def _read(rows: RowMemory) -> bool:
     """Write the features of dicts to the buffer; False if one of them is not plain."""
     n, indptr = 0, rows.buffer.indptr
+    rows.scratch.has_words[0] = 1  # unless dicts have none
     if rows.dicts[0] != 0:
+        rows.scratch.has_words[0] = 0
         for row in range(rows.n_rows[0]):
             n = add_dict(rows.dicts[row], rows.plan, rows.scratch, rows.buffer, n)
             if n < 0:
@@ -94,21 +102,42 @@ def _read(rows: RowMemory) -> bool:
 
 
 @inlined
+def _without_zeros(indptr: Any, keys: Any, values: Any) -> int:
+    """Leave out entries whose value is zero; how many are left. Each key is there once a row."""
+    n, begin = 0, 0
+    for row in range(len(indptr) - 1):
+        end = indptr[row + 1]
+        for j in range(begin, end):
+            keys[n], values[n] = keys[j], values[j]
+            n += values[j] != 0.0
+        begin = end
+        indptr[row + 1] = n
+    return n
+
+
+@inlined
 def _placed(model: RowModel, rows: RowMemory) -> int:
     """Read rows, and lead from keys to slots, each once a row; what is in the way."""
-    if not _read(rows):
+    if model.turns[0] != rows.turn[0] or model.is_on[0] == 0 or not _read(rows):
         return NOT_TAKEN
     n_rows = rows.n_rows[0]
     indptr = rows.buffer.indptr[: n_rows + 1]
     keys, values = rows.buffer.keys[: indptr[-1]], rows.buffer.values[: indptr[-1]]
     if not _are_within(values, LARGEST_VALUE):
         return NOT_TAKEN
-    n_places, needed = 64, 4 * _longest(indptr)
-    while n_places < needed:
-        n_places *= 2
-    seen = rows.seen[:n_places]
-    seen[:] = -1
-    n = _unique_in_rows(indptr, keys, np.uint64(0xFFFFFFFFFFFFFFFF), values, keys, seen)
+    mask = np.uint64(0xFFFFFFFFFFFFFFFF)
+    if len(model.owners) > 0:
+        mask = np.uint64(len(model.owners) - 1)
+        _note_owners(keys, model.owners)
+    if rows.scratch.has_words[0] == 0 and len(model.owners) == 0:
+        n = _without_zeros(indptr, keys, values)
+    else:
+        n_places, needed = 64, 4 * _longest(indptr)
+        while n_places < needed:
+            n_places *= 2
+        seen = rows.seen[:n_places]
+        seen[:] = -1
+        n = _unique_in_rows(indptr, keys, mask, values, keys, seen)
     slots = rows.slots[:n]
     if len(model.entries) > 0:
         _locate(keys[:n], model.entries, slots)
@@ -252,4 +281,9 @@ def score_rows(model: RowModel, rows: RowMemory) -> int:
                     weight = model.rule.weight(clock, load(model.rule, model.state, slot))
                     score += rows.buffer.values[j] * weight
             rows.scores[row, z] = score
+    best = 0
+    for z in range(1, n_classes):
+        if rows.scores[0, z] > rows.scores[0, best]:
+            best = z
+    rows.answer[0] = rows.scores[0, 0] if n_classes == 1 else np.float64(best)
     return DONE

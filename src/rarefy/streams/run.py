@@ -17,6 +17,7 @@ from rarefy.jit import compiled
 from rarefy.model.label_runs import LabelRuns
 from rarefy.readers import Reader
 from rarefy.stores import Prepared
+from rarefy.streams.class_numbers import ClassNumbers
 from rarefy.streams.holdout import HeldOutShare
 from rarefy.streams.pipeline import prepared_batches
 from rarefy.streams.rounds import Rounds
@@ -109,11 +110,10 @@ class Run:
         first_pass: Predicted | None = None,
     ) -> None:
         check_sharding(shards, model.task)
-        if model.task.classes_grow:
-            raise ConfigError(
-                "classes='grow': a run cannot train a model whose classes grow; use partial_fit "
-                "with a reader."
-            )
+        self._classes_grow = model.task.classes_grow
+        if self._classes_grow and (held_out is not None or shards > 1):
+            what = "shards" if held_out is None else "holdout"
+            raise ConfigError(f"classes='grow' cannot be combined with {what}.")
         self.model = model
         self.reader = reader
         self.passes = passes
@@ -126,6 +126,7 @@ class Run:
         self.share = math.nan  # of the work that is done, where that is known
         self.is_waiting = False  # for the next batch, and so not in the middle of learning
         self.is_whole = True  # the model has learned the rows up to the position, and no others
+        self._class_names: list[str] = []  # of classes that grow, with those of the last batch
         reader.names_wanted = model.store.names_wanted
         self._cache = None if cache is None else RowCache(cache, reader, model.store)
         self._rounds = None if shards == 1 else Rounds(Sharding(shards))
@@ -133,7 +134,7 @@ class Run:
         self._shuffling: Shuffling | None = None
         if shuffle is not None:
             self._shuffling = Shuffling(
-                shuffle, lambda batch: self.model.begin(batch, reader), self.model.with_targets
+                shuffle, lambda batch: self.model.begin(batch, reader), self._finish
             )
 
     @property
@@ -186,7 +187,7 @@ class Run:
         Of rows that are elsewhere, only those that are held out come here.
         """
         n_rows = 0
-        with closing(self._batches()) as batches:
+        with closing(self._batches(self.model.with_targets)) as batches:
             for prepared in batches:
                 held = np.zeros(len(prepared.batch.labels), np.bool_)
                 if self.held_out is not None:
@@ -197,8 +198,13 @@ class Run:
                 else:
                     yield self._here(prepared.only(held)), held[held]
 
-    def _batches(self) -> Generator[Prepared]:
-        finish = self.model.with_targets
+    def _finish(self, prepared: Prepared) -> Prepared:
+        """The batch with its targets, as far as they are known before it is learned."""
+        if not self._classes_grow:
+            return self.model.with_targets(prepared)
+        return prepared._replace(y=np.zeros(len(prepared.batch.labels)))  # see _numbered
+
+    def _batches(self, finish: Callable[[Prepared], Prepared]) -> Generator[Prepared]:
         if self.elsewhere is not None:
             return self.elsewhere.batches()
         if self._cache is not None:
@@ -208,8 +214,10 @@ class Run:
     def _in_order(self) -> Generator[Prepared]:
         """The batches of a pass, as they are to be learned."""
         if self._shuffling is None:
-            return self._batches()
-        return self._shuffling.batches(self._batches, self.position.pass_number)
+            return self._batches(self._finish)
+        return self._shuffling.batches(
+            lambda: self._batches(self._finish), self.position.pass_number
+        )
 
     def _next(self, batches: Iterator[Prepared]) -> Prepared | None:
         self.is_waiting = True
@@ -222,7 +230,9 @@ class Run:
         self.model.begin(prepared.batch, self.reader)
         self.model.learner.begin_pass(self.position.pass_number)
         rest: Prepared | None = prepared
-        if prepared.y is None:
+        if self._classes_grow:
+            rest = self._numbered(prepared)
+        elif prepared.y is None:
             rest = self.model.with_targets(prepared)
         while rest is not None:
             to_skip = self.position.rows - self._read.rows
@@ -237,6 +247,13 @@ class Run:
                 raise _other_data(self.position)
             self.share = (self.position.pass_number - 1 + prepared.batch.share) / self.passes
             yield
+
+    def _numbered(self, prepared: Prepared) -> Prepared:
+        """The batch with the numbers of classes that grow, in the order in which they come."""
+        numbers = ClassNumbers(self.model.classes)
+        y = numbers.of_batch(prepared.batch)
+        self._class_names = numbers.names
+        return prepared._replace(y=y)
 
     def _n_rows_of_step(self, rows: Prepared, pause: Callable[[], int]) -> int:
         """How many of the rows to take next."""
@@ -284,7 +301,10 @@ class Run:
                 self.label_runs.add(part.y)
         held = [self._held_out(part) for part in parts]
         learned = [part.only(~one) for part, one in zip(parts, held, strict=True)]
-        if self._rounds is None:
+        if self._classes_grow:
+            (part,) = learned
+            self.model.learn_with_new_classes(part, self._class_names)
+        elif self._rounds is None:
             self.model.learn(*learned)
         elif self.elsewhere is None:
             self.model.learn_round(learned, self._rounds.sharding)

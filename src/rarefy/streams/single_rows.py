@@ -150,6 +150,8 @@ def _learn_batches(model: StreamModel, reader: Reader, original: Reader) -> None
             else:
                 with_targets = prepared if prepared.y is not None else model.with_targets(prepared)
                 model.learn(with_targets)
+        if model.watch is not None:
+            model.watch.tell()
 
 
 def _readable_together(lines: list[Line]) -> list[list[Line]]:

@@ -26,6 +26,7 @@ from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import texts_of
 from rarefy.readers.features.columns import Columns, listed_columns, nearest
+from rarefy.readers.features.labels import Labels
 from rarefy.stores import Kept, Prepared, Store
 from rarefy.streams.classes import classes_of, targets_of
 from rarefy.streams.pipeline import prepared_batches
@@ -52,6 +53,7 @@ class Scored(NamedTuple):
 
 
 NO_TOTALS: Floats = np.empty(0)
+TRUTHS = {"false", "true"}  # as classes
 L = TypeVar("L", bound=RowLearner)
 L_co = TypeVar("L_co", bound=RowLearner, covariant=True)
 
@@ -250,7 +252,8 @@ class StreamModel(StreamLearner[OnlineLearner]):
 
     def adopt(self, learner: OnlineLearner) -> None:
         """Take over what was learned elsewhere."""
-        self._learner = learner
+        with self.lock:
+            self._learner = learner
 
     @property
     def cut_to(self) -> int | None:
@@ -316,6 +319,8 @@ class StreamModel(StreamLearner[OnlineLearner]):
         """
         again = copy(reader)
         again.names_wanted = names_wanted
+        if set(self.classes) == TRUTHS and not reader.labels.classes:
+            again.labels = Labels(self.classes)  # in JSON, truths would be numbers else
         again.read_like(
             self.reading.columns._replace(label_needed=label_needed), self.reading.cross
         )

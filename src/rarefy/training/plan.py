@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rarefy.checks import number_or_none
+from rarefy.engine.task import GROW, may_grow, with_growing_classes
 from rarefy.errors import ConfigError
 from rarefy.files.model import model_of
 from rarefy.files.model_file import save_model
@@ -94,6 +95,8 @@ def new_plan(
     if not isinstance(data, Reader) and not data:
         raise ConfigError("there is nothing to learn from: name a file, or - for standard input.")
     asked = DEFAULTS | asked
+    if classes_grow := may_grow(asked["classes"]):
+        asked["classes"] = ()
     if isinstance(data, Reader):
         reader = data
     else:
@@ -108,6 +111,8 @@ def new_plan(
         names=asked["names"],
     )
     task = task_for(asked, parameters)
+    if classes_grow:
+        task = with_growing_classes(task)
     check_names_kept(task, store)
     model = StreamModel(task, store, reader.labels.classes)
     settings = run_settings(asked, None if asked["refit"] else asked["target_features"])
@@ -167,6 +172,10 @@ def _holdout(
     """What is held out: a share of the rows, or a file."""
     if given is None:
         return None
+    if model.task.classes_grow:
+        raise RequestError(
+            "{classes} cannot be combined with {holdout}.", classes=GROW, holdout=given
+        )
     has_answers = not model.task.is_regression
     share = number_or_none(given)
     if share is None or os.path.exists(given):

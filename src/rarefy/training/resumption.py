@@ -138,7 +138,8 @@ def _checked_run(saved: Model, resume: str) -> dict[str, Any] | None:
 
 def _reader_like(saved: Model, data: Sequence[str | Path], reading: dict[str, Any]) -> Reader:
     """A reader of new data that reads as the one did from which the model has learned."""
-    reader = read(*data, classes=saved.classes, **reading)
+    classes = () if saved.task.classes_grow else saved.classes
+    reader = read(*data, classes=classes, **reading)
     reader.read_like(*saved.reading)
     return reader
 

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.hashing import xxh64
-from rarefy.jit import compiled, helper
+from rarefy.jit import compiled, inlined
 from rarefy.jit.python_objects import (
     BOOL,
     DICT,
     FLOAT,
+    FLOAT64,
     INT,
     NONE,
     STR,
@@ -23,6 +24,7 @@ from rarefy.jit.python_objects import (
     copy_text,
     float_value,
     next_item,
+    text_hash,
     type_address,
     whole_value,
 )
@@ -44,6 +46,25 @@ from rarefy.readers.formats.jsonl_parser import (
 LONGEST_TEXT = 1 << 12  # bytes of a name or a value
 LARGEST_WHOLE = float(1 << 53)
 NOT_PLAIN = -9  # as NAMES_FULL, no number of entries
+N_KNOWN = 1 << 10  # names that are known by their hashes
+NO_HASH = -1  # which no text has
+
+
+class KnownNames(NamedTuple):
+    """What was found out of names, by the last bits of Python's hash of each.
+
+    That is of 64 bits, as keys are, so that what has the same hash is the same name.
+    """
+
+    hashes: NDArray[np.int64]
+    columns: NDArray[np.uint64]  # hashes of names, as files have them
+    keys: NDArray[np.uint64]  # of numbers in such columns
+    kinds: NDArray[np.int64]
+
+
+def no_names() -> KnownNames:
+    columns, keys = np.zeros((2, N_KNOWN), np.uint64)
+    return KnownNames(np.full(N_KNOWN, NO_HASH), columns, keys, np.zeros(N_KNOWN, np.int64))
 
 
 class DictScratch(NamedTuple):
@@ -56,6 +77,8 @@ class DictScratch(NamedTuple):
     size: NDArray[np.int64]
     position: NDArray[np.int64]
     item: NDArray[np.int64]
+    known: KnownNames
+    has_words: NDArray[np.int64]  # one number, which becomes 1 where a text is split into words
 
 
 def dict_scratch() -> DictScratch:
@@ -67,10 +90,12 @@ def dict_scratch() -> DictScratch:
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
         np.zeros(2, np.int64),
+        no_names(),
+        np.zeros(1, np.int64),
     )
 
 
-@helper
+@inlined
 def _type_number(types: Any, address: Any) -> int:
     found = type_address(address)
     for number in range(len(types)):
@@ -79,25 +104,46 @@ def _type_number(types: Any, address: Any) -> int:
     return len(types)
 
 
-@helper
+@inlined
+def _known_at(plan: Plan, scratch: DictScratch) -> int:
+    """Where it stands what is known of the name of an item; NOT_PLAIN if it is no proper name."""
+    known, address = scratch.known, scratch.item[0]
+    found = text_hash(address)
+    at = found & (N_KNOWN - 1)
+    if known.hashes[at] != found:
+        n_bytes = copy_text(address, scratch.name, scratch.size)
+        if n_bytes < 0:
+            return NOT_PLAIN
+        column = xxh64(scratch.name, 0, n_bytes, np.uint64(0))
+        known.columns[at] = column
+        known.keys[at] = xxh64(scratch.name, 0, 0, column)
+        known.kinds[at] = kind_of(plan.columns, plan.kinds, column, 0, plan.complete)
+        known.hashes[at] = found
+    return at  # type: ignore[no-any-return]
+
+
+@inlined
 def add_dict(row: Any, plan: Plan, scratch: DictScratch, buffer: BatchBuffer, entry: int) -> int:
     """Write the features of a dict from an entry on; the entry after them, or what is in the way.
 
     That is NOT_PLAIN, or NAMES_FULL where names are noted.
     """
-    types, name, text, words, size, position, item = scratch
+    types, name, text, words, size, position, item, known, has_words = scratch
     keys, values = buffer.keys, buffer.values
-    if _type_number(types, row) != DICT:
+    if type_address(row) != types[DICT]:
         return NOT_PLAIN
+    are_names_noted = len(buffer.names.recent) > 0
+    name_end = 0
     position[0] = 0
     while next_item(row, position, item) != 0:
-        if _type_number(types, item[0]) != STR or entry == len(keys):
+        if type_address(item[0]) != types[STR] or entry == len(keys):
             return NOT_PLAIN
-        name_end = copy_text(item[0], name, size)
-        if name_end < 0:
+        at = _known_at(plan, scratch)
+        if at < 0:
             return NOT_PLAIN
-        seed = xxh64(name, 0, name_end, np.uint64(0))
-        kind = kind_of(plan.columns, plan.kinds, seed, 0, plan.complete)
+        seed, kind = known.columns[at], known.kinds[at]
+        if are_names_noted or kind == TEXT:
+            name_end = copy_text(item[0], name, size)
         value_type = _type_number(types, item[1])
         if kind in (LABEL, WEIGHT, IGNORED) or value_type == NONE:
             continue
@@ -108,6 +154,7 @@ def add_dict(row: Any, plan: Plan, scratch: DictScratch, buffer: BatchBuffer, en
             if n_bytes < 0:
                 return NOT_PLAIN
             if kind == TEXT:
+                has_words[0] = 1
                 if entry + n_bytes + 2 > len(keys):
                     return NOT_PLAIN
                 entry = add_words(
@@ -119,11 +166,13 @@ def add_dict(row: Any, plan: Plan, scratch: DictScratch, buffer: BatchBuffer, en
             if kind != CATEGORICAL and (kind != UNNAMED or plan.complete):
                 return NOT_PLAIN
             keys[entry], values[entry] = xxh64(text, 0, n_bytes, seed), 1.0
-            if not note_gram(buffer, entry, text, 0, n_bytes, (name, 0, name_end)):
+            if are_names_noted and not note_gram(
+                buffer, entry, text, 0, n_bytes, (name, 0, name_end)
+            ):
                 return NAMES_FULL
             entry += 1
             continue
-        if value_type == FLOAT:
+        if value_type in (FLOAT, FLOAT64):
             value = float_value(item[1])
             if math.isnan(value):
                 return NOT_PLAIN
@@ -134,8 +183,8 @@ def add_dict(row: Any, plan: Plan, scratch: DictScratch, buffer: BatchBuffer, en
         is_number = kind == NUMERIC or (kind == UNNAMED and not plan.complete)
         if not is_number or not abs(value) <= LARGEST_WHOLE:
             return NOT_PLAIN
-        keys[entry], values[entry] = xxh64(text, 0, 0, seed), value
-        if not note_gram(buffer, entry, text, 0, 0, (name, 0, name_end)):
+        keys[entry], values[entry] = known.keys[at], value
+        if are_names_noted and not note_gram(buffer, entry, text, 0, 0, (name, 0, name_end)):
             return NAMES_FULL
         entry += 1
     return entry
