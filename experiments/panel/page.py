@@ -88,8 +88,8 @@ was better on average on the first half, so the defaults stayed.
   hundred) it is within one standard error on 8 of 9 data sets of the first half (5 with the
   default) and 13 of 14 of the second (11), so that the aim of nine in ten would be met. But scores
   are better on 5 and worse on 1 of the first half, and better on 5 and worse on 6 of the second
-  (none by two standard errors): not confirmed. Also, a stream would have to tell a table from other
-  data before its rows have come. So `l1=1` stays.
+  (none of these by two standard errors): not confirmed. Also, a stream would have to tell a table
+  from other data before its rows have come. So `l1=1` stays.
 - **reuters**: the loss. SGD's default is the hinge loss; with `loss="hinge"`, rarefy has 93.9 %
   with a third of the weights. But the hinge loss has no probabilities, and is worse on news20 (67.0
   instead of 68.2 %), digits (94.4, 96.3), hundred (87.3, 95.2), imdb (87.3, 88.4) and criteo (an
