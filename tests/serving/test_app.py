@@ -352,6 +352,23 @@ def test_snapshots_are_listed(client: Client) -> None:
     assert found == client.get("/models/m").json()["snapshots"]
 
 
+def test_river_api(client: Client, tmp_path: Path) -> None:
+    some = rows(2)
+    features = [{name: x for name, x in one.items() if name != "label"} for one in some]
+    said = {"model": "m", "features": features[0], "ground_truth": some[0]["label"]}
+    assert client.post("/api/learn/", json=said).status_code == 200
+    assert client.get("/api/models/").json() == {"models": ["m"]}
+    found = client.post("/api/predict/", json={"model": "m", "features": features[1]}).json()
+    assert found["model"] == "m"
+    said = {"model": "m", "identifier": found["identifier"], "label": some[1]["label"]}
+    assert client.post("/api/label/", json=said).status_code == 200
+    assert client.learned() == model_of(some, tmp_path)
+    assert client.request("GET", "/api/stats/", json=said).json()["learn"]["n_calls"] == 2
+    assert "loss" in client.request("GET", "/api/metrics/", json=said).json()
+    assert client.post("/api/learn/", json={"model": "m", "features": 3}).status_code == 422
+    assert client.post("/api/learn/", json={"model": "none"}).status_code == 404
+
+
 def test_tokens_open_doors(client: Client, tmp_path: Path) -> None:
     read, learn = client.tokens.add("reader", "read"), client.tokens.add("learner", "learn")
     assert read not in (tmp_path / "tokens.json").read_text()

@@ -17,7 +17,7 @@ def survive(served: Served, n_kills: int, n_clients: int = 4) -> dict[str, int]:
     rng, folder = random.Random(n_kills), served.folder
     with served:
         said = {"classes": ["a", "b"]}
-        answer = httpx.put(f"{served.url}/models/m", json=said, timeout=120.0)
+        answer = httpx.put(f"{served.url}/models/m", json=said, timeout=400.0)
         assert answer.status_code == 201, answer.text
         senders = [Sender(number, served.url, "m") for number in range(n_clients)]
         for sender in senders:

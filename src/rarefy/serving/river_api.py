@@ -1,0 +1,84 @@
+"""The service as the API of River has it (django-river-ml), so that its client works.
+
+Models are begun here, by parameters, and not uploaded there: nothing is unpickled.
+"""
+
+import secrets
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+
+from rarefy.serving.bodies import Body, encode_json, json_of
+from rarefy.serving.limits import check_id
+from rarefy.serving.refusals import RefusedError
+from rarefy.serving.service import Service
+from rarefy.serving.slot import Slot
+from rarefy.serving.views import rolling
+from rarefy.version import __version__
+
+MOST_BYTES = 1 << 20
+
+
+class RiverApi:
+    """What `riverapi.Client` asks for; each answers with JSON."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def info(self, request: Request) -> Any:
+        return {"status": "running", "name": "rarefy", "version": __version__}
+
+    async def models(self, request: Request) -> Any:
+        return {"models": sorted(self._service.slots)}
+
+    async def predict(self, request: Request) -> Any:
+        said, slot = await self._said(request)
+        row = _features(said)
+        answer = self._service.champion(slot.name).answer(row)
+        slot.predicted += 1
+        id = check_id("identifier", said.get("identifier", secrets.token_hex(8)))
+        line = Body("json", encode_json(row) + b"\n")
+        self._service.remember(slot.name, [(id, line, answer)])
+        return {"model": slot.name, "identifier": id, **answer}
+
+    async def learn(self, request: Request) -> Any:
+        said, slot = await self._said(request)
+        if said.get("ground_truth") is None:
+            raise RefusedError("ground_truth, the label, is expected.")
+        column = self._service.champion(slot.name).label
+        row = {**_features(said), column: said["ground_truth"]}
+        body = Body("json", encode_json(row) + b"\n")
+        await run_in_threadpool(lambda: self._service.learn(slot.name, body).result())
+        return "Successful learn."
+
+    async def label(self, request: Request) -> Any:
+        said, slot = await self._said(request)
+        labels = {check_id("identifier", said.get("identifier")): said.get("label")}
+        await run_in_threadpool(self._service.label, slot.name, labels)
+        return "Model successfully labeled."
+
+    async def metrics(self, request: Request) -> Any:
+        _, slot = await self._said(request)
+        return rolling(self._service.champion(slot.name))
+
+    async def stats(self, request: Request) -> Any:
+        _, slot = await self._said(request)
+        return {"predict": {"n_calls": slot.predicted}, "learn": {"n_calls": slot.learned}}
+
+    async def _said(self, request: Request) -> tuple[dict[str, Any], Slot]:
+        data = b""
+        async for part in request.stream():
+            data += part
+            if len(data) > MOST_BYTES:
+                raise RefusedError(f"the body may have {MOST_BYTES:,} bytes.")
+        said = json_of(data)
+        if not isinstance(said, dict) or not isinstance(said.get("model"), str):
+            raise RefusedError("an object with a model is expected.")
+        return said, self._service.slot(said["model"])
+
+
+def _features(said: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(said.get("features"), dict):
+        raise RefusedError("features, an object, are expected.")
+    return dict(said["features"])
