@@ -10,7 +10,11 @@ from experiments.cluster.simulation import Cluster, Costs, Sparsity, seconds
 from experiments.drawing import BLUE, GREEN, GREY, ORANGE, STYLE, save
 
 WORKERS = np.array([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024])
-ROUNDS = {None: (BLUE, "as they are"), 1 << 20: (ORANGE, "of 2²⁰"), 1 << 23: (GREEN, "of 2²³")}
+ROUNDS = {
+    1 << 16: (BLUE, "of 2¹⁶, as they are"),
+    1 << 20: (ORANGE, "of 2²⁰"),
+    1 << 23: (GREEN, "of 2²³"),
+}
 N_ROWS = 1e9
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.engine.sharding import Sharding
+from rarefy.engine.sharding import FEWEST_OF_A_SHARD, MOST_EXAMPLES, SETTLING, Sharding
 
 
 class Sparsity(NamedTuple):
@@ -26,13 +26,18 @@ class Sparsity(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """Seconds of a core, and bytes, for one entry, meeting or row."""
+    """Seconds of a core, and bytes.
 
-    read: float  # an entry
+    A meeting is one of a shard and a feature, and a turn is what a shard does in a round.
+    """
+
+    read: float  # an entry of a row
     meet: float  # an entry
     learn: float  # an entry
+    worker_turn: float
     serial: float  # an entry that is learned without shards
     driver: float  # a meeting
+    driver_turn: float
     n_bytes: float  # a meeting, to the worker and back
 
 
@@ -42,29 +47,47 @@ class Cluster(NamedTuple):
     n_workers: int
     network: float = 1.25e9  # bytes a second of the driver: 10 Gbit/s
     latency: float = 1e-3  # seconds of a wave of tasks, of which a round has three
-    most_examples: int | None = None  # of a round, if not as it is
+    most_examples: int = MOST_EXAMPLES  # of a round; others than this one make other models
+
+
+def shards_of_round(n_shards: int, n_rows: float) -> float:
+    """How many shards learn: if rows are few, not all."""
+    n_dealt = n_rows - min(SETTLING, n_rows // 4)
+    return max(min(n_shards, n_dealt // FEWEST_OF_A_SHARD), 1)
+
+
+def meetings_of_round(data: Sparsity, n_shards: int, n_rows: float) -> float:
+    """How often a shard meets a feature."""
+    n_learning, n_dealt = shards_of_round(n_shards, n_rows), n_rows - min(SETTLING, n_rows // 4)
+    return n_learning * data.features(max(n_dealt / n_learning, 1.0))
 
 
 def seconds_of_round(data: Sparsity, costs: Costs, cluster: Cluster, n_rows: float) -> float:
     """The workers read ahead; all else in a round waits for what comes before it."""
-    k, entries = cluster.n_workers, n_rows * data.entries
-    meetings = k * data.features(max(n_rows / k, 1.0))
-    learning = entries * (costs.meet + costs.learn) / k
-    merging = meetings * (costs.driver + costs.n_bytes / cluster.network) + 3 * cluster.latency
-    return max(entries * costs.read / k + learning, learning + merging)
+    entries, n_learning = n_rows * data.entries, shards_of_round(cluster.n_workers, n_rows)
+    meetings = meetings_of_round(data, cluster.n_workers, n_rows)
+    learning = entries * (costs.meet + costs.learn) / n_learning + costs.worker_turn
+    merging = meetings * (costs.driver + costs.n_bytes / cluster.network)
+    merging += n_learning * costs.driver_turn + 3 * cluster.latency
+    working = entries * (costs.read + costs.meet + costs.learn) / cluster.n_workers
+    return max(working, learning + merging)
 
 
 def seconds(data: Sparsity, costs: Costs, cluster: Cluster, n_rows: float) -> float:
     """A whole pass; with one worker, without shards."""
     if cluster.n_workers == 1:
         return n_rows * data.entries * (costs.read + costs.serial)
-    sharding, t, total = Sharding(cluster.n_workers), 0, 0.0
+    t, total = 0, 0.0
     while t < n_rows:
-        n = sharding.n_examples(t)
-        if cluster.most_examples is not None and t >= 8 * cluster.most_examples:
-            n = cluster.most_examples
-        largest = n == sharding.n_examples(1 << 60) or n == cluster.most_examples
-        n_rounds = max(int((n_rows - t) // n), 1) if largest else 1
-        total += n_rounds * seconds_of_round(data, costs, cluster, min(n, n_rows - t))
-        t += n_rounds * n
+        n = _n_examples(cluster, t)
+        n_rounds = int((n_rows - t) // n) if n == cluster.most_examples else 0
+        total += max(n_rounds, 1) * seconds_of_round(data, costs, cluster, min(n, n_rows - t))
+        t += max(n_rounds, 1) * n
     return total
+
+
+def _n_examples(cluster: Cluster, t: int) -> int:
+    """How many rows the round has that begins when t have been learned."""
+    if cluster.most_examples == MOST_EXAMPLES or t < 8 * MOST_EXAMPLES:
+        return Sharding(cluster.n_workers, 1).n_examples(t)
+    return min(t // 8, cluster.most_examples)

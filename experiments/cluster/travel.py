@@ -20,6 +20,7 @@ class Spent(NamedTuple):
     rows: int
     entries: int
     meetings: int  # of a shard and a feature, in all rounds
+    turns: int  # of a shard, in all rounds
     seconds: dict[str, float]  # of a processor: read, meet, learn, driver
     n_bytes: int  # to and from workers
 
@@ -30,7 +31,7 @@ class Timed(InThisProcess):
     def __init__(self) -> None:
         super().__init__()
         self.seconds: dict[str, float] = defaultdict(float)
-        self.meetings = 0
+        self.meetings = self.turns = 0
 
     def start(self, function: Callable[..., Any], *arguments: Any, n_results: int = 1) -> Any:
         begin = time.process_time()
@@ -38,6 +39,7 @@ class Timed(InThisProcess):
         self.seconds[function.__name__] += time.process_time() - begin
         if function.__name__ == "meet":
             self.meetings += len(found[0].value.places)
+            self.turns += 1
         return found
 
     def read(self, reading: Reading, piece: Piece) -> Iterator[Any]:
@@ -56,7 +58,8 @@ def spent(files: list[Path], n_shards: int, n_entries: int, **how: Any) -> Spent
     seconds = {name: workers.seconds[name] for name in ("read", "meet", "learn")}
     seconds["driver"] = total - sum(workers.seconds.values())
     n_bytes = sum(workers.n_bytes.values())
-    return Spent(n_shards, model.t_, n_entries, workers.meetings, seconds, n_bytes)
+    counts = n_entries, workers.meetings, workers.turns
+    return Spent(n_shards, model.t_, *counts, seconds, n_bytes)
 
 
 def distinct_in(X: Any, n_rows: int) -> float:
