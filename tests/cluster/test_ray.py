@@ -124,3 +124,10 @@ def test_the_command_starts_its_own_cluster(files):
     assert done.returncode == 0, done.stderr
     assert "examples" in done.stderr
     assert Path("there.model").read_bytes() == expected(files, **HOW)
+
+
+def test_a_node_that_is_lost_with_its_memory(tmp_path):
+    command = [sys.executable, "-m", "experiments.cluster.lost_node", str(tmp_path)]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=root)
+    assert "lost same" in done.stdout.splitlines(), done.stderr[-2000:]
