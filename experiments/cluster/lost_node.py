@@ -1,6 +1,5 @@
 """Lose a node, and what is in its memory, in the midst of a training: give it a folder.
 
-
 It says whether the model has the bytes of the run in one process.
 """
 
