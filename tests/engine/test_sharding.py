@@ -13,7 +13,7 @@ from rarefy.engine import sharding
 from rarefy.engine.sharding import Sharding, can_be_sharded
 from rarefy.errors import ConfigError
 from rarefy.rules import RULES
-from tests import data
+from tests import data, naive_shards
 from tests.in_order import classifier_in_order
 
 SHARDED = ["adagrad-rda", "ftrl", "scale-free", "scale-free-ftrl"]
@@ -48,7 +48,7 @@ def test_rounds_may_come_in_parts():
     other, _ = learner_and_rows()
     four, begin = Sharding(4, 2), 0
     while begin < len(rows.y):
-        end = begin + four.n_rows(other.t, rows.importance[begin:] != 0.0)
+        end = min(begin + four.n_examples(other.t), len(rows.y))
         middle = (begin + end) // 3 + (end - begin) // 2
         middle = min(max(middle, begin), end)
         cuts = [begin, middle, end]
@@ -56,6 +56,28 @@ def test_rounds_may_come_in_parts():
         four.learn_round(other, parts)
         begin = end
     assert bits(other) == bits(learner)
+
+
+@pytest.mark.parametrize(
+    ("rule", "n_shards"),
+    [
+        ("scale-free", 3),
+        *(
+            pytest.param(rule, n_shards, marks=pytest.mark.slow)
+            for rule in naive_shards.RULES
+            for n_shards in (2, 7, 16)
+        ),
+    ],
+)
+def test_shards_learn_as_the_dense_ones_do(rule, n_shards):
+    problem = data.problem("binary", n=6000, d=40, gap=False)
+    X = problem.dense
+    X[0] = 0.0  # so that no feature is centred
+    model = classifier_in_order(rule=rule, shards=n_shards).fit(X, problem.y)
+    expected = naive_shards.fit(X, problem.y, rule, n_shards)
+    found = np.append(model.sparse_coef_.toarray(), model.intercept_)
+    assert np.allclose(found, expected, rtol=1e-9, atol=1e-9)
+    assert np.array_equal(found == 0.0, expected == 0.0)
 
 
 @pytest.mark.slow
@@ -119,10 +141,9 @@ def test_rounds_go_by_the_examples_so_far(n_shards):
     some, t = Sharding(n_shards), 0
     while t < 1 << 20:
         n = some.n_examples(t)
-        power = 1 << max(t.bit_length() - 1, 0)
-        assert 0 < n <= max(sharding.MOST_EXAMPLES, some._in_order)
-        if t >= some._in_order:
-            assert t + n <= 2 * power  # where the reference may change
+        assert 0 < n <= sharding.MOST_EXAMPLES
+        if t:
+            assert t + n <= 1 << t.bit_length()  # where the reference may change
         t += n
 
 

@@ -17,8 +17,9 @@ from rarefy.cluster.shard_work import NO_NAMES, Met, Start, learn, meet, names_i
 from rarefy.cluster.stored_rows import Places, StoredRows, with_table
 from rarefy.cluster.worker_protocol import Handle
 from rarefy.engine.learner import Learner
-from rarefy.engine.shard import Counts, Learned
-from rarefy.engine.sharding import Sharding, merge
+from rarefy.engine.shard import Learned
+from rarefy.engine.sharding import Sharding, conclude
+from rarefy.engine.shared_features import merge
 from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import Names
 from rarefy.stores import Prepared
@@ -62,7 +63,7 @@ class DistantRound:
         for part, handle in zip((part for part in settling if len(part.y)), rows, strict=True):
             self._model.store.learn(self._gathering, self._sent(part, handle))
         if shards:
-            merge(self._learner, self._learned(shards, taken))
+            self._learn(shards, taken)
         for gathered in self._gathering.parts[n_dealt:]:
             self._learner.learn(gathered, restorable=False)
 
@@ -117,20 +118,21 @@ class DistantRound:
         part = self._stored.fetched(handle)
         return part._replace(batch=part.batch._replace(importance=outline.importance))
 
-    def _learned(self, shards: Sequence[Shard], taken: Sequence[Taken]) -> list[Learned]:
-        """What each shard has learned; the learner is as it was."""
+    def _learn(self, shards: Sequence[Shard], taken: Sequence[Taken]) -> None:
+        """Have all shards learn, and merge what they have learned."""
         slots = [self._slots(one) for one in taken]
         counts = np.zeros(self._learner.n_features, np.int32)
         for own in slots:
             counts[own] += 1
-        handles = [
-            self._begin(*of_shard, counts) for of_shard in zip(shards, taken, slots, strict=True)
-        ]
-        learned = []
-        for shard, own, handle in zip(shards, slots, handles, strict=True):
-            to_features, to_intercepts, progress = map(np.array, self._workers.result(handle))
-            learned.append(Learned(own, to_features, to_intercepts, progress, shard.outline))
-        return learned
+        handles = []
+        for shard, parts, own in zip(shards, taken, slots, strict=True):
+            start = Start(self._part_of_learner(own), counts[own], len(shards), None)
+            handles.append(self._begin(shard, parts, own, start))
+        ends = [self._workers.result(handle) for handle in handles]
+        merge(self._learner, slots, [end.state for end in ends])
+        outlines = [shard.outline for shard in shards]
+        learned = [Learned(rows, *end[1:]) for rows, end in zip(outlines, ends, strict=True)]
+        conclude(self._learner, learned)
 
     def _slots(self, taken: Taken) -> Numbers:
         """The slots of what a shard learns, ascending, and of what is centred."""
@@ -143,12 +145,11 @@ class DistantRound:
                 marks[rows.indices[taken.in_examples[_met(rows)]]] = True
         return np.flatnonzero(marks)
 
-    def _begin(self, shard: Shard, taken: Taken, slots: Numbers, counts: Counts) -> Handle:
+    def _begin(self, shard: Shard, taken: Taken, slots: Numbers, start: Start) -> Handle:
         """Have a worker learn."""
         numbers = np.zeros(self._learner.n_features, np.int32)
         numbers[slots] = np.arange(len(slots))
         parts = self._gathering.parts[taken.parts]
-        start = Start(self._part_of_learner(slots), counts[slots], self._sharding.n_shards, None)
         if taken.n_met is None:
             rows = map(_examples, parts)
             here = [part._replace(indices=numbers[part.indices]) for part in rows]

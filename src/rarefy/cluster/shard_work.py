@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rarefy.arrays import Floats, Numbers, Rows, chosen_rows, read_only, without
 from rarefy.cluster.numbering import numbered
 from rarefy.engine.learner import Learner
-from rarefy.engine.shard import Counts, Desk, learned_by
+from rarefy.engine.shard import learned_by
 from rarefy.engine.state import new_state
 from rarefy.readers.feature_names import Names, texts_of
 from rarefy.stores import Prepared
@@ -41,16 +41,16 @@ class Start(NamedTuple):
     """What a shard begins a round with."""
 
     learner: Learner  # with the features that it meets, and no others
-    counts: Counts  # of the shards that meet a feature
+    counts: NDArray[np.int32]  # of the shards that meet a feature
     n_shards: int
     features: NDArray[np.int32] | None  # by number of what is met; -1: it was dropped
 
 
-class Added(NamedTuple):
-    """What a shard's rows add to the sums of the model."""
+class End(NamedTuple):
+    """What a shard ends a round with."""
 
-    to_features: Floats
-    to_intercepts: Floats
+    state: Floats  # of the features that it meets
+    added_to_intercepts: Floats
     progress: Floats
 
 
@@ -75,19 +75,19 @@ def meet(spans: Spans, importance: Floats | None, *stored: Prepared) -> tuple[Me
     return met, by_number
 
 
-def learn(start: Start, *parts: Rows) -> Added:
+def learn(start: Start, *parts: Rows) -> End:
     """Learn rows as a shard of a round."""
     learner = start.learner
     n_fields = len(learner.rule.state_fields)
-    state = new_state(n_fields, len(learner.state))
+    state = new_state(n_fields + 1, len(learner.state))
     state[:, :n_fields] = learner.state
-    learner.state, learner.intercept_state = state, np.array(learner.intercept_state)
+    state[:, n_fields] = np.repeat(start.counts, learner.n_outputs)
     parts = tuple(Rows(*map(read_only, part)) for part in parts)
     if start.features is not None:
         parts = tuple(_by_feature(part, start.features) for part in parts)
-    slots, counts = np.arange(learner.n_features), np.array(start.counts)
-    learned = learned_by(learner, parts, slots, counts, start.n_shards, Desk(learner))
-    return Added(learned.added, learned.added_to_intercepts, learned.progress)
+    relative = [learner.reference.relative(part) for part in parts]
+    learned = learned_by(learner, parts, relative, state, start.n_shards)
+    return End(state[:, :n_fields], learned.added_to_intercepts, learned.progress)
 
 
 def _by_feature(rows: Rows, features: NDArray[np.int32]) -> Rows:

@@ -9,42 +9,37 @@ which settles it. So the number of shards is part of what is learned, and that o
 Why rows count more often, and how many rows make a round: docs/how-to/shards.md.
 """
 
-import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rarefy.arrays import Numbers, Rows, part_of
+from rarefy.arrays import Floats, Numbers, Rows, part_of
 from rarefy.engine.learner import Learner
 from rarefy.engine.merged_sums import at_round
 from rarefy.engine.reference import FIRST_EXAMPLES
-from rarefy.engine.shard import Desk, Learned, add_up, count, features_of, learned_by
+from rarefy.engine.shard import Desk, Indices, Learned, Shard, add_intercepts
+from rarefy.engine.shared_features import Group
+from rarefy.engine.state import new_state
+from rarefy.engine.workers import n_cores, workers
 from rarefy.errors import ConfigError
-from rarefy.model.clock import next_round
+from rarefy.jit.intrinsics import row_width
 from rarefy.model.importance import PLAIN
 from rarefy.rules import RULES, name_of
+from rarefy.rules.echo import echo_of
 
-IN_ORDER = 64  # first examples, for each shard, that are learned without shards
-MOST_ROUNDS = 8  # while the number of examples doubles; one for each shard, if these are fewer
+ROUNDS = 8  # while the number of examples doubles;
+FEW_EXAMPLES = 1 << 14  # from which on there is only one for each shard, if these are fewer
 MOST_EXAMPLES = 1 << 16  # of a round
-SETTLING = 32  # one in so many examples of a round settles the model,
-FEWEST_SETTLING = 64  # or so many, but no more than a quarter
+FEWEST_OF_A_SHARD = 64  # examples of a round; if they are not enough for all, fewer shards learn
+SETTLING = 512  # last examples of a round, but no more than a quarter, which settle the model
 
 
 def can_be_sharded(rule: Any) -> bool:
     """Whether a rule says how an example counts several times, and of what sums its state is."""
     return hasattr(rule, "repeated") and hasattr(rule, "to_sums")
-
-
-def n_cores() -> int:
-    """How many processor cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Sharding:
@@ -53,32 +48,29 @@ class Sharding:
     def __init__(self, n_shards: int, n_threads: int | None = None) -> None:
         self.n_shards = n_shards
         self.n_threads = min(n_shards, n_threads or n_cores())
-        self._n_rounds = min(n_shards, MOST_ROUNDS)
-        self._in_order = max(FIRST_EXAMPLES, IN_ORDER * n_shards)
+        self._n_groups = 1 << (self.n_threads - 1).bit_length()  # of features
         self._desks: SimpleQueue[Desk] = SimpleQueue()  # of which each thread has one
-        self._counts = np.zeros(0, np.int32)  # of the shards that meet a feature, by slot
+        for _ in range(self.n_threads):
+            self._desks.put(Desk())
+        self._entries: Indices = np.empty(0, np.int32)  # of all shards, to be used again, too
+        self._own = new_state(1, 0)  # of all shards, to be used again
 
     def n_examples(self, t: int) -> int:
         """How many examples the round takes that begins when t have been learned."""
-        if t < self._in_order:
-            return self._in_order - t
+        if t < FIRST_EXAMPLES:
+            return FIRST_EXAMPLES - t
         doubling = 1 << (t.bit_length() - 1)
-        n = max(min(doubling // self._n_rounds, MOST_EXAMPLES), self.n_shards)
-        return min(n, 2 * doubling - t)  # at twice as many examples, the reference may change
-
-    def n_rows(self, t: int, is_example: NDArray[np.bool_]) -> int:
-        """How many of the rows belong to the round that begins when t have been learned.
-
-        They are fewer than it takes where all of them belong to it.
-        """
-        examples, n = np.flatnonzero(is_example), self.n_examples(t)
-        return len(is_example) if len(examples) < n else int(examples[n - 1]) + 1
+        n_rounds = ROUNDS if doubling < FEW_EXAMPLES else min(self.n_shards, ROUNDS)
+        # at twice as many examples, the reference may change
+        return min(doubling // n_rounds, MOST_EXAMPLES, 2 * doubling - t)
 
     def learn(self, learner: Learner, rows: Rows) -> None:
         """Learn rows in as many rounds as it takes, of which the last may be short."""
-        begin, is_example = 0, rows.importance != 0.0
+        examples = np.flatnonzero(rows.importance)
+        begin, n_before = 0, 0
         while begin < len(rows.y):
-            end = begin + self.n_rows(learner.t, is_example[begin:])
+            n_before += self.n_examples(learner.t)
+            end = int(examples[n_before - 1]) + 1 if n_before <= len(examples) else len(rows.y)
             self.learn_round(learner, [part_of(rows, begin, end)])
             begin = end
 
@@ -86,51 +78,57 @@ class Sharding:
         """Learn the rows of a round, which may come in parts."""
         dealt, settling = self.dealt(learner.t, parts)
         if dealt:
-            merge(learner, self._learned(learner, dealt))
+            self._learn_in_shards(learner, dealt)
         for part in settling:
             learner.learn(part, restorable=False)
 
     def dealt(self, t: int, parts: Sequence[Rows]) -> tuple[list[list[Rows]], list[Rows]]:
-        """The rows of each shard that gets any, and those that the model itself learns then.
+        """The rows of each shard, if there are any, and those that the model itself learns then.
 
         The round begins when t examples have been learned.
         """
-        if t < self._in_order or not parts:
+        if t < FIRST_EXAMPLES or not parts:
             return [], list(parts)
         return _dealt(parts, self.n_shards)
 
-    def _learned(self, learner: Learner, dealt: Sequence[Sequence[Rows]]) -> list[Learned]:
-        """What each shard has learned; the learner is as it was."""
-        self._make_room(learner)
-        with ThreadPoolExecutor(self.n_threads) as pool:
-            met = list(pool.map(lambda rows: self._features(learner, rows), dealt))
-            self._counts[:] = 0
-            for slots in met:
-                count(slots, self._counts)
-            return list(pool.map(lambda *both: self._learned_by(learner, *both), dealt, met))
+    def _learn_in_shards(self, learner: Learner, dealt: Sequence[Sequence[Rows]]) -> None:
+        """What shards do side by side, and, in between, what is done with groups of features."""
+        ends = [0, *accumulate(Shard.most_entries(learner, rows) for rows in dealt)]
+        if len(self._entries) < ends[-1]:
+            self._entries = np.empty(ends[-1], np.int32)
+        with workers(self.n_threads, ends[-1] * learner.n_outputs) as run:
 
-    def _make_room(self, learner: Learner) -> None:
-        if len(self._counts) != learner.n_features:
-            self._counts = np.zeros(learner.n_features, np.int32)
-            self._desks = SimpleQueue()
-            for _ in range(self.n_threads):
-                self._desks.put(Desk(learner))
+            def numbered(rows: Sequence[Rows], begin: int, end: int) -> Shard:
+                shard, desk = Shard(learner, rows, self._entries[begin:end]), self._desks.get()
+                try:
+                    shard.number(learner.n_features, self._n_groups, desk)
+                finally:
+                    self._desks.put(desk)
+                return shard
 
-    def _features(self, learner: Learner, parts: Sequence[Rows]) -> Numbers:
-        with self._desk() as desk:
-            return features_of(learner, parts, desk)
+            def group(*of_shards: Numbers) -> Group:
+                group = Group(of_shards, first_rows, learner.n_features)
+                group.hand_out(learner, own)
+                return group
 
-    def _learned_by(self, learner: Learner, parts: Sequence[Rows], slots: Numbers) -> Learned:
-        with self._desk() as desk:
-            return learned_by(learner, parts, slots, self._counts, self.n_shards, desk)
+            def learn(shard: Shard, first_row: int) -> None:
+                end = first_row + shard.n_features
+                shard.learn(learner, own[first_row * n_outputs : end * n_outputs], len(shards))
 
-    @contextmanager
-    def _desk(self) -> Iterator[Desk]:
-        desk = self._desks.get()
-        try:
-            yield desk
-        finally:
-            self._desks.put(desk)
+            shards: list[Shard] = run(numbered, dealt, ends, ends[1:])
+            *first_rows, n_rows = accumulate([0, *(shard.n_features for shard in shards)])
+            own, n_outputs = self._room(learner, n_rows), learner.n_outputs
+            groups = run(group, *(shard.meetings for shard in shards))
+            run(learn, shards, first_rows)
+            run(lambda group: group.merge(learner, own), groups)
+        conclude(learner, [shard.learned for shard in shards])
+
+    def _room(self, learner: Learner, n_features: int) -> Floats:
+        """Room for the state of so many features."""
+        n_rows, n_fields = n_features * learner.n_outputs, len(echo_of(learner.rule).state_fields)
+        if len(self._own) < n_rows or self._own.shape[1] != row_width(n_fields):
+            self._own = new_state(n_fields, n_rows + n_rows // 4)
+        return self._own
 
 
 def check_sharding(n_shards: int, task: Any) -> None:
@@ -155,18 +153,20 @@ def check_sharding(n_shards: int, task: Any) -> None:
 
 
 def _dealt(parts: Sequence[Rows], n_shards: int) -> tuple[list[list[Rows]], list[Rows]]:
-    """The rows of each shard that gets any, and the last rows, which settle the model.
+    """The rows of each shard, if they are enough for two, and the last, which settle the model.
 
     A shard gets rows that follow each other, as many examples as any other, or one more.
     """
     is_example = np.concatenate([part.importance != 0.0 for part in parts])
     n_before = np.concatenate([[0], np.cumsum(is_example)])
     n_examples = int(n_before[-1])
-    n_settling = max(n_examples // SETTLING, min(FEWEST_SETTLING, n_examples // 4))
-    n_dealt = n_examples - n_settling
+    n_dealt = n_examples - min(SETTLING, n_examples // 4)
+    n_shards = min(n_shards, n_dealt // FEWEST_OF_A_SHARD)
+    if n_shards < 2:
+        return [], list(parts)
     ends = np.searchsorted(n_before, [n_dealt * k // n_shards for k in range(n_shards + 1)])
     shards = [list(_between(parts, *bounds)) for bounds in pairwise(ends.tolist())]
-    return [rows for rows in shards if rows], list(_between(parts, int(ends[-1]), len(is_example)))
+    return shards, list(_between(parts, int(ends[-1]), len(is_example)))
 
 
 def _between(parts: Sequence[Rows], begin: int, end: int) -> Iterator[Rows]:
@@ -178,14 +178,13 @@ def _between(parts: Sequence[Rows], begin: int, end: int) -> Iterator[Rows]:
         begin, end = begin - n_rows, end - n_rows
 
 
-def merge(learner: Learner, learned: Sequence[Learned]) -> None:
-    """Add what shards have learned to the model, in their order."""
-    clock = next_round(learner.rule, learner.clock)
+def conclude(learner: Learner, learned: Sequence[Learned]) -> None:
+    """Let the learner know, in the order of shards, what they have learned beside features."""
+    add_intercepts(learner, learned)
     n_examples = 0
-    for shard in learned:
-        add_up(learner, clock, shard)
-        learner.progress += shard.progress
-        for rows in shard.rows:
+    for of_shard in learned:
+        learner.progress += of_shard.progress
+        for rows in of_shard.rows:
             n_examples += int(np.count_nonzero(rows.importance))
             learner.set_reference(learner.reference.after(rows))
     learner.clock = at_round(learner, learner.clock.t + n_examples)

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from rarefy.arrays import Floats, as_rows
+from rarefy.arrays import Floats, as_rows, chosen_rows
 from rarefy.engine import loop as engine
 from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.sharding import Sharding
+from rarefy.engine.workers import n_cores, workers
 
 HELD_OUT = 0.1  # of the rows, to choose the number of passes by
 FEWEST_ROWS = 30  # from which on some are held out
@@ -97,9 +98,12 @@ class Fitting(NamedTuple):
 
     def _rows(self, numbers: NDArray[np.int64] | None) -> Any:
         """Some of the rows, copied, or all as they are."""
+        rows = as_rows(self.X, self.y, self.importance)
         if numbers is None:
-            return as_rows(self.X, self.y, self.importance)
-        return as_rows(self.X[numbers], self.y[numbers], self.importance[numbers])
+            return rows
+        n_threads = min(self.shards, n_cores())
+        with workers(n_threads, self.X.nnz) as run:
+            return chosen_rows(rows, numbers, n_threads, run)
 
     def _losses(self, learner: OnlineLearner, numbers: NDArray[np.int64]) -> Floats:
         """What each of some rows adds to the loss."""

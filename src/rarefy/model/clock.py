@@ -135,6 +135,8 @@ class LogDecay(NamedTuple):
 @helper
 def decay_between(rule: Any, schedule: Any, after: float, until: float) -> float:
     """The sum of the rule's log_decay over the rounds after+1 ... until."""
+    if rule.log_decay(1.0, 1.0) == 0.0:
+        return 0.0
     return sum_between(LogDecay(rule, schedule), after, until)
 
 

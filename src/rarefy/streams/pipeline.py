@@ -9,11 +9,20 @@ from rarefy.stores import Prepared, Store
 
 
 def prepared_batches(
-    reader: Reader, store: Store, finish: Callable[[Prepared], Prepared]
+    reader: Reader,
+    store: Store,
+    finish: Callable[[Prepared], Prepared],
+    *,
+    to_be_kept: bool = False,
 ) -> Generator[Prepared]:
-    """All batches of a reader, prepared for a store and finished, in threads of their own."""
+    """All batches of a reader, prepared for a store and finished, in threads of their own.
+
+    Unless they are to be kept, a batch is overwritten when others have come.
+    """
+
+    n_buffers = None if to_be_kept else READY_ITEMS
 
     def work(batch: Batch) -> Prepared:
         return finish(store.prepare(batch))
 
-    return prefetched(job.then(work) for job in reader.jobs(READY_ITEMS))
+    return prefetched(job.then(work) for job in reader.jobs(n_buffers))

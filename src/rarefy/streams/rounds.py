@@ -29,8 +29,8 @@ class Rounds:
         return int(learned[self._n_missing - 1]) + 1
 
     def add(self, part: Prepared, n_learned: int) -> None:
-        """Take rows, whose memory is used again, and so many of which are learned."""
-        self.parts.append(part.copied())
+        """Take rows, so many of which are learned; nobody else may write to their memory."""
+        self.parts.append(part)
         self._n_missing -= n_learned
 
     @property

@@ -53,14 +53,20 @@ class RowCache:
         self._store = store
         self._made_from = made_from(reader, store)
 
-    def batches(self, finish: Callable[[Prepared], Prepared]) -> Generator[Prepared]:
+    def batches(
+        self, finish: Callable[[Prepared], Prepared], *, to_be_kept: bool = False
+    ) -> Generator[Prepared]:
         """All batches: from the cache, if there is a right one, else from the reader.
 
-        What is left to do with a batch, `finish`, is done in the readers' threads.
+        What is left to do with a batch, `finish`, is done in the readers' threads. Those of the
+        reader are overwritten unless they are to be kept.
         """
         file = self._right_file()
         if file is None:
-            yield from self._recorded(prepared_batches(self._reader, self._store, finish))
+            reader, store = self._reader, self._store
+            yield from self._recorded(
+                prepared_batches(reader, store, finish, to_be_kept=to_be_kept)
+            )
             return
         with self._clear_errors():
             n_batches = file.num_record_batches - 1

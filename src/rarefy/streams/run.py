@@ -205,11 +205,12 @@ class Run:
         return prepared._replace(y=np.zeros(len(prepared.batch.labels)))  # see _numbered
 
     def _batches(self, finish: Callable[[Prepared], Prepared]) -> Generator[Prepared]:
+        to_be_kept = self._rounds is not None
         if self.elsewhere is not None:
             return self.elsewhere.batches()
         if self._cache is not None:
-            return self._cache.batches(finish)
-        return prepared_batches(self.reader, self.model.store, finish)
+            return self._cache.batches(finish, to_be_kept=to_be_kept)
+        return prepared_batches(self.reader, self.model.store, finish, to_be_kept=to_be_kept)
 
     def _in_order(self) -> Generator[Prepared]:
         """The batches of a pass, as they are to be learned."""

@@ -18,7 +18,6 @@ from rarefy.readers.feature_names import (
     EQUALS,
     Names,
     begin_of,
-    clear_names,
     enlarged,
     new_names,
     note_name,
@@ -103,7 +102,7 @@ class Window:
         self.first_number += self.n_rows
         self.shares = self.shares[1], self.shares[1]
         self.n_rows, self.sections = 0, []
-        clear_names(self.names)
+        self.names = new_names(min(FEWEST_NAMES, len(self.names.keys)))  # others keep the old
 
     def settle_targets(
         self, begin: Callable[[Batch], None], with_targets: Callable[[Prepared], Prepared]

@@ -1,0 +1,123 @@
+"""Learning in shards, dense and eager: docs/shards.md for two classes and the logistic loss.
+
+What is known of all coordinates is an array (sums, D), the last coordinate being the intercept. A
+shard works on a copy of all of it.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from tests.naive import Array, divide_or_zero, logistic_slope, soft
+
+FIRST, FEW, MOST = 256, 1 << 14, 1 << 16
+ROUNDS = 8
+FEWEST_OF_A_SHARD, SETTLING = 64, 512
+
+
+class ScaleFree:
+    """The sums Σ g, Σ g², Σ x², and the number of values."""
+
+    n_sums, c, l1, beta = 4, 0.2, 1.0, 1.0
+
+    def weights(self, sums: Array, l1: Array, t: int) -> Array:
+        G, squares, values, n = sums
+        r, s = np.sqrt(squares), np.sqrt(divide_or_zero(values, n))
+        excess = soft(G, l1 * (r + self.beta * s / 5.0))
+        return -self.c * divide_or_zero(excess, (r + self.beta * s) * s)
+
+    def add(self, sums: Array, w: Array, g: Array, x: Array, times: Array) -> Array:
+        return sums + times * np.array([g, g**2, x**2, x != 0])
+
+    def shared(self, sums: Array) -> Array:
+        """What is added up when shards are put together."""
+        return sums
+
+    def made_of(self, shared: Array) -> Array:
+        return shared
+
+
+class AdagradRda(ScaleFree):
+    """The sums Σ g and Σ g²."""
+
+    n_sums, c, l1 = 2, 0.1, 1e-4
+
+    def weights(self, sums: Array, l1: Array, t: int) -> Array:
+        G, squares = sums
+        return -self.c * divide_or_zero(soft(G, l1 * t), np.sqrt(squares))
+
+    def add(self, sums: Array, w: Array, g: Array, x: Array, times: Array) -> Array:
+        return sums + times * np.array([g, g**2])
+
+
+class Ftrl(ScaleFree):
+    """z and n; shards are put together by Σ g, as if all steps had begun at w, n, and n w."""
+
+    n_sums, c = 2, 0.1
+
+    def weights(self, sums: Array, l1: Array, t: int) -> Array:
+        z, n = sums
+        return -self.c * soft(z, l1) / (self.beta + np.sqrt(n))
+
+    def add(self, sums: Array, w: Array, g: Array, x: Array, times: Array) -> Array:
+        z, n = sums
+        n_next = n + times * g**2
+        sigma = (np.sqrt(n_next) - np.sqrt(n)) / self.c
+        return np.array([z + times * g - sigma * w, n_next])
+
+    def shared(self, sums: Array) -> Array:
+        z, n = sums
+        w = self.weights(sums, self.l1_now, 0)
+        return np.array([z + np.sqrt(n) * w / self.c, n, n * w])
+
+    def made_of(self, shared: Array) -> Array:
+        gradients, n, weighed = shared
+        return np.array([gradients - np.sqrt(n) * divide_or_zero(weighed, n) / self.c, n])
+
+
+RULES = {"scale-free": ScaleFree, "adagrad-rda": AdagradRda, "ftrl": Ftrl}
+
+
+def round_size(t: int, n_shards: int) -> int:
+    """How many examples the round has that begins after t."""
+    if t < FIRST:
+        return FIRST - t
+    doubling = 2 ** int(math.log2(t))
+    n_rounds = ROUNDS if t < FEW else min(n_shards, ROUNDS)
+    return min(doubling // n_rounds, MOST, 2 * doubling - t)
+
+
+def fit(X: Array, y: Array, rule: str, n_shards: int) -> Array:
+    """The weights and the intercept when all rows have been learned."""
+    X = np.hstack([X, np.ones((len(y), 1))])
+    some = RULES[rule]()
+    l1 = some.l1_now = np.append(np.full(X.shape[1] - 1, some.l1), 0.0)
+    sums, t = np.zeros((some.n_sums, X.shape[1])), 0
+
+    def learned(sums: Array, t: int, rows: range, times: Array | float) -> Array:
+        for i in rows:
+            w = some.weights(sums, l1, t)
+            g = logistic_slope(float(w @ X[i]), y[i]) * X[i]
+            sums = some.add(sums, w, g, X[i], times)
+            t += 1
+        return sums
+
+    while t < len(y):
+        rows = range(t, min(t + round_size(t, n_shards), len(y)))
+        n_dealt = len(rows) - min(SETTLING, len(rows) // 4)
+        n_learning = min(n_shards, n_dealt // FEWEST_OF_A_SHARD)
+        if t < FIRST or n_learning < 2:
+            n_dealt = 0
+        else:
+            ends = [n_dealt * k // n_learning for k in range(n_learning + 1)]
+            parts = [rows[begin:end] for begin, end in pairwise(ends)]
+            times = np.maximum(sum((X[part] != 0).any(axis=0) for part in parts), 1)
+            before = some.shared(sums)
+            added = [some.shared(learned(sums, t, part, times)) - before for part in parts]
+            sums = some.made_of(before + sum(added) / times)
+        sums = learned(sums, t + n_dealt, rows[n_dealt:], 1.0)
+        t += len(rows)
+    return some.weights(sums, l1, t)
