@@ -1,0 +1,104 @@
+"""What shards gain in time: K of them on K cores against one, in the same run.
+
+`python -m benchmarks.shards` measures this alone.
+"""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import rarefy
+from benchmarks.data import Dataset, zipf_rows
+from benchmarks.tables import markdown_table
+from benchmarks.texts import number_rows, write_rows
+from benchmarks.timing import best_of
+from rarefy import SparseOnlineClassifier
+
+SHARDS = (2, 4, 8, 16)
+ROWS, FEW_ROWS = 500_000, 100_000
+N_CLASSES = 20
+TEXT_BYTES = 200_000_000
+PROMISED = "2 shards on 2 cores: 1.6 times in memory and from the row cache, never slower from text"
+
+
+@contextmanager
+def on_cores(n: int) -> Iterator[None]:
+    """The threads that are started in the meantime, and this one, have so many cores."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(before)[:n])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def gains(run: Callable[[int], object]) -> list[str]:
+    """Seconds without shards on two cores, and how many times as fast K shards on K are."""
+    n_cores = len(os.sched_getaffinity(0))
+    run(1)
+    run(2)  # compiles
+    with on_cores(2):
+        alone = best_of(run, 1)
+    found = [f"{alone:.2f}"]
+    for n_shards in SHARDS:
+        if n_shards > n_cores:
+            found.append("")
+            continue
+        with on_cores(n_shards):
+            found.append(f"{alone / best_of(run, n_shards):.2f}")
+    return found
+
+
+def in_memory(rule: str, data: Dataset, y: Any, **parameters: Any) -> Callable[[int], object]:
+    def run(n_shards: int) -> object:
+        model = SparseOnlineClassifier(rule=rule, passes=1, shards=n_shards, **parameters)
+        return model.fit(data.X, y)
+
+    return run
+
+
+def memory_rows() -> list[list[str]]:
+    lines = []
+    for n_features in (80_000, 3_000_000):
+        data = zipf_rows(ROWS, n_features)
+        for rule in ("scale-free", "ftrl"):
+            name = f"`{rule}`, {n_features:,} features"
+            lines.append([name, *gains(in_memory(rule, data, data.y))])
+            in_order = in_memory(rule, data, data.y, shuffle=False)
+            lines.append([f"{name}, in order", *gains(in_order)])
+    data = zipf_rows(FEW_ROWS, 80_000)
+    y = np.random.default_rng(0).integers(0, N_CLASSES, len(data.y))
+    name = f"`scale-free`, 80,000 features, {N_CLASSES} classes"
+    return [*lines, [name, *gains(in_memory("scale-free", data, y))]]
+
+
+def from_file(file: Path, **parameters: Any) -> Callable[[int], object]:
+    return lambda n_shards: rarefy.train(file, shards=n_shards, **parameters)
+
+
+def stream_rows(folder: Path) -> list[list[str]]:
+    text, lines = write_rows(folder / "rows.svm", number_rows(" "), TEXT_BYTES), []
+    stores: dict[str, dict[str, Any]] = {"table": {}, "hashed": {"bits": 20}}
+    for store, parameters in stores.items():
+        cache = folder / f"{store}.arrow"
+        from_cache = gains(from_file(text, cache=cache, **parameters))
+        lines.append([f"row cache, store {store}", *from_cache])
+        lines.append([f"text, store {store}", *gains(from_file(text, **parameters))])
+    return lines
+
+
+def measure() -> str:
+    columns = ["", "s, no shards", *(f"{n} shards" for n in SHARDS)]
+    with tempfile.TemporaryDirectory() as name:
+        table = markdown_table(columns, [*memory_rows(), *stream_rows(Path(name))])
+    title = f"Times as fast as without shards, with as many cores as shards (promised: {PROMISED})"
+    return f"{title}:\n\n{table}"
+
+
+if __name__ == "__main__":
+    print(measure())
