@@ -15,7 +15,7 @@ from tests.naive import Array, divide_or_zero, logistic_slope, soft
 
 FIRST, FEW, MOST = 256, 1 << 14, 1 << 16
 ROUNDS = 8
-FEWEST_OF_A_SHARD, SETTLING = 64, 512
+SETTLING = 512
 
 
 class ScaleFree:
@@ -90,8 +90,11 @@ def round_size(t: int, n_shards: int) -> int:
     return min(doubling // n_rounds, MOST, 2 * doubling - t)
 
 
-def fit(X: Array, y: Array, rule: str, n_shards: int) -> Array:
-    """The weights and the intercept when all rows have been learned."""
+def fit(X: Array, y: Array, rule: str, n_shards: int, fewest: int) -> Array:
+    """The weights and the intercept when all rows have been learned.
+
+    A shard learns so many rows in a round, at least.
+    """
     X = np.hstack([X, np.ones((len(y), 1))])
     some = RULES[rule]()
     l1 = some.l1_now = np.append(np.full(X.shape[1] - 1, some.l1), 0.0)
@@ -108,7 +111,7 @@ def fit(X: Array, y: Array, rule: str, n_shards: int) -> Array:
     while t < len(y):
         rows = range(t, min(t + round_size(t, n_shards), len(y)))
         n_dealt = len(rows) - min(SETTLING, len(rows) // 4)
-        n_learning = min(n_shards, n_dealt // FEWEST_OF_A_SHARD)
+        n_learning = min(n_shards, n_dealt // fewest)
         if t < FIRST or n_learning < 2:
             n_dealt = 0
         else:

@@ -11,6 +11,7 @@ import pytest
 import rarefy
 from rarefy.cluster.train_on_workers import train
 from rarefy.cluster.worker_protocol import InThisProcess
+from rarefy.engine import sharding
 from rarefy.errors import ConfigError, InputError
 from rarefy.streams.run import Run
 from tests.streams.test_merging import vw_lines
@@ -19,6 +20,7 @@ from tests.streams.test_merging import vw_lines
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sharding, "FEWEST_OF_A_SHARD", 64)
     return tmp_path
 
 

@@ -17,6 +17,12 @@ from tests import data, naive_shards
 from tests.in_order import classifier_in_order
 
 SHARDED = ["adagrad-rda", "ftrl", "scale-free", "scale-free-ftrl"]
+FEWEST = 64  # rows of a shard
+
+
+@pytest.fixture(autouse=True)
+def few_rows_are_enough(monkeypatch):
+    monkeypatch.setattr(sharding, "FEWEST_OF_A_SHARD", FEWEST)
 
 
 def learner_and_rows(rule: str = "scale-free", n: int = 4000, kind: str = "binary", **parameters):
@@ -74,7 +80,7 @@ def test_shards_learn_as_the_dense_ones_do(rule, n_shards):
     X = problem.dense
     X[0] = 0.0  # so that no feature is centred
     model = classifier_in_order(rule=rule, shards=n_shards).fit(X, problem.y)
-    expected = naive_shards.fit(X, problem.y, rule, n_shards)
+    expected = naive_shards.fit(X, problem.y, rule, n_shards, FEWEST)
     found = np.append(model.sparse_coef_.toarray(), model.intercept_)
     assert np.allclose(found, expected, rtol=1e-9, atol=1e-9)
     assert np.array_equal(found == 0.0, expected == 0.0)
@@ -200,3 +206,13 @@ def test_several_passes_and_the_same_bits_as_saved():
     )
     assert first == second
     assert model.t_ == 4000
+
+
+def test_shards_need_rows(monkeypatch):
+    """Where a shard would get too few, fewer of them learn, or the model itself."""
+    monkeypatch.setattr(sharding, "FEWEST_OF_A_SHARD", 1024)
+    _, rows = learner_and_rows(n=4000)
+    for n_rows, n_shards in ((2500, 0), (2560, 2), (3583, 2), (3584, 3), (4000, 3)):
+        dealt, settling = Sharding(4, 1).dealt(1 << 16, [part_of(rows, 0, n_rows)])
+        assert len(dealt) == n_shards
+        assert sum(len(part.y) for part in settling) == (512 if n_shards else n_rows)

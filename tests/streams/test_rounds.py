@@ -23,6 +23,7 @@ from tests.streams.test_merging import vw_lines
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sharding, "FEWEST_OF_A_SHARD", 64)
     Path("rows.vw").write_text(vw_lines(3000, 0))
     return tmp_path
 

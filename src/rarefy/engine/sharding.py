@@ -33,7 +33,7 @@ from rarefy.rules.echo import echo_of
 ROUNDS = 8  # while the number of examples doubles;
 FEW_EXAMPLES = 1 << 14  # from which on there is only one for each shard, if these are fewer
 MOST_EXAMPLES = 1 << 16  # of a round
-FEWEST_OF_A_SHARD = 64  # examples of a round; if they are not enough for all, fewer shards learn
+FEWEST_OF_A_SHARD = 1024  # examples of a round; if there are fewer, fewer shards learn
 SETTLING = 512  # last examples of a round, but no more than a quarter, which settle the model
 
 
