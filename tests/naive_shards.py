@@ -13,7 +13,7 @@ import numpy as np
 
 from tests.naive import Array, divide_or_zero, logistic_slope, soft
 
-FIRST, FEW, MOST = 256, 1 << 14, 1 << 16
+FIRST, FEW, MOST, MOST_OF_A_SHARD = 256, 1 << 14, 1 << 16, 1 << 11
 ROUNDS = 8
 SETTLING = 512
 
@@ -87,7 +87,8 @@ def round_size(t: int, n_shards: int) -> int:
         return FIRST - t
     doubling = 2 ** int(math.log2(t))
     n_rounds = ROUNDS if t < FEW else min(n_shards, ROUNDS)
-    return min(doubling // n_rounds, MOST, 2 * doubling - t)
+    most = max(MOST, MOST_OF_A_SHARD * n_shards)
+    return min(doubling // n_rounds, most, 2 * doubling - t)
 
 
 def fit(X: Array, y: Array, rule: str, n_shards: int, fewest: int) -> Array:

@@ -32,7 +32,7 @@ from rarefy.rules.echo import echo_of
 
 ROUNDS = 8  # while the number of examples doubles;
 FEW_EXAMPLES = 1 << 14  # from which on there is only one for each shard, if these are fewer
-MOST_EXAMPLES = 1 << 16  # of a round
+MOST_EXAMPLES, MOST_OF_A_SHARD = 1 << 16, 1 << 11  # of a round; what is more for all shards
 FEWEST_OF_A_SHARD = 1024  # examples of a round; if there are fewer, fewer shards learn
 SETTLING = 512  # last examples of a round, but no more than a quarter, which settle the model
 
@@ -48,6 +48,7 @@ class Sharding:
     def __init__(self, n_shards: int, n_threads: int | None = None) -> None:
         self.n_shards = n_shards
         self.n_threads = min(n_shards, n_threads or n_cores())
+        self._most_examples = max(MOST_EXAMPLES, MOST_OF_A_SHARD * n_shards)
         self._n_groups = 1 << (self.n_threads - 1).bit_length()  # of features
         self._desks: SimpleQueue[Desk] = SimpleQueue()  # of which each thread has one
         for _ in range(self.n_threads):
@@ -62,7 +63,7 @@ class Sharding:
         doubling = 1 << (t.bit_length() - 1)
         n_rounds = ROUNDS if doubling < FEW_EXAMPLES else min(self.n_shards, ROUNDS)
         # at twice as many examples, the reference may change
-        return min(doubling // n_rounds, MOST_EXAMPLES, 2 * doubling - t)
+        return min(doubling // n_rounds, self._most_examples, 2 * doubling - t)
 
     def learn(self, learner: Learner, rows: Rows) -> None:
         """Learn rows in as many rounds as it takes, of which the last may be short."""
