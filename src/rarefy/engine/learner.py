@@ -213,7 +213,7 @@ class Learner(Lending, StateByFeature):
         """Learn rows that are relative to what is known already, and take note of nothing else."""
         n_learned = self._learn(rows, np.empty((len(rows.y), self.n_outputs)))
         if n_learned < len(rows.y):
-            raise self._divergence(n_learned)
+            raise self._divergence(n_learned, is_changed=True)
 
     def _settle_means(self, later: Reference) -> None:
         """Have past weights summed up with the reference that they were learned with.
