@@ -50,6 +50,7 @@ class DistantRound:
         self._workers = stored.workers
         self._learner = model.learner.settled()
         self._gathering = Gathering(self._learner)
+        self._numbers = np.empty(0, np.int32)  # of a shard's features, by slot
 
     def learn(self, parts: Sequence[Prepared]) -> None:
         """Learn the rows of the round."""
@@ -122,6 +123,7 @@ class DistantRound:
         """Have all shards learn, and merge what they have learned."""
         slots = [self._slots(one) for one in taken]
         counts = np.zeros(self._learner.n_features, np.int32)
+        self._numbers = np.empty(self._learner.n_features, np.int32)
         for own in slots:
             counts[own] += 1
         handles = []
@@ -136,18 +138,18 @@ class DistantRound:
 
     def _slots(self, taken: Taken) -> Numbers:
         """The slots of what a shard learns, ascending, and of what is centred."""
-        marks = np.zeros(self._learner.n_features, np.bool_)
-        marks[self._learner.reference.slots] = True
+        met = [self._learner.reference.slots]
         for rows in self._gathering.parts[taken.parts]:
             if taken.in_examples is None:
-                marks[_examples(rows).indices] = True
+                met.append(_examples(rows).indices)
             else:
-                marks[rows.indices[taken.in_examples[_met(rows)]]] = True
-        return np.flatnonzero(marks)
+                met.append(rows.indices[taken.in_examples[_met(rows)]])
+        slots = np.sort(np.concatenate(met))
+        return slots[np.concatenate([[True], slots[1:] != slots[:-1]])] if len(slots) else slots
 
     def _begin(self, shard: Shard, taken: Taken, slots: Numbers, start: Start) -> Handle:
         """Have a worker learn."""
-        numbers = np.zeros(self._learner.n_features, np.int32)
+        numbers = self._numbers
         numbers[slots] = np.arange(len(slots))
         parts = self._gathering.parts[taken.parts]
         if taken.n_met is None:
@@ -165,7 +167,8 @@ class DistantRound:
         own.n_features, own.calibration, own.progress = len(slots), None, np.zeros(3)
         state = learner.state_of(slots)
         own.state = state.reshape(len(slots) * learner.n_outputs, state.shape[-1])
-        own.reference = learner.reference.moved(slots, np.arange(len(slots)))
+        centred = np.searchsorted(slots, learner.reference.slots)
+        own.reference = learner.reference._replace(slots=centred)
         return own
 
 
