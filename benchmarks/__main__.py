@@ -1,6 +1,17 @@
 """Run all benchmarks and write docs/results/benchmarks.md: `make bench`."""
 
-from benchmarks import one, refits, rules, shards, startup, streams, sweeps, tuning, width
+from benchmarks import (
+    one,
+    refits,
+    rules,
+    serving,
+    shards,
+    startup,
+    streams,
+    sweeps,
+    tuning,
+    width,
+)
 from benchmarks.data import svmlight, zipf_rows
 from benchmarks.tables import write_results
 
@@ -31,6 +42,8 @@ def main() -> None:
     sections.append(("One example at a time", one.measure()))
     print(sections[-1][1])
     sections.append(("Shards", shards.measure()))
+    print(sections[-1][1])
+    sections.append(("A service that learns", serving.measure()))
     print(sections[-1][1])
     sections.append(("A grid in one pass", sweeps.measure()))
     print(sections[-1][1])
