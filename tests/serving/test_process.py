@@ -77,6 +77,7 @@ def test_events_come_once_a_second(served):
         assert "models" in json.loads(next(lines).removeprefix("data: "))
 
 
+@pytest.mark.slow
 def test_replay_and_end(served, tmp_path):
     """The last test: it ends the service."""
     command = [sys.executable, "-m", "rarefy", "replay", str(served.folder), "m", "--json"]
