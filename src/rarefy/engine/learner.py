@@ -31,6 +31,9 @@ NEEDS_ALL_ROWS = (
     "the rule {} needs all rows, many times: use fit with a matrix (rarefy.to_matrix reads files "
     "into one). Of its kind, pegasos learns online."
 )
+# How errors end, by whether there is something to go back to.
+UNCHANGED = "The model is unchanged by this call."
+CHANGED = "The rows before it have changed the model, which is of no use any more."
 CACHE_BYTES = 1 << 20  # a state larger than this is fetched ahead of time
 
 
@@ -282,10 +285,9 @@ class Learner(Lending, StateByFeature):
             why += f"Try l2={10 * l2:g}, or scale"
         elif self.rule.by_margin:
             why = "values of these features are too small or too large. Scale"
-        after = "The model is unchanged by this call."
-        if is_changed:
-            after = "The rows before it have changed the model, which is of no use any more."
-        return DivergenceError(f"{where}: {why} the features. {after}")
+        return DivergenceError(
+            f"{where}: {why} the features. {CHANGED if is_changed else UNCHANGED}"
+        )
 
     def _touched(self, rows: Rows) -> NDArray[Any] | slice:
         """The slots that the rows can change: all, or the named ones where that is less to copy."""

@@ -11,9 +11,11 @@ from sklearn.utils import check_random_state
 
 from rarefy.arrays import Floats, as_rows, chosen_rows
 from rarefy.engine import loop as engine
+from rarefy.engine.learner import CHANGED, UNCHANGED
 from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.sharding import Sharding
 from rarefy.engine.workers import n_cores, workers
+from rarefy.errors import DivergenceError
 
 HELD_OUT = 0.1  # of the rows, to choose the number of passes by
 FEWEST_ROWS = 30  # from which on some are held out
@@ -87,10 +89,13 @@ class Fitting(NamedTuple):
                 rows = self._rows(order if numbers is None else numbers[order])
             learner.begin_pass(number)
             before = learner.progress.copy()
-            if sharding is None:
-                learner.learn(rows, restorable=False)
-            else:
-                sharding.learn(learner.settled(), rows)
+            try:
+                if sharding is None:
+                    learner.learn(rows, restorable=False)
+                else:
+                    sharding.learn(learner.settled(), rows)
+            except DivergenceError as error:  # of a learner that nobody has seen
+                raise DivergenceError(str(error).replace(CHANGED, UNCHANGED)) from None
             if self.verbose:
                 loss, weight, _ = learner.progress - before
                 print(f"pass {number}: loss {loss / weight:.5g}, {n_rows:,} rows")

@@ -176,7 +176,7 @@ class SparseOnline(
         """X as the engine needs it; with `reset` its columns become those of the estimator."""
         if isinstance(X, Reader):
             raise InputError("X is a reader: use fit_stream or partial_fit, or give a matrix.")
-        if isinstance(X, list | tuple) and X and isinstance(X[0], Mapping):
+        if learning and isinstance(X, list | tuple) and X and isinstance(X[0], Mapping):
             raise InputError(f"X has dicts as rows; numbers are expected{WORDS}")
         if not reset:
             self._refuse_matrix()
