@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 
 from rarefy.arrays import Floats, Rows, longest, part_of, portions
 from rarefy.engine import loop as engine
+from rarefy.engine.divergence import divergence
 from rarefy.engine.lending import Lending
 from rarefy.engine.reference import NO_REFERENCE, Reference
 from rarefy.engine.snapshots import Arrays
 from rarefy.engine.state import grown_state, new_state
 from rarefy.engine.state_by_feature import StateByFeature
-from rarefy.errors import ConfigError, DivergenceError
+from rarefy.errors import ConfigError
 from rarefy.jit import CompileError
 from rarefy.model.calibration import Calibration
 from rarefy.model.clock import clock_after, next_round
@@ -22,18 +23,14 @@ from rarefy.model.multiclass import check_update
 from rarefy.model.schedules import Constant
 from rarefy.rules import FINITE_DATA, hooks, name_of, unpenalised
 from rarefy.rules.anchoring import is_anchored
-from rarefy.rules.averaging import SUM, all_shares, is_averaged, learned_by, predicting
+from rarefy.rules.averaging import SUM, all_shares, is_averaged, predicting
 from rarefy.rules.group_l1 import N_SUMS
 from rarefy.rules.ogd import Ogd
-from rarefy.rules.pegasos import Pegasos
 
 NEEDS_ALL_ROWS = (
     "the rule {} needs all rows, many times: use fit with a matrix (rarefy.to_matrix reads files "
     "into one). Of its kind, pegasos learns online."
 )
-# How errors end, by whether there is something to go back to.
-UNCHANGED = "The model is unchanged by this call."
-CHANGED = "The rows before it have changed the model, which is of no use any more."
 CACHE_BYTES = 1 << 20  # a state larger than this is fetched ahead of time
 
 
@@ -174,7 +171,7 @@ class Learner(Lending, StateByFeature):
                 n_learned = self._learn_portion(part, scores)
                 if n_learned < end - begin:
                     row = begin + n_learned
-                    raise self._divergence(row, is_changed=row > 0 and not restorable)
+                    raise divergence(self, row, is_changed=row > 0 and not restorable)
                 if self.calibration is not None:
                     self.calibration = self.calibration.after(scores, part.y, part.importance)
         except BaseException:
@@ -216,7 +213,7 @@ class Learner(Lending, StateByFeature):
         """Learn rows that are relative to what is known already, and take note of nothing else."""
         n_learned = self._learn(rows, np.empty((len(rows.y), self.n_outputs)))
         if n_learned < len(rows.y):
-            raise self._divergence(n_learned, is_changed=True)
+            raise divergence(self, n_learned, is_changed=True)
 
     def _settle_means(self, later: Reference) -> None:
         """Have past weights summed up with the reference that they were learned with.
@@ -274,20 +271,6 @@ class Learner(Lending, StateByFeature):
         if not self.rule.steps_together():
             return None
         return np.empty((len(self.rule.state_fields), n_entries))
-
-    def _divergence(self, row: int, *, is_changed: bool) -> DivergenceError:
-        where = f"The weights diverged at example {self.t} (row {row} of this call)"
-        eta0 = getattr(learned_by(self.rule), "eta0", self.clock.schedule.eta0)
-        why = f"eta0={eta0:g} is too large for these features. Try eta0={eta0 / 10:g}, or scale"
-        if isinstance(learned_by(self.rule), Pegasos):
-            l2 = learned_by(self.rule).l2
-            why = f"l2={l2:g} is too small, and steps of 1/(l2 t) too long, for these features. "
-            why += f"Try l2={10 * l2:g}, or scale"
-        elif self.rule.by_margin:
-            why = "values of these features are too small or too large. Scale"
-        return DivergenceError(
-            f"{where}: {why} the features. {CHANGED if is_changed else UNCHANGED}"
-        )
 
     def _touched(self, rows: Rows) -> NDArray[Any] | slice:
         """The slots that the rows can change: all, or the named ones where that is less to copy."""

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from rarefy.arrays import Floats, as_rows, chosen_rows
 from rarefy.engine import loop as engine
-from rarefy.engine.learner import CHANGED, UNCHANGED
+from rarefy.engine.divergence import CHANGED, UNCHANGED
 from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.sharding import Sharding
 from rarefy.engine.workers import n_cores, workers

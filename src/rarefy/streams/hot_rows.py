@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rarefy.arrays import Floats
 from rarefy.checks import number_or_none
+from rarefy.engine.divergence import divergence
 from rarefy.engine.learner import CACHE_BYTES, Learner
 from rarefy.engine.lending import Loan
 from rarefy.engine.reference import FIRST_EXAMPLES
@@ -220,7 +221,7 @@ class HotRows:
         if result == DONE and watch is not None:
             self._tell(watch, calibration)
         if result == DIVERGED and (n_learned := self._n_rows.item()):
-            raise self._learner._divergence(n_learned, is_changed=True)
+            raise divergence(self._learner, n_learned, is_changed=True)
         return result == DONE
 
     def offer(self) -> None:
