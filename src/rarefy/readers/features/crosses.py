@@ -31,6 +31,7 @@ from rarefy.readers.feature_names import (
 
 STAR = 42
 FEWEST_NAMES = 1 << 12  # that there is room for
+USUAL_NAMES = 1 << 15  # of a whole batch; if there are more, it is crossed again
 MOST_ENTRIES = 1 << 17  # of a batch with crosses, unless a single row has more
 ANY_NAME = "*"  # every feature of the row
 ANY = np.uint64(0xA9EDECEBEB03AE4)  # its hash, written out: to compute it takes a compiled loop
@@ -83,7 +84,8 @@ class Crossing(NamedTuple):
         batch = self.batch
         indptr = np.concatenate([[0], np.cumsum(self.lengths)])
         keys, values = np.empty(indptr[-1], np.uint64), np.empty(indptr[-1])
-        names = new_names(FEWEST_NAMES if len(batch.names.keys) else 0)
+        room = min(max(1 << int(indptr[-1] // 4).bit_length(), FEWEST_NAMES), USUAL_NAMES)
+        names = new_names(room if len(batch.names.keys) else 0)
         while not _cross(
             batch.indptr,
             batch.keys,
