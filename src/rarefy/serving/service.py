@@ -29,7 +29,7 @@ from rarefy.serving.member import Member, loaded_member
 from rarefy.serving.operations import Change, Create, Delete, Forget, Learn
 from rarefy.serving.refusals import BusyError, ConflictError, NotFoundError
 from rarefy.serving.slot import Slot, wait_for
-from rarefy.serving.snapshot_folder import Snapshots
+from rarefy.serving.snapshot_folder import Snapshots, sync_folder
 
 LOG, LOCK, SNAPSHOTS, FILES = "log.db", "lock", "snapshots", "files"
 CHECKPOINT_SECONDS = 60.0
@@ -372,15 +372,6 @@ def locked(path: Path) -> Any:
         file.close()
         raise InputError(f"{path.parent} is served by another process already.") from error
     return file
-
-
-def sync_folder(folder: Path) -> None:
-    """Let names in a folder outlive a power failure."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _n_lines(text: bytes) -> int:

@@ -84,9 +84,9 @@ class Snapshots:
             json.dump(state, file)
             file.flush()
             os.fsync(file.fileno())
-        _sync(part)
+        sync_folder(part)
         part.rename(path)
-        _sync(self._folder)
+        sync_folder(self._folder)
         for old in self.seqs()[:-KEPT]:
             shutil.rmtree(self._path(old), ignore_errors=True)
 
@@ -98,7 +98,7 @@ class Snapshots:
         return state
 
 
-def _sync(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Let names in a folder outlive a power failure."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
