@@ -48,8 +48,7 @@ def measure() -> str:
     model, rows, labels = learned_dicts()
     for x, y in zip(rows, labels, strict=True):
         model.learn_one(x, y)
-    hot = model._hot
-    bound, memory = hot._arguments
+    bound, memory = model._hot.bound.arguments
     given = np.zeros(3)
     own = memory._replace(
         n_rows=np.ones(1, np.int64),

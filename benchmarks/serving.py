@@ -1,11 +1,13 @@
-"""`rarefy serve` beside an endpoint that does nothing and one that only parses JSON, with wrk."""
+"""`rarefy serve` beside an endpoint that does nothing, one that only parses JSON, and VW's daemon.
+
+With wrk. VW's daemon answers lines over TCP, on one connection here, and keeps nothing on disk.
+"""
 
 import json
 import os
 import random
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,12 +19,15 @@ from pathlib import Path
 
 import httpx
 
+from benchmarks import vw_daemon
+from benchmarks.processes import cpu_seconds, free_port
 from benchmarks.tables import markdown_table
 
 SECONDS = 3
 REPEATS = 3
 N_FEATURES = 20
 BULK_ROWS = 5000
+LOAD = "The load average was %.0f; what is measured by the clock depends on it, and CPU less."
 LUA = """
 wrk.method = "POST"
 wrk.headers["Content-Type"] = "application/json"
@@ -53,6 +58,12 @@ def row(draw: random.Random) -> dict[str, object]:
     return {**numbers, "label": "b" if numbers["feature0"] > 0.5 else "a"}
 
 
+def vw_line(text: str) -> bytes:
+    """The features of a row of JSON, as VW has them."""
+    numbers = [(name, x) for name, x in json.loads(text).items() if name != "label"]
+    return ("| " + " ".join(f"{name}:{x}" for name, x in numbers) + "\n").encode()
+
+
 @contextmanager
 def running(command: list[str], port: int, path: str) -> Iterator[tuple[str, int]]:
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
@@ -68,17 +79,6 @@ def running(command: list[str], port: int, path: str) -> Iterator[tuple[str, int
     finally:
         process.terminate()
         process.wait()
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
-
-
-def cpu_seconds(pid: int) -> float:
-    """What a process has taken so far; on a busy machine that says more than a clock."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def load(server: tuple[str, int], path: str, body: str, connections: int) -> tuple[float, float]:
@@ -198,8 +198,15 @@ def _table(base: tuple[str, int], ours: tuple[str, int], one: str) -> str:
     lines.append(["… a second of CPU", f"{bulk_of_cpu:,.0f}"])
     known = {name: rate for name, rate in best.items() if rate}
     lines += [[f"requests a second of CPU: {name}", f"{rate:,.0f}"] for name, rate in known.items()]
+    for name, label, at_once in (
+        ("predict, one row at a time", b"", 1),
+        ("learn, one row at a time", b"1 ", 1),
+        ("learn, 1,000 rows at a time", b"1 ", 1000),
+    ):
+        found_rate = vw_daemon.rate(label + vw_line(one), at_once, SECONDS)
+        lines.append([f"rows a second of CPU, VW's daemon: {name}", f"{found_rate:,.0f}"])
     lines += [[f"p99, ms: {name}", f"{most:.2f}"] for name, most in slow.items()]
-    return markdown_table(["", "ratio, or rate"], lines)
+    return f"{LOAD % os.getloadavg()[0]}\n\n" + markdown_table(["", "ratio, or rate"], lines)
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ myst_heading_anchors = 4  # links to headings, as Git hosts write them
 numpydoc_show_class_members = False
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc's sections say what parameters are
+add_module_names = False  # pages have the names that users import in their titles
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
@@ -45,12 +46,14 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "write_computation_times": False,
     "show_signature": False,
+    "default_thumb_file": str(HERE / "_static" / "script.svg"),
     "abort_on_example_error": True,
 }
 
 
 def setup(app):
     app.connect("autodoc-process-docstring", without_references)
+    app.connect("autodoc-process-signature", without_making)
 
 
 def without_references(app, what, name, obj, options, lines):
@@ -58,6 +61,11 @@ def without_references(app, what, name, obj, options, lines):
     lines[:] = [
         re.sub(r":(?:ref|term|math):`([^<`]+?)(?: <[^>]+>)?`", r"\1", line) for line in lines
     ]
+
+
+def without_making(app, what, name, obj, options, signature, returned):
+    """Objects that functions return are never made by users; estimators list their parameters."""
+    return ("", "") if what == "class" else None
 
 
 html_theme = "furo"

@@ -27,7 +27,7 @@ FEATURES = {
     "frequent": "in 1,000 rows, 540 of them +1",
     "small": "the frequent one in units\n100 times as large",
 }
-COLOURS = {"rare": ORANGE, "frequent": BLUE, "small": GREY}
+COLOURS = {"rare": ORANGE, "frequent": BLUE}
 RULES: dict[str, dict[str, Any]] = {
     "rda": {"l1": 0.01, "eta0": 0.5},
     "frda": {"l1": 0.003, "eta0": 0.5, "q": 2},
@@ -86,44 +86,50 @@ def paths(name: str, **parameters: Any) -> dict[str, Course]:
 
 
 def draw_truncation(by_rule: dict[str, dict[str, Course]], file: Path) -> None:
-    """Sums and thresholds above, weights below; a column for each rule."""
+    """A column for each rule: sum and threshold of each feature, and below them the weights."""
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(9.0, 5.2), layout="constrained")
+        figure = Figure(figsize=(9.0, 7.0), layout="constrained")
         FigureCanvasSVG(figure)
-        grid = figure.subplots(2, len(by_rule), sharex=True, squeeze=False)
-        for (rule, of_features), above, below in zip(by_rule.items(), *grid, strict=True):
-            for name in ("rare", "frequent"):
-                path = of_features[name]
-                above.plot(path.sums, color=COLOURS[name], label=f"{name}: sum of gradients")
-                above.plot(path.thresholds, "--", color=COLOURS[name], label="… threshold")
-                below.plot(path.weights, color=COLOURS[name], label=name)
-            above.set_title(f"{rule}, l1 = {RULES[rule]['l1']}")
+        grid = figure.subplots(3, len(by_rule), sharex=True, sharey="row", squeeze=False)
+        for column, (rule, of_features) in enumerate(by_rule.items()):
+            below = grid[2, column]
+            for name, axes in zip(("rare", "frequent"), grid[:2, column], strict=True):
+                path, rounds = of_features[name], np.arange(N_ROUNDS)
+                axes.plot(path.sums, color=COLOURS[name], label="sum of gradients")
+                axes.plot(path.thresholds, "--", color="black", linewidth=1.2, label="threshold")
+                lives = path.sums > path.thresholds
+                axes.fill_between(
+                    rounds, path.thresholds, path.sums, where=lives, color=COLOURS[name], alpha=0.25
+                )
+                below.plot(path.weights, color=COLOURS[name], label=f"{name} feature")
+            grid[0, column].set_title(f"{rule}, l1 = {RULES[rule]['l1']}")
             below.axhline(0.0, color="black", linewidth=0.8)
             below.set_xlabel("round")
-        grid[0, 0].set_ylabel("|sum of gradients|, threshold")
-        grid[1, 0].set_ylabel("weight")
-        grid[0, 0].legend(fontsize=7)
-        grid[1, 0].legend(fontsize=7)
+        for row, label in enumerate(("rare feature", "frequent feature", "weights")):
+            grid[row, 0].set_ylabel(label)
+            grid[row, 0].legend(loc="upper left", fontsize=9)
+        grid[2, 0].legend(loc="upper right", fontsize=9)
         save(figure, file)
 
 
 def draw_units(by_rule: dict[str, dict[str, Course]], file: Path) -> None:
     """|G| as a share of the threshold, for one feature in two units."""
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(9.0, 2.8), layout="constrained")
+        figure = Figure(figsize=(9.0, 3.2), layout="constrained")
         FigureCanvasSVG(figure)
+        looks = {"color": BLUE, "linewidth": 4.0, "alpha": 0.4}, {"color": "black", "linewidth": 1}
         for axes, (rule, of_features) in zip(
             figure.subplots(1, len(by_rule), sharey=True), by_rule.items(), strict=True
         ):
-            for name, style in (("frequent", "-"), ("small", "--")):
+            for name, look in zip(("frequent", "small"), looks, strict=True):
                 path = of_features[name]
                 share = path.sums / np.maximum(path.thresholds, 1e-12)
-                axes.semilogy(np.maximum(share, 1e-3), style, color=COLOURS[name], label=name)
-            axes.axhline(1.0, color="black", linewidth=0.8)
+                axes.semilogy(np.maximum(share, 1e-3), **look)
+            axes.axhline(1.0, color="black", linewidth=0.8, linestyle="--")
             axes.set_title(rule)
             axes.set_xlabel("round")
-        figure.axes[0].set_ylabel("|sum| / threshold;\nalive above 1")
-        figure.axes[0].legend(["values of 1", "values of 0.01"], fontsize=7)
+        figure.axes[0].set_ylabel("sum / threshold; alive above 1")
+        figure.axes[0].legend(["values of 1", "values of 0.01"], fontsize=9)
         save(figure, file)
 
 

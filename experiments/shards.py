@@ -1,4 +1,4 @@
-"""What shards cost in accuracy, for docs/how-to/shards.md.
+"""What shards cost in accuracy, for docs/results/shards.md.
 
 `python -m experiments.shards [rule [data sets]]`; without data sets, all of them.
 
@@ -123,7 +123,7 @@ def main() -> None:
         lines.append(compared(star + name, read(name), SHARDS, N_FOLDS, rule))
     print(markdown_table(header(SHARDS), lines))
     sharding.FEWEST_OF_A_SHARD = usual
-    if not names:
+    if not names:  # with the constants as they are
         lines = [compared(name, made(n), MADE_SHARDS, 1, rule) for name, n in MADE.items()]
         print(markdown_table(header(MADE_SHARDS), lines))
 

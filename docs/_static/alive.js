@@ -9,14 +9,15 @@
   let watched = 40; // the pixel whose path is drawn
 
   place.innerHTML = `
-    <p><label>l1 <input type="range" id="alive-l1" min="-4" max="-0.5" step="0.05" value="-2.5"></label>
+    <p><label><span>l1</span> <input type="range" id="alive-l1" min="-4" max="-0.5" step="0.05" value="-2.5"></label>
        <output id="alive-l1-value"></output></p>
-    <p><label>q <input type="range" id="alive-q" min="0" max="${NORMS.length - 1}" step="1" value="0"></label>
+    <p><label><span>q</span> <input type="range" id="alive-q" min="0" max="${NORMS.length - 1}" step="1" value="0"></label>
        <output id="alive-q-value"></output></p>
     <div class="alive-row">
-      <figure><div class="alive-grid" id="alive-share"></div><figcaption>in how many rows<br>a pixel is lit</figcaption></figure>
-      <figure><div class="alive-grid" id="alive-frda"></div><figcaption id="alive-frda-says"></figcaption></figure>
-      <figure><div class="alive-grid" id="alive-rda"></div><figcaption id="alive-rda-says"></figcaption></figure>
+      <figure><b>The pixels</b><div class="alive-grid" id="alive-share"></div>
+        <figcaption>The darker, the more often a pixel is lit.</figcaption></figure>
+      <figure><b>FRDA</b><div class="alive-grid" id="alive-frda"></div><figcaption id="alive-frda-says"></figcaption></figure>
+      <figure><b>RDA</b><div class="alive-grid" id="alive-rda"></div><figcaption id="alive-rda-says"></figcaption></figure>
     </div>
     <div class="alive-row" id="alive-paths"></div>`;
 
@@ -46,21 +47,27 @@
       (w, i) => `pixel ${i}: weight ${w.toFixed(3)}, lit in ${(100 * SHARE[i]).toFixed(0)} % of the rows`);
   }
 
-  function summary(name, found) {
+  function summary(l1, found) {
     const living = SHARE.filter((_, i) => found.w[i] !== 0);
     const mean = living.reduce((sum, share) => sum + share, 0) / living.length;
-    const rare = living.length ? `, lit in ${(100 * mean).toFixed(0)} % of the rows on average` : "";
-    return `${name}: <b>${found.alive} of 64 alive</b>${rare}; ${(100 * found.accuracy).toFixed(1)} % right`;
+    const rare = living.length ? ` They are lit in ${(100 * mean).toFixed(0)} % of the rows on average.` : "";
+    return `l1 = ${l1.toPrecision(2)}: ${found.alive} of 64 pixels alive.${rare} ${(100 * found.accuracy).toFixed(1)} % right.`;
   }
 
   function drawPath(title, path) {
-    const wide = 320, high = 140, most = Math.max(...path.map((p) => Math.max(p.sum, p.threshold)), 1e-9);
+    const wide = 290, high = 140, most = Math.max(...path.map((p) => Math.max(p.sum, p.threshold)), 1e-9);
     const line = (key) => path.map((p, t) =>
       `${(wide * t / path.length).toFixed(1)},${(high - high * p[key] / most).toFixed(1)}`).join(" ");
-    return `<figure><svg viewBox="-2 -4 ${wide + 4} ${high + 8}" width="${wide}">
+    return `<figure><b>${title}: pixel ${watched}</b>
+      <svg viewBox="-26 -8 ${wide + 32} ${high + 30}" width="100%">
+      <path d="M0,0 V${high} H${wide}" fill="none" stroke="#888"/>
+      <text x="-4" y="6" text-anchor="end">${most.toPrecision(2)}</text>
+      <text x="-4" y="${high}" text-anchor="end">0</text>
+      <text x="0" y="${high + 16}">round 1</text>
+      <text x="${wide}" y="${high + 16}" text-anchor="end">round ${path.length}</text>
       <polyline points="${line("threshold")}" fill="none" stroke="#888" stroke-width="2" stroke-dasharray="5 3"/>
-      <polyline points="${line("sum")}" fill="none" stroke="#c82828" stroke-width="2"/></svg>
-      <figcaption>${title}, pixel ${watched}, round by round: sum of gradients (red), threshold (dashed)</figcaption></figure>`;
+      <polyline points="${line("sum")}" fill="none" stroke="#d04040" stroke-width="2"/></svg>
+      <figcaption>Red: the sum of its gradients. Dashed: its threshold.</figcaption></figure>`;
   }
 
   function show() {
@@ -74,8 +81,8 @@
       (share, i) => `pixel ${i}: lit in ${(100 * share).toFixed(0)} % of the rows`);
     paintWeights("alive-frda", frda);
     paintWeights("alive-rda", rda);
-    element("alive-frda-says").innerHTML = summary("FRDA", frda);
-    element("alive-rda-says").innerHTML = summary(`RDA, l1 = ${same.toPrecision(2)}`, rda);
+    element("alive-frda-says").textContent = summary(l1, frda);
+    element("alive-rda-says").textContent = summary(same, rda);
     element("alive-paths").innerHTML = drawPath("FRDA", frda.path) + drawPath("RDA", rda.path);
   }
 

@@ -19,7 +19,9 @@ import numpy as np
 
 import rarefy
 from rarefy.cluster import train
+from rarefy.engine import sharding
 
+FEW_ROWS = 64  # of a shard in a round, so that shards learn nearly all of these rows
 N_FILES, N_WORDS = 6, 3000
 
 
@@ -121,6 +123,7 @@ def main() -> None:
     asked = parser.parse_args()
     import ray
 
+    sharding.FEWEST_OF_A_SHARD = FEW_ROWS
     ray.init(num_cpus=asked.cores, log_to_driver=False, include_dashboard=False)
     with tempfile.TemporaryDirectory() as name:
         folder, how = Path(name), {"shards": 4, "holdout": 0.1}

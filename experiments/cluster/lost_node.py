@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import rarefy
-from experiments.cluster.faults import write_rows
+from experiments.cluster.faults import FEW_ROWS, write_rows
 from rarefy.cluster import train
+from rarefy.engine import sharding
 
 HOW: dict[str, Any] = {"shards": 4, "holdout": 0.1}
 
@@ -18,6 +19,7 @@ def main(folder: Path) -> None:
     import ray
     from ray.cluster_utils import Cluster
 
+    sharding.FEWEST_OF_A_SHARD = FEW_ROWS
     files = write_rows(folder, 12_000)
     rarefy.train(*files, output=folder / "here.model", **HOW)
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
@@ -28,11 +30,13 @@ def main(folder: Path) -> None:
         if line.examples >= 4000 and nodes:
             cluster.remove_node(nodes.pop(), allow_graceful=False)
 
-    train(*files, output=folder / "there.model", progress=lose, **HOW)
+    try:
+        train(*files, output=folder / "there.model", progress=lose, **HOW)
+    finally:  # else another one would join this cluster
+        ray.shutdown()
+        cluster.shutdown()
     here, there = ((folder / f"{name}.model").read_bytes() for name in ("here", "there"))
     print("lost" if not nodes else "not lost", "same" if here == there else "different")
-    ray.shutdown()
-    cluster.shutdown()
 
 
 if __name__ == "__main__":

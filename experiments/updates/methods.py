@@ -1,31 +1,41 @@
 """Methods of an update along their knobs, with rows to choose the knob by, and others to judge."""
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import rarefy
 from experiments.updates.data import Texts
-from experiments.updates.releases import NEW, OLD, Rows, learned, parts, scores
+from experiments.updates.releases import NEW, OLD, Rows, learned, learned_on, parts, scores
 from rarefy.model.answers import right_answers
 
-SHARES = tuple(step / 20 for step in range(20))  # of the old weights
-THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0)
+SHARES = tuple(step / 40 for step in range(40))  # of the old weights
+THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.3, 1.6, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0)
 KNOBS: dict[str, tuple[float, ...]] = {  # towards the old model
     "between": SHARES,
-    "2 passes, between": SHARES,
     "4 passes, between": SHARES,
     "8 passes, between": SHARES,
+    "2 passes, replay, between": SHARES,
+    "4 passes, replay, between": SHARES,
+    "8 passes, replay, between": SHARES,
+    "4 passes, replay, 4 orders, between": SHARES,
+    "4 passes, retrained, between": SHARES,
+    "4 passes, retrained, averaged, between": SHARES,
     "anchor": (0.5, 0.7, 1.0, 1.5, 2.0, 3.0),
     "anchor, between": SHARES,
+    "anchor, 4 passes, replay, between": SHARES,
     "distillation": (0.2, 0.4, 0.6, 0.8),
+    "distillation, between": SHARES,
     "endowment": (0.0, 1.0, 3.0),
     "endowment, between": SHARES,
+    "endowment, 4 passes, between": SHARES,
     "hysteresis": THRESHOLDS,
-    "between, hysteresis": THRESHOLDS,
+    "4 passes, replay, hysteresis": THRESHOLDS,
 }
-ANCHOR, ENDOWMENT, SHARE = 1.0, 3.0, 0.4  # of the methods that are combined with another knob
+PASSES, N_ORDERS = 4, 4  # where a method does not say another number
+ANCHOR, WEAK_ANCHOR, DISTILLED, ENDOWMENT = 1.0, 0.1, 0.4, 3.0  # where that is not the knob
 LEAST_PROBABILITY = 0.01  # of a class that is learned as a part of a soft target
 
 
@@ -41,126 +51,153 @@ class Outcome(NamedTuple):
 
 
 class Side(NamedTuple):
-    """A model, what it says of the test, and where it is right."""
+    """The weights of a model, what it says of the test, and where it is right."""
 
-    model: Any
+    weights: Any
     scores: Any
     right: Any
 
-    def between(self, other: Any, share: float) -> Any:
-        return (1.0 - share) * other.scores + share * self.scores
 
+class Laboratory:
+    """An old model, new rows, and a test of rows that no model has learned.
 
-class Test(NamedTuple):
-    """Rows that no model has learned; those to judge by are never those to choose by."""
+    Rows to judge by are never those to choose by, in whatever order the rows come.
+    """
 
-    texts: Texts
-    rows: Rows
-    is_judge: Any
+    def __init__(self, texts: Texts, seed: int) -> None:
+        self.texts = texts
+        self.first, self.second, self.test = parts(texts, seed, OLD, NEW)
+        self.every = np.concatenate([self.first, self.second])
+        self.is_judge = (np.random.default_rng(0).random(len(texts.y)) < 0.5)[self.test]
+        self.random = np.random.default_rng([seed, 2])
+        self.y = learned(texts, self.first)._known_targets(texts.X[self.test], texts.y[self.test])
+        self.old = self.side(learned(texts, self.first))
 
     def side(self, model: Any) -> Side:
-        of_model = scores(model, self.texts, self.rows)
-        return Side(model, of_model, self.right(model, of_model))
+        of_test = scores(model, self.texts, self.test)
+        return Side(model.sparse_coef_, of_test, right_answers(of_test, self.y))
 
-    def right(self, model: Any, of_model: Any) -> Any:
-        y = model._known_targets(self.texts.X[self.rows], self.texts.y[self.rows])
-        return right_answers(of_model, y)
+    def on(self, rows: Rows, passes: int = 1, start: Any = None, **parameters: Any) -> Any:
+        """The old model, or another one, once it has learned these rows so many times."""
+        model = learned(self.texts, self.first, **parameters) if start is None else start
+        return learned_on(model, self.texts, rows, passes)
 
-    def outcome(self, old: Side, right: Any, n_weights: int, n_changed: int) -> Outcome:
-        lost = old.right & ~right
+    def anew(self, rows: Rows, passes: int = 1, **parameters: Any) -> Any:
+        """A model that has learned these rows in random orders only."""
+        model = learned(self.texts, self.random.permutation(rows), **parameters)
+        for number in range(2, passes + 1):
+            learned_on(model, self.texts, self.random.permutation(rows), 1, number)
+        return model
+
+    def in_other_orders(self) -> Side:
+        """The mean of models that have learned all rows in one order or another."""
+        orders = (self.random.permutation(self.every) for _ in range(N_ORDERS))
+        sides = [self.side(self.on(order, PASSES)) for order in orders]
+        weights = sum(side.weights for side in sides) / N_ORDERS
+        mean = sum(side.scores for side in sides) / N_ORDERS
+        return Side(weights, mean, right_answers(mean, self.y))
+
+    def distilled(self, share: float) -> Side:
+        """Learned on from λ p_old + (1 - λ) y: each row once for every class, by its share."""
+        texts, second = self.texts, self.second
+        model = learned(texts, self.first)
+        targets = share * model.predict_proba(texts.X[second])
+        targets[targets < LEAST_PROBABILITY * share] = 0.0
+        targets[np.arange(len(second)), texts.y[second]] += 1.0 - share
+        targets /= targets.sum(axis=1, keepdims=True)
+        rows = rarefy.soft_targets(texts.X[second], targets)
+        return self.side(model.partial_fit(rows.X, rows.y, sample_weight=rows.sample_weight))
+
+    def anchored(self, rows: Rows, passes: int, l1: float) -> Side:
+        start = rarefy.anchored(learned(self.texts, self.first), l1=l1)
+        return self.side(self.on(rows, passes, start))
+
+    @cached_property
+    def endowed(self) -> Side:
+        return self.side(learned(self.texts, self.first, endowment=ENDOWMENT))
+
+    def outcome(self, new: Side, old: Side | None = None) -> Outcome:
+        """What comes of the test by a model in place of the old one."""
+        old = old or self.old
+        changed = (new.weights != old.weights).nnz
+        return self._outcome(old, new.right, int(new.weights.nnz), int(changed))
+
+    def _outcome(self, old: Side, right: Any, n_weights: int, n_changed: int) -> Outcome:
         rates = (
             float(each[chosen].mean())
             for chosen in (~self.is_judge, self.is_judge)
-            for each in (right, lost)
+            for each in (right, old.right & ~right)
         )
         return Outcome(*rates, n_weights, n_changed)
 
+    def between(self, new: Side, old: Side | None = None) -> list[Outcome]:
+        old = old or self.old
+        n_both, n_new = int((abs(old.weights) + abs(new.weights)).nnz), int(new.weights.nnz)
+        n_changed = int((new.weights != old.weights).nnz)
+        return [
+            self._outcome(
+                old,
+                right_answers((1.0 - share) * new.scores + share * old.scores, self.y),
+                n_both if share else n_new,
+                n_changed,
+            )
+            for share in SHARES
+        ]
+
+    def hysteresis(self, new: Side) -> Iterator[Outcome]:
+        """The old answer stays where the new one leads by less; both models have to predict."""
+        old, of_new = self.old, new.scores
+        if of_new.shape[1] == 1:
+            leads = np.where((of_new > 0.0) == (old.scores > 0.0), 0.0, np.abs(of_new))[:, 0]
+        else:
+            of_old_answers = of_new[np.arange(len(of_new)), old.scores.argmax(axis=1)]
+            leads = of_new.max(axis=1) - of_old_answers
+        n_both = int(old.weights.nnz + new.weights.nnz)
+        n_changed = int((new.weights != old.weights).nnz)
+        for threshold in THRESHOLDS:
+            right = np.where(leads < threshold, old.right, new.right)
+            yield self._outcome(old, right, n_both, n_changed)
+
 
 def compared(texts: Texts, seed: int) -> dict[str, list[Outcome]]:
-    """What becomes of the test by the old model, and by each method for every value of its knob."""
-    first, second, rest = parts(texts, seed, OLD, NEW)
-    judges = np.random.default_rng(0).random(len(texts.y)) < 0.5  # the same rows in every order
-    test = Test(texts, rest, judges[rest])
-    old = test.side(learned(texts, first))
-    new = test.side(_learned_on(texts, first, second))
-    anchored = test.side(_anchored(texts, old.model, second, ANCHOR))
-    careful = [test.side(learned(texts, first, endowment=ENDOWMENT))]
-    careful.append(test.side(_learned_on(texts, first, second, endowment=ENDOWMENT)))
+    """What becomes of the test by each method for every value of its knob.
+
+    Also by the old model; by one of the same rows in another order, and by one of as many others:
+    what these two lose comes of learning alone, as no more is known than before.
+    """
+    lab = Laboratory(texts, seed)
+    side, on, second, every = lab.side, lab.on, lab.second, lab.every
+    new, replayed = side(on(second)), side(on(every, PASSES))
+    careful = side(on(second, endowment=ENDOWMENT))
+    more_careful = side(on(second, PASSES, endowment=ENDOWMENT))
     return {
-        "old": [_of(test, old, old)],
-        "between": [*_between(test, old, new)],
-        **{
-            f"{passes} passes, between": [
-                *_between(test, old, test.side(_learned_on(texts, first, second, passes)))
-            ]
-            for passes in (2, 4, 8)
-        },
-        "anchor": [
-            _of(test, old, test.side(_anchored(texts, old.model, second, l1)))
-            for l1 in KNOBS["anchor"]
+        "old": [lab.outcome(lab.old)],
+        "another order": [lab.outcome(side(lab.anew(lab.first)))],
+        "other rows": [lab.outcome(side(learned(texts, second)))],
+        "between": lab.between(new),
+        "4 passes, between": lab.between(side(on(second, 4))),
+        "8 passes, between": lab.between(side(on(second, 8))),
+        "2 passes, replay, between": lab.between(side(on(every, 2))),
+        "4 passes, replay, between": lab.between(replayed),
+        "8 passes, replay, between": lab.between(side(on(every, 8))),
+        "4 passes, replay, 4 orders, between": lab.between(lab.in_other_orders()),
+        "4 passes, retrained, between": lab.between(side(lab.anew(every, PASSES))),
+        "4 passes, retrained, averaged, between": lab.between(
+            side(lab.anew(every, PASSES, average=True))
+        ),
+        "anchor": [lab.outcome(lab.anchored(second, 1, l1)) for l1 in KNOBS["anchor"]],
+        "anchor, between": lab.between(lab.anchored(second, 1, ANCHOR)),
+        "anchor, 4 passes, replay, between": lab.between(lab.anchored(every, PASSES, WEAK_ANCHOR)),
+        "distillation": [lab.outcome(lab.distilled(share)) for share in KNOBS["distillation"]],
+        "distillation, between": lab.between(lab.distilled(DISTILLED)),
+        "endowment": [
+            lab.outcome(
+                side(on(second, endowment=gamma)), side(learned(texts, lab.first, endowment=gamma))
+            )
+            for gamma in KNOBS["endowment"]
         ],
-        "anchor, between": [*_between(test, old, anchored)],
-        "distillation": [
-            _of(test, old, test.side(_distilled(texts, first, second, share)))
-            for share in KNOBS["distillation"]
-        ],
-        "endowment": [*_endowed(test, first, second)],
-        "endowment, between": [*_between(test, *careful)],
-        "hysteresis": [*_hysteresis(test, old, new, new.scores)],
-        "between, hysteresis": [*_hysteresis(test, old, new, old.between(new, SHARE))],
+        "endowment, between": lab.between(careful, lab.endowed),
+        "endowment, 4 passes, between": lab.between(more_careful, lab.endowed),
+        "hysteresis": [*lab.hysteresis(new)],
+        "4 passes, replay, hysteresis": [*lab.hysteresis(replayed)],
     }
-
-
-def _learned_on(texts: Texts, first: Rows, second: Rows, passes: int = 1, **parameters: Any) -> Any:
-    model = learned(texts, first, **parameters)
-    for number in range(1, passes + 1):
-        model.learner_.begin_pass(number)
-        model.partial_fit(texts.X[second], texts.y[second])
-    return model
-
-
-def _anchored(texts: Texts, old: Any, rows: Rows, l1: float) -> Any:
-    return rarefy.anchored(old, l1=l1).partial_fit(texts.X[rows], texts.y[rows])
-
-
-def _distilled(texts: Texts, first: Rows, second: Rows, share: float) -> Any:
-    """Learned on from λ p_old + (1 - λ) y: each row once for every class, weighted by its share."""
-    model = learned(texts, first)
-    targets = share * model.predict_proba(texts.X[second])
-    targets[targets < LEAST_PROBABILITY * share] = 0.0
-    targets[np.arange(len(second)), texts.y[second]] += 1.0 - share
-    targets /= targets.sum(axis=1, keepdims=True)
-    rows = rarefy.soft_targets(texts.X[second], targets)
-    return model.partial_fit(rows.X, rows.y, sample_weight=rows.sample_weight)
-
-
-def _of(test: Test, old: Side, new: Side) -> Outcome:
-    changed = (new.model.sparse_coef_ != old.model.sparse_coef_).nnz
-    return test.outcome(old, new.right, new.model.n_nonzero_, int(changed))
-
-
-def _between(test: Test, old: Side, new: Side) -> Iterator[Outcome]:
-    weights = [abs(side.model.sparse_coef_) for side in (old, new)]
-    n_both = int((weights[0] + weights[1]).nnz)
-    n_changed = int((new.model.sparse_coef_ != old.model.sparse_coef_).nnz)
-    for share in SHARES:
-        right = test.right(new.model, old.between(new, share))
-        yield test.outcome(old, right, n_both if share else int(weights[1].nnz), n_changed)
-
-
-def _endowed(test: Test, first: Rows, second: Rows) -> Iterator[Outcome]:
-    for gamma in KNOBS["endowment"]:
-        old = test.side(learned(test.texts, first, endowment=gamma))
-        yield _of(test, old, test.side(_learned_on(test.texts, first, second, endowment=gamma)))
-
-
-def _hysteresis(test: Test, old: Side, new: Side, of_new: Any) -> Iterator[Outcome]:
-    """The old answer stays where the new one is not sure; both models are needed to predict."""
-    ranked = np.sort(of_new, axis=1)
-    margins = np.abs(of_new[:, 0]) if of_new.shape[1] == 1 else ranked[:, -1] - ranked[:, -2]
-    right = test.right(new.model, of_new)
-    n_both = old.model.n_nonzero_ + new.model.n_nonzero_
-    n_changed = int((new.model.sparse_coef_ != old.model.sparse_coef_).nnz)
-    for threshold in THRESHOLDS:
-        answers = np.where(margins < threshold, old.right, right)
-        yield test.outcome(old, answers, n_both, n_changed)

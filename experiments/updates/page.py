@@ -15,7 +15,10 @@ OF_METHODS = (
     *("between: α", "accuracy", "lost", "share", "wider"),
 )
 OF_BUDGETS = ("above", "gain", "plain")
-Promises = dict[str, list[list[Promise]]]  # by data set and chain: one for each budget
+BUDGET_NAMES = tuple(f"{100 * budget:g} %" for budget in BUDGETS)
+WAYS = {"4 passes": "As by default: 4 passes", "replay": "With replay"}
+OTHER_WAYS = ("1 pass", "anchor")
+Promises = dict[str, list[dict[str, list[Promise]]]]  # by data set, chain and way: by budget
 
 
 def write(updates: Updates, promises: Promises, file: Path) -> None:
@@ -51,18 +54,43 @@ model, 30 % to learn on, of which half are held out, and 40 % new rows to count 
 `new` is how many of the updates had a better model within the budget; `above`, in how many of these
 the new rows lost more than the budget. The new rows are a sample, too, so a rate just below the
 budget is found above it now and then. `gain` is by how much the new model is more accurate than the
-old one on the new rows, a mean over the updates with a new model; `plain`, that of learning on
-without a budget in the same updates.
+old one on the new rows, a mean over the updates with a new model; `plain`, that of learning the
+rows once, without a budget, in the same updates.
 """
+    for way, title in WAYS.items():
+        yield f"### {title}\n"
+        yield from _budgets_of(way, promises)
+    yield "### All ways\n"
+    yield _header(("way", "updates", *BUDGET_NAMES, "gain, all updates"))
+    for way in (*WAYS, *OTHER_WAYS):
+        of_way = [each for chains in promises.values() for chain in chains for each in chain[way]]
+        yield f"| {way} | {_in_all(of_way)} |"
+    yield """
+Of how many updates the budget was found to be exceeded; where the old model stays, it is kept, and
+the gain is nothing. `1 pass` learns the new rows once; `anchor` has the l1 of `rarefy releases`.
+"""
+
+
+def _budgets_of(way: str, promises: Promises) -> Iterator[str]:
     by_budget = (f"{100 * each:g} %: new" for each in BUDGETS)
     yield _header(("data", "updates", *(t for new in by_budget for t in (new, *OF_BUDGETS))))
     all_new, all_above = 0, 0
     for name, chains in promises.items():
-        cells, n_new, n_above = _of_promises(chains)
+        cells, n_new, n_above = _of_promises([chain[way] for chain in chains])
         all_new, all_above = all_new + n_new, all_above + n_above
         yield f"| {name} | {len(chains)} | {cells} |"
     share = all_above / max(all_new, 1)
-    yield f"\nOf all {all_new:,} promises, {all_above:,} ({share:.1%}) were found to be broken."
+    yield f"\nOf {all_new:,} promises, {all_above:,} ({share:.1%}) were found to be broken.\n"
+
+
+def _in_all(of_way: list[Promise]) -> str:
+    cells = [f"{len(of_way) // len(BUDGETS):,}"]
+    for budget in BUDGETS:
+        of_budget = [each for each in of_way if each.budget == budget]
+        n_above = sum(each.alpha is not None and each.lost > budget for each in of_budget)
+        cells.append(f"{n_above} ({n_above / len(of_budget):.1%})")
+    gain = np.mean([each.gain if each.alpha is not None else 0.0 for each in of_way])
+    return " | ".join([*cells, f"{100.0 * gain:+.2f}"])
 
 
 def _header(titles: Sequence[str]) -> str:

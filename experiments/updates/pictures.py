@@ -14,10 +14,11 @@ Updates = dict[str, list[dict[str, list[Fate]]]]  # by data set and order: fates
 OTHERS = {"retrained": (PINK, "s"), "endowment 1": (GREEN, "v"), "endowment 3": (GREEN, "^")}
 SHOWN = {
     "between": (BLUE, "-", ""),
-    "4 passes, between": (ORANGE, "-", ""),
+    "4 passes, between": (BLUE, ":", ""),
+    "4 passes, replay, between": (ORANGE, "-", ""),
     "anchor": (GREEN, "-", "o"),
     "distillation": (PINK, "-", "s"),
-    "hysteresis": (GREY, "--", ""),
+    "4 passes, replay, hysteresis": (GREY, "--", ""),
 }
 
 
@@ -38,6 +39,7 @@ def draw_methods(compared: dict[str, list[dict[str, list[Outcome]]]], file: Path
                     marker=mark,
                     markersize=3,
                     elinewidth=0.5,
+                    errorevery=-(-len(mean) // 10),
                     label=method,
                 )
             axes.set_title(name)
@@ -46,7 +48,7 @@ def draw_methods(compared: dict[str, list[dict[str, list[Outcome]]]], file: Path
             axes.set_visible(False)
         panels[0].set_ylabel("accuracy, %")
         handles = panels[0].get_legend_handles_labels()
-        figure.legend(*handles, loc="outside lower center", ncols=len(SHOWN))
+        figure.legend(*handles, loc="outside lower center", ncols=3)
         save(figure, file)
 
 

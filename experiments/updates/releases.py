@@ -5,16 +5,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+import rarefy
 from experiments.updates.data import Texts
 from rarefy import SparseOnlineClassifier
+from rarefy.analysis.shipped import DEFAULT_ANCHOR
 from rarefy.model.answers import right_answers
 from rarefy.splits import held_out
 from rarefy.updating.path import ALPHAS, BothScores, best, points_of, within
+from rarefy.updating.safe_update import DEFAULT_PASSES
 
 OLD, NEW = 0.4, 0.4  # shares of the rows; the others are the test
 ENDOWMENTS = (1.0, 3.0)
 OLD_SMALL, NEW_SMALL, HELD_OUT = 0.3, 0.3, 0.5  # where budgets are promised
 BUDGETS = (0.005, 0.01, 0.02)
+FIRST_PROMISED = 3000  # orders; those before were trials
 
 Rows = NDArray[np.int64]
 
@@ -47,6 +51,14 @@ def learned(texts: Texts, rows: Rows, **parameters: Any) -> SparseOnlineClassifi
     return model(**parameters).partial_fit(texts.X[rows], texts.y[rows], classes=classes)
 
 
+def learned_on(model: Any, texts: Texts, rows: Rows, passes: int, first_pass: int = 1) -> Any:
+    """The model, once it has learned more rows, as `rarefy update` goes on with it."""
+    for number in range(first_pass, first_pass + passes):
+        model.learner_.begin_pass(number)
+        model.partial_fit(texts.X[rows], texts.y[rows])
+    return model
+
+
 def parts(texts: Texts, seed: int, *shares: float) -> list[Rows]:
     """The rows in random order, cut into parts of these sizes and what is left."""
     order = np.random.default_rng(seed).permutation(len(texts.y))
@@ -74,31 +86,46 @@ def update(texts: Texts, seed: int) -> dict[str, list[Fate]]:
     first, second, test = parts(texts, seed, OLD, NEW)
     old = learned(texts, first)
     before = fate(both_scores(texts, old, old, test), 1.0)
-    new = learned(texts, first).partial_fit(texts.X[second], texts.y[second])
+    new = learned_on(learned(texts, first), texts, second, 1)
     of_both = both_scores(texts, old, new, test)
     every = np.random.default_rng([seed, 1]).permutation(np.concatenate([first, second]))
     retrained = fate(both_scores(texts, old, learned(texts, every), test), 0.0)
     found = {"old": [before], "retrained": [retrained]}
     for gamma in ENDOWMENTS:
         careful = learned(texts, first, endowment=gamma)
-        after = learned(texts, first, endowment=gamma)
-        after.partial_fit(texts.X[second], texts.y[second])
+        after = learned_on(learned(texts, first, endowment=gamma), texts, second, 1)
         of_endowed = both_scores(texts, careful, after, test)
         found[f"endowment {gamma:g}"] = [fate(of_endowed, 0.0)]
     return {**found, "interpolation": [fate(of_both, alpha) for alpha in ALPHAS]}
 
 
-def promises(texts: Texts, seed: int) -> list[Promise]:
-    """Budgets, as `rarefy update` keeps them, and what is lost of many new rows."""
-    first, second, test = parts(texts, 1000 + seed, OLD_SMALL, NEW_SMALL)
-    old, new = learned(texts, first), learned(texts, first)
+def promises(texts: Texts, seed: int) -> dict[str, list[Promise]]:
+    """Budgets, as `rarefy update` keeps them, by each way, and what is lost of many new rows."""
+    first, second, test = parts(texts, FIRST_PROMISED + seed, OLD_SMALL, NEW_SMALL)
     held = held_out(0, len(second), HELD_OUT)
-    new.partial_fit(texts.X[second[~held]], texts.y[second[~held]])
-    judged = both_scores(texts, old, new, second[held])
+    new, judged = second[~held], second[held]
+    old = learned(texts, first)
+    ways = {
+        "1 pass": (learned(texts, first), new, 1),
+        "4 passes": (learned(texts, first), new, DEFAULT_PASSES),
+        "replay": (learned(texts, first), np.concatenate([first, new]), DEFAULT_PASSES),
+        "anchor": (rarefy.anchored(old, l1=DEFAULT_ANCHOR), new, DEFAULT_PASSES),
+    }
+    plain = learned_on(learned(texts, first), texts, new, 1)
+    without = fate(both_scores(texts, old, plain, test), 0.0)
+    return {
+        way: _promised(texts, old, learned_on(start, texts, rows, passes), judged, test, without)
+        for way, (start, rows, passes) in ways.items()
+    }
+
+
+def _promised(
+    texts: Texts, old: Any, new: Any, judged: Rows, test: Rows, plain: Fate
+) -> list[Promise]:
+    """What comes of every budget on the way from the old model to a new one."""
     of_test = both_scores(texts, old, new, test)
-    points = points_of(new._as_stream(), judged)
-    before, plain = fate(of_test, 1.0), fate(of_test, 0.0)
-    found = []
+    points = points_of(new._as_stream(), both_scores(texts, old, new, judged))
+    before, found = fate(of_test, 1.0), []
     for budget in BUDGETS:
         chosen = best(within(points, budget), "accuracy")
         stays = chosen is None or chosen.accuracy <= points[0].accuracy

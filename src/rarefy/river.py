@@ -14,6 +14,8 @@ try:
 except ImportError as error:
     raise ImportError("rarefy.river needs River: pip install rarefy[river].") from error
 
+__all__ = ["SparseOnlineClassifier", "SparseOnlineRegressor"]
+
 
 class SparseOnlineClassifier(base.Classifier):  # type: ignore[misc]
     """Sparse linear classifier.
@@ -27,6 +29,15 @@ class SparseOnlineClassifier(base.Classifier):  # type: ignore[misc]
         categories.
     **parameters
         Those of `rarefy.SparseOnlineClassifier`.
+
+    Attributes
+    ----------
+    model : rarefy.SparseOnlineClassifier
+        The model itself, which can be saved.
+
+    See Also
+    --------
+    rarefy.SparseOnlineClassifier : Has the same methods, without River.
 
     Examples
     --------
@@ -56,15 +67,101 @@ class SparseOnlineClassifier(base.Classifier):  # type: ignore[misc]
         return isinstance(self.classes, str) or len(self.classes) > 2
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        """Learn an example, which weighs `w`."""
+        """Learn an example.
+
+        Parameters
+        ----------
+        x : dict
+            Names of features, and their values: numbers or texts.
+        y : label
+            One of the classes.
+        w : float, default=1.0
+            How much the example counts.
+
+        Raises
+        ------
+        rarefy.InputError
+            If the example is invalid. Nothing is learned.
+
+        See Also
+        --------
+        predict_one : The prediction, as it would be now.
+
+        Examples
+        --------
+        >>> from rarefy.river import SparseOnlineClassifier
+        >>> model = SparseOnlineClassifier()
+        >>> for n in range(20):
+        ...     model.learn_one({"prizes": n % 2}, n % 2 == 1)
+        >>> model.model.t_
+        20
+        """
         self.model.learn_one(x, y, w)
 
     def predict_one(self, x: dict[Hashable, Any]) -> Any:
-        """The most probable class."""
+        """Predict the most probable class.
+
+        Parameters
+        ----------
+        x : dict
+            As in `learn_one`.
+
+        Returns
+        -------
+        label
+            One of the classes; None, if none is known yet.
+
+        Raises
+        ------
+        rarefy.InputError
+            If the row is invalid.
+
+        See Also
+        --------
+        predict_proba_one : Probabilities.
+
+        Examples
+        --------
+        >>> from rarefy.river import SparseOnlineClassifier
+        >>> model = SparseOnlineClassifier()
+        >>> for n in range(20):
+        ...     model.learn_one({"prizes": n % 2}, n % 2 == 1)
+        >>> model.predict_one({"prizes": 1})
+        True
+        """
         return self.model.predict_one(x)
 
     def predict_proba_one(self, x: dict[Hashable, Any]) -> dict[Any, float]:
-        """The probability of each class."""
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        x : dict
+            As in `learn_one`.
+
+        Returns
+        -------
+        dict
+            Probabilities by label.
+
+        Raises
+        ------
+        rarefy.InputError
+            If the row is invalid.
+
+        See Also
+        --------
+        predict_one : The label.
+
+        Examples
+        --------
+        >>> from rarefy.river import SparseOnlineClassifier
+        >>> model = SparseOnlineClassifier()
+        >>> for n in range(20):
+        ...     model.learn_one({"prizes": n % 2}, n % 2 == 1)
+        >>> model.predict_proba_one({"prizes": 1})[True] > 0.5
+        True
+        """
         return self.model.predict_proba_one(x)  # type: ignore[no-any-return]
 
 
@@ -78,6 +175,15 @@ class SparseOnlineRegressor(base.Regressor):  # type: ignore[misc]
         categories.
     **parameters
         Those of `rarefy.SparseOnlineRegressor`.
+
+    Attributes
+    ----------
+    model : rarefy.SparseOnlineRegressor
+        The model itself, which can be saved.
+
+    See Also
+    --------
+    rarefy.SparseOnlineRegressor : Has the same methods, without River.
 
     Examples
     --------
@@ -95,9 +201,66 @@ class SparseOnlineRegressor(base.Regressor):  # type: ignore[misc]
         self.model = regressor.SparseOnlineRegressor(**parameters).start(text=text or ())
 
     def learn_one(self, x: dict[Hashable, Any], y: float, w: float = 1.0) -> None:
-        """Learn an example, which weighs `w`."""
+        """Learn an example.
+
+        Parameters
+        ----------
+        x : dict
+            Names of features, and their values: numbers or texts.
+        y : float
+            The number to predict.
+        w : float, default=1.0
+            How much the example counts.
+
+        Raises
+        ------
+        rarefy.InputError
+            If the example is invalid. Nothing is learned.
+
+        See Also
+        --------
+        predict_one : The prediction, as it would be now.
+
+        Examples
+        --------
+        >>> from rarefy.river import SparseOnlineRegressor
+        >>> model = SparseOnlineRegressor()
+        >>> for n in range(20):
+        ...     model.learn_one({"rooms": n % 5}, 3.0 * (n % 5))
+        >>> model.model.t_
+        20
+        """
         self.model.learn_one(x, y, w)
 
     def predict_one(self, x: dict[Hashable, Any]) -> float:
-        """The prediction."""
+        """Predict a number.
+
+        Parameters
+        ----------
+        x : dict
+            As in `learn_one`.
+
+        Returns
+        -------
+        float
+            The prediction.
+
+        Raises
+        ------
+        rarefy.InputError
+            If the row is invalid.
+
+        See Also
+        --------
+        learn_one : Learns an example.
+
+        Examples
+        --------
+        >>> from rarefy.river import SparseOnlineRegressor
+        >>> model = SparseOnlineRegressor()
+        >>> for n in range(10_000):
+        ...     model.learn_one({"rooms": n % 5}, 3.0 * (n % 5))
+        >>> round(model.predict_one({"rooms": 4}))
+        12
+        """
         return self.model.predict_one(x)  # type: ignore[no-any-return]

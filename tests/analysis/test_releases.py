@@ -47,14 +47,29 @@ def test_plain_releases_are_models_that_learn_on():
 
 def test_updates_are_those_of_update():
     how = {"max_negative": 0.08, "holdout": 0.3}
-    for method, anchor in (("update", None), ("anchor", 1.0)):
+    ways = {"update": {}, "anchor": {"anchor": 1.0}, "replay": {"replay": (X[:400], Y[:400])}}
+    for method, way in ways.items():
         (chain,) = rarefy.releases(X, Y, every=EVERY, methods=[method], anchor=1.0, l1=0.5, **how)
         old = in_order(400)
-        found = rarefy.update(old, X[400:800], Y[400:800], anchor=anchor, **how)
+        found = rarefy.update(old, X[400:800], Y[400:800], **way, **how)
         new = found.model or old
         assert chain.releases[1].is_new == (found.model is not None)
         accuracy = (new.predict(X[800:1200]) == Y[800:1200]).mean()
         assert chain.releases[1].accuracy == pytest.approx(accuracy)
+
+
+def test_distilled_releases_learn_from_the_one_before():
+    how = {"every": EVERY, "l1": 0.5}
+    plain, distilled = rarefy.releases(X, Y, methods=["plain", "distillation"], **how)
+    (labels,) = rarefy.releases(X, Y, methods=["distillation"], distillation=0.0, **how)
+    assert labels.releases == plain.releases
+    old = in_order(400)
+    soft = 0.4 * old.predict_proba(X[400:800])[:, 1] + 0.6 * Y[400:800]
+    rows = rarefy.soft_targets(X[400:800], soft)
+    new = old.partial_fit(rows.X, rows.y, sample_weight=rows.sample_weight)
+    accuracy = (new.predict(X[800:1200]) == Y[800:1200]).mean()
+    assert distilled.releases[1].accuracy == pytest.approx(accuracy)
+    assert distilled.releases[1].n_weights == new.n_nonzero_
 
 
 def test_where_no_update_is_allowed_the_first_model_stays():
@@ -91,7 +106,14 @@ def test_bad_input(tmp_path, monkeypatch):
         ({"every": 400, "methods": []}, ConfigError, "at least one"),
         ({"every": 400, "max_negative": 1.0}, ConfigError, "max_negative"),
         ({"every": 400, "holdout": 1.5}, ConfigError, "holdout"),
-        ({"every": 400, "passes": 2}, ConfigError, "learned once"),
+        ({"every": 400, "passes": 0}, ConfigError, "passes"),
+        ({"every": 400, "distillation": 1.0}, ConfigError, "distillation=1.0"),
+        (
+            {"every": 400, "methods": ["distillation"], "loss": "hinge"},
+            ConfigError,
+            "loss='logistic'",
+        ),
+        ({"every": 400, "shuffle": True}, ConfigError, "in their order"),
         ({"every": 400, "sample_weight": (np.arange(N) < 1200) * 1.0}, InputError, "no weight"),
     ):
         with pytest.raises(error, match=message):

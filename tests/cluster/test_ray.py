@@ -12,6 +12,7 @@ import pytest
 
 import rarefy
 from rarefy.cluster import train
+from rarefy.engine import sharding
 from rarefy.errors import InputError
 
 ray = pytest.importorskip("ray", reason="rarefy[ray] is not installed")
@@ -31,6 +32,12 @@ def cluster():
     ray.init(num_cpus=2, log_to_driver=False, include_dashboard=False)
     yield
     ray.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def few_rows_are_enough(monkeypatch):
+    """What shards learn is decided here, and not by workers."""
+    monkeypatch.setattr(sharding, "FEWEST_OF_A_SHARD", 64)
 
 
 @pytest.fixture
@@ -116,8 +123,19 @@ def test_a_lost_file_leaves_the_last_checkpoint(cluster, files):
     assert Path("there.model").read_bytes() == expected(files, save_every=2000, **HOW)
 
 
-def test_the_command_starts_its_own_cluster(files):
-    files = [Path(file).name for file in files]
+def test_shards_learn(cluster, files, monkeypatch):
+    """Lest all of the above be learned in order: with 1,024 rows for a shard, these are too few."""
+    four = expected(files, **HOW)
+    monkeypatch.setattr(sharding, "FEWEST_OF_A_SHARD", 1024)
+    assert expected(files, **HOW) != four
+
+
+def test_the_command_starts_its_own_cluster(tmp_path, monkeypatch):
+    from experiments.cluster.faults import write_rows
+
+    monkeypatch.setattr(sharding, "FEWEST_OF_A_SHARD", 1024)  # as in the command
+    monkeypatch.chdir(tmp_path)
+    files = [Path(file).name for file in write_rows(tmp_path, 42_000)]
     command = [sys.executable, "-m", "rarefy", "train", *files, "-o", "there.model"]
     options = ["--shards", "4", "--holdout", "0.1", "--on", "ray"]
     done = subprocess.run([*command, *options], check=False, capture_output=True, text=True)

@@ -9,7 +9,7 @@ import pytest
 
 import rarefy
 from rarefy.arrays import as_rows, part_of
-from rarefy.engine import sharding
+from rarefy.engine import sharding, shared_features
 from rarefy.engine.sharding import Sharding, can_be_sharded
 from rarefy.errors import ConfigError
 from rarefy.rules import RULES
@@ -25,8 +25,10 @@ def few_rows_are_enough(monkeypatch):
     monkeypatch.setattr(sharding, "FEWEST_OF_A_SHARD", FEWEST)
 
 
-def learner_and_rows(rule: str = "scale-free", n: int = 4000, kind: str = "binary", **parameters):
-    problem = data.problem(kind, n=n, gap=False)
+def learner_and_rows(
+    rule: str = "scale-free", n: int = 4000, kind: str = "binary", d: int = 25, **parameters
+):
+    problem = data.problem(kind, n=n, d=d, gap=False)
     estimator = classifier_in_order(rule=rule, **parameters)
     X, y, importance = estimator._prepare(problem.csr, problem.y, None)
     learner = estimator._new_learner(estimator._task())
@@ -46,6 +48,18 @@ def test_threads_make_no_difference(kind):
         Sharding(4, n_threads).learn(learner, rows)
         found.append(bits(learner))
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+def test_where_states_are_makes_no_difference(kind, monkeypatch):
+    """Whether a shard has a state of its own for each slot, or for what it shares alone."""
+    found = []
+    for spare in (0, 1 << 30):
+        monkeypatch.setattr(shared_features, "MOST_TO_SPARE", spare)
+        learner, rows = learner_and_rows(kind=kind, d=300)
+        Sharding(4, 2).learn(learner, rows)
+        found.append(bits(learner))
+    assert found[0] == found[1]
 
 
 def test_rounds_may_come_in_parts():
@@ -193,7 +207,7 @@ def test_refusals():
             model(shards=2, **parameters).fit(X, y)
     with pytest.raises(ConfigError, match="set_params"):
         model(shards=2).partial_fit(X, y, classes=[0, 1])
-    for wrong in (0, 1.5, "two"):
+    for wrong in (0, 1.5, "two", 1 << 16):
         with pytest.raises(ConfigError, match="shards"):
             model(shards=wrong).fit(X, y)
 

@@ -402,8 +402,9 @@ def test_labels_that_are_missing():
     for missing in (None, nan):
         y = np.array(["ham", "spam"] * (N_ROWS // 2), dtype=object)
         y[3] = missing
-        with refused(model, InputError, "y"):
-            model.fit(X, y)
+        for labels in (y, y.tolist(), tuple(y)):
+            with refused(model, InputError, "y contains", "is not a label"):
+                model.fit(X, labels)
 
 
 @pytest.mark.parametrize("classes", [[-1, 1, 2], [-1], [0, 1], ["a", "b"]], ids=str)

@@ -86,7 +86,7 @@ def test_dicts_on_the_short_way(n_classes, options):
     n_short = 0
     for n, (row, weight) in enumerate(zip(some, weights, strict=True)):
         model.learn_one(row, row["label"], weight)
-        n_short += model._hot._learner is not None and model._hot._learner.loan is not None
+        n_short += model.learner_.loan is not None
         if n % 50 == 0:
             assert model.t_ > 0 or n < 2
     assert n_short > 50
@@ -112,14 +112,14 @@ def test_regression_on_the_short_way():
     model = SparseOnlineRegressor(loss="huber", rule="adagrad-fobos").start()
     for row in some:
         model.learn_one(row, row["label"])
-    assert model._hot._learner.loan is not None
+    assert model.learner_.loan is not None
     assert_same(model, expected)
     predicted = expected.predict(rarefy.read("rows.jsonl")).tolist()
     assert [model.predict_one(row) for row in some] == predicted
 
 
 def test_many_at_once_and_one_by_one():
-    """In portions of any size, the same bits; features that are new go the other way."""
+    """In portions of any size, the same bits, also with features that are new."""
     some = [{name: x for name, x in row.items() if name != "label"} for row in rows()]
     labels = [row["label"] for row in rows()]
     some[350]["later"] = 3.5
@@ -129,10 +129,10 @@ def test_many_at_once_and_one_by_one():
     begin, short = 0, []
     for n in (256, 1, 70, 2, 30, 61):
         many.learn_many(some[begin : begin + n], labels[begin : begin + n])
-        short.append(many._hot._learner is not None and many._hot._learner.loan is not None)
+        short.append(many.learner_.loan is not None)
         begin += n
     assert begin == N
-    assert short == [False, True, True, True, False, True]
+    assert short == [False, True, True, True, True, True]
     assert_same(many, one)
     assert many.predict_many(some) == [one.predict_one(row) for row in some]
     before = copy.deepcopy(state(many))
@@ -186,7 +186,7 @@ def test_lines_on_the_short_way(format):
     model = SparseOnlineClassifier().start(classes=[-1, 1], format=format, **options)
     for line in some:
         model.learn_one(line)
-    assert model._hot._learner.loan is not None
+    assert model.learner_.loan is not None
     assert_same(model, expected)
     predicted = expected.predict(rarefy.read(f"rows.{format}")).tolist()
     assert [model.predict_one(line + "\n", format=format) for line in some] == predicted
@@ -307,7 +307,7 @@ def test_nobody_gets_in_while_somebody_holds_the_lock():
     assert hot.learn_one(row, 1.0, 1.0) != 0
     t = model.t_
     assert model.learn_one(row, "a").t_ == t + 1
-    model.learn_one({"new": 1.0}, "b")
+    model.learn_many([row], ["b"], weight=[2.0])  # which goes the other way
     assert hot.score_one(row) is None
     model.predict_one(row)
     assert hot.score_one(row) is not None
@@ -319,8 +319,8 @@ def test_long_texts_have_room():
     model = SparseOnlineClassifier(rule="ftrl").start(classes=["x", "y"], text=["s", "t"])
     row = {"s": text, "t": text}
     model.learn_one(row, "x").learn_one({"s": text}, "y")
-    loan = model._hot._learner.loan
-    assert model.learn_one({"t": text}, "x")._hot._learner.loan is loan
+    loan = model.learner_.loan
+    assert model.learn_one({"t": text}, "x").learner_.loan is loan
     assert model.learn_one(row, "x").learner_.loan is None
 
 
@@ -352,16 +352,22 @@ def test_what_is_not_plain_goes_the_other_way():
 
 
 def test_predictions_while_another_thread_learns():
-    """Each is one that the model gives after some number of examples, and not in between."""
+    """Each is one that the model gives after some number of examples, and not in between.
+
+    Also while examples bring new features, of which the predicted row has some.
+    """
     random = np.random.default_rng(0)
     names = [f"f{n}" for n in range(30)]
     some = [dict(zip(names, random.normal(size=30).tolist(), strict=True)) for _ in range(100)]
+    for n, row in enumerate(some):
+        row[f"new{n}"] = 1.0
     labels = ["ab"[n] for n in random.integers(2, size=100)]
-    probe = dict.fromkeys(names, 1.0)
+    known = dict.fromkeys(names, 1.0)
+    probe = {**known, **{f"new{n}": 1.0 for n in range(100)}}
 
     def new() -> Any:
         model = SparseOnlineClassifier(rule="ftrl").start(classes=["a", "b"])
-        return model.learn_one(probe, "a")
+        return model.learn_one(known, "a")
 
     model, possible = new(), set()
     for x, label in zip(some, labels, strict=True):

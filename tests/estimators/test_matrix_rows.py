@@ -57,8 +57,8 @@ def assert_same(ours: list[Any], theirs: list[Any]) -> None:
 
 
 def is_short(model: Any) -> bool:
-    hot = model._matrix_rows._hot
-    return hot is not None and hot._learner is model.learner_ and model.learner_.loan is hot._loan
+    hot, learner = model._matrix_rows._hot, model.learner_
+    return hot is not None and hot.bound.learner is learner and learner.loan is not None
 
 
 @pytest.mark.parametrize("as_row", [sparse.csr_array, sparse.csr_matrix, lambda row: row.toarray()])

@@ -208,6 +208,24 @@ def test_tables_and_iterators(ending):
     assert_same(case.first().partial_fit(frame, frame["label"]), case.expected)
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_frames_of_polars(ending):
+    """By Arrow's PyCapsule protocol, with labels in them or beside them; not if they are lazy."""
+    polars, case = pytest.importorskip("polars"), Case(ending)
+    frame = polars.DataFrame(case.rest, infer_schema_length=None)
+    assert_same(case.first().partial_fit(frame), case.expected)
+    assert_same(case.first().partial_fit(frame.drop("label"), frame["label"]), case.expected)
+    parts = (part for part in (frame[:7], frame[7:]))
+    assert_same(case.first().partial_fit(parts), case.expected)
+    model = case.first().partial_fit(case.rest)
+    np.testing.assert_array_equal(model.predict(frame), model.predict(case.rest))
+    np.testing.assert_array_equal(model.predict_proba(frame), model.predict_proba(case.rest))
+    before = model.t_
+    with pytest.raises(rarefy.InputError, match="give a reader"):
+        model.partial_fit(frame.lazy())
+    assert model.t_ == before
+
+
 def test_a_model_of_rows_alone():
     """Without any file: the model is that of the file with these rows."""
     write_json("rows.jsonl", rows())

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from experiments.updates import methods, methods_page, page, pictures, releases
+from experiments.updates import (
+    confirmation,
+    confirmation_page,
+    methods,
+    methods_page,
+    page,
+    pictures,
+    releases,
+    thesis,
+)
 from experiments.updates.data import Texts
 from rarefy.updating.path import ALPHAS
 
@@ -49,7 +58,8 @@ def test_the_page_has_what_was_found(texts, tmp_path):
 @pytest.mark.slow
 def test_knobs_are_never_chosen_by_the_rows_that_judge(texts, tmp_path):
     found = {"some": [methods.compared(texts, seed) for seed in range(3)]}
-    assert all([*order] == ["old", *methods.KNOBS] for order in found["some"])
+    beside = ["old", "another order", "other rows"]
+    assert all([*order] == [*beside, *methods.KNOBS] for order in found["some"])
     for order in found["some"]:
         for method, knobs in methods.KNOBS.items():
             assert len(order[method]) == len(knobs)
@@ -75,8 +85,11 @@ def test_knobs_are_never_chosen_by_the_rows_that_judge(texts, tmp_path):
     assert np.mean([order["between"][0].lost for order in found["some"]]) > 0.0
     file = tmp_path / "updates.md"
     file.write_text("# Before\n\n## Measured\n\nstays\n")
+    confirmed = {"some": [confirmation.confirmed(texts, seed) for seed in range(3)]}
+    for order, other in zip(found["some"], confirmed["some"], strict=True):
+        assert all(order[method] == other[method] for method in confirmation.METHODS)
     for _ in range(2):
-        methods_page.write(found, file)
+        methods_page.write(found, [*confirmation_page.lines(confirmed)], file)
         said = file.read_text()
         assert said.count(methods_page.HEADING) == 1
         assert said.endswith("\n\n## Measured\n\nstays\n")
@@ -84,3 +97,12 @@ def test_knobs_are_never_chosen_by_the_rows_that_judge(texts, tmp_path):
     assert f"| between | {share:.2f} (" in said.replace("**", "")
     pictures.draw_methods(found, tmp_path / "picture.svg")
     assert (tmp_path / "picture.svg").stat().st_size > 0
+
+
+def test_the_endowment_of_the_thesis(texts):
+    orders = [thesis.endowed(texts, seed) for seed in range(2)]
+    plain, aware = (np.array([order[kind] for order in orders]) for kind in thesis.UPDATES)
+    assert not np.array_equal(plain[:, 1], aware[:, 1])
+    said = "\n".join(thesis.lines({"some": orders}))
+    assert f"| plain updates | 0 | {100.0 * plain[:, 0, 2].mean():.2f} / " in said
+    assert said.count("\n| importance-aware updates |") == len(thesis.GAMMAS)

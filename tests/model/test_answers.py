@@ -7,10 +7,12 @@ import pytest
 
 from rarefy.jit import compiled
 from rarefy.model.answers import (
+    chance,
     is_right,
     is_right_class,
     is_right_for_endowment,
     predicted_classes,
+    probabilities,
     right_answers,
 )
 
@@ -52,3 +54,11 @@ def test_of_several_classes_the_first_with_the_highest_score():
     right = np.empty(300, bool)
     compiled_answers_of_classes(scores, y, right)
     assert right.tolist() == right_answers(scores, y).tolist() == (scores.argmax(1) == y).tolist()
+
+
+@pytest.mark.parametrize("scaling", [None, 0.7])
+@pytest.mark.parametrize("loss", ["logistic", "modified_huber"])
+def test_a_single_chance_has_the_bits_of_many(loss, scaling):
+    scores = np.append(np.random.default_rng(0).normal(0.0, 3.0, 100), SCORES)
+    many = probabilities(loss, None, scores[:, np.newaxis], scaling)[:, 0]
+    assert [chance(loss, score, scaling) for score in scores.tolist()] == many.tolist()

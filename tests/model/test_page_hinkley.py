@@ -8,7 +8,8 @@ from rarefy.model.page_hinkley import PageHinkley
 
 def alarms(numbers: list[float], delta: float, threshold: float) -> list[int]:
     test = PageHinkley(delta, threshold)
-    return [n for n, x in enumerate(numbers) if test.rises_with(x)]
+    some = len(numbers) // 3
+    return test.rises_at(numbers[:some]) + [some + n for n in test.rises_at(numbers[some:])]
 
 
 def test_by_hand():
@@ -38,7 +39,7 @@ def test_river_finds_the_same(delta, threshold):
 
 def standardised(numbers: np.ndarray, delta: float = 0.1, threshold: float = 50.0) -> list[int]:
     test = PageHinkley(delta, threshold, is_standardised=True)
-    return [n for n, x in enumerate(numbers.tolist()) if test.rises_with(x)]
+    return [n for n, x in enumerate(numbers.tolist()) if test.rises_at([x])]
 
 
 def test_in_standard_deviations_by_hand():

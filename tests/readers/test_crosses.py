@@ -78,6 +78,18 @@ def test_rows_are_the_same_in_batches_of_any_size(path, monkeypatch):
         assert [row for batch in made for row in rows_in([batch])] == expected
 
 
+def test_names_that_need_more_room_than_there_is(path, monkeypatch):
+    """A batch goes on where there was no room: none is lost, none noted for another."""
+    (whole,) = reader_of(path)
+    expected = rows_in([whole])
+    monkeypatch.setattr(crosses, "FEWEST_NAMES", 2)
+    for most in (100, 1000):
+        monkeypatch.setattr(crosses, "MOST_ENTRIES", most)
+        batches = list(reader_of(path))
+        assert max(batch.names.used[0] for batch in batches) > 16  # grown more than once
+        assert rows_in(batches) == expected
+
+
 def test_weights_are_the_same_in_batches_of_any_size(path, tmp_path, monkeypatch):
     """Classes come from all rows of the first block, also if these come from a cache."""
     how = {"cross": CROSS} if path.suffix == ".vw" else {"cross": CROSS, "text": ["a", "b"]}

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import resource
 import signal
 import socket
 import subprocess
@@ -53,6 +54,22 @@ class Served:
             assert lives(), "the service has ended"
             time.sleep(0.01)
         raise AssertionError("the service does not answer")
+
+    def memory(self) -> float:
+        """Megabytes that it takes, without files."""
+        assert self._process is not None
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        (line,) = (line for line in status.splitlines() if line.startswith("RssAnon:"))
+        return int(line.split()[1]) / 1024
+
+    def wait_until_learned(self) -> None:
+        while httpx.get(f"{self.url}/health").json()["backlog"]:
+            time.sleep(0.01)
+
+    def limit_files(self, n_bytes: int) -> None:
+        """Let no file grow beyond that, as if the disk were full; -1: as far as they like."""
+        assert self._process is not None
+        resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE, (n_bytes, -1))
 
     def kill(self) -> None:
         assert self._process is not None

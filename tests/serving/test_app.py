@@ -1,46 +1,24 @@
 """Requests and their answers, without a network."""
 
+import gc
 import gzip
-import io
 import json
-import random
-import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from starlette.testclient import TestClient
 
 import rarefy
-from rarefy import SparseOnlineClassifier
-from rarefy.serving.app import make_app
 from rarefy.serving.bodies import Body
-from rarefy.serving.doors import Doors, Tokens, check_listening
-from rarefy.serving.limits import Limits
-from rarefy.serving.pulse import Pulse
+from rarefy.serving.doors import Tokens, check_listening
+from rarefy.serving.member import Member
 from rarefy.serving.service import LARGE, Service
 from rarefy.serving.slot import Slot
-from tests.serving.served import row
-
-SAID = {"classes": ["a", "b"]}
-LIMITS = Limits(body_bytes=100_000, rows=1000, models=3, asked=5)
-
-
-class Client(TestClient):
-    """A client of a service in this process."""
-
-    def __init__(self, folder: Path) -> None:
-        self.service = Service(folder, LIMITS, checkpoint_seconds=1000.0)
-        self.pulse, self.tokens = Pulse(self.service), Tokens(folder)
-        app, _ = make_app(self.service, self.pulse, Doors(self.tokens, ("testserver",)))
-        super().__init__(app)
-
-    def learned(self) -> bytes:
-        """The bytes of the model once it has learned all."""
-        assert self.service.wait()
-        return self.get("/models/m/file").content
+from rarefy.streams.hot_rows import HotRows
+from tests.serving.in_process import SAID, Client, model_of, rows
 
 
 @pytest.fixture
@@ -49,49 +27,6 @@ def client(tmp_path: Path) -> Iterator[Client]:
     client.put("/models/m", json=SAID).raise_for_status()
     yield client
     client.service.close()
-
-
-def rows(n: int, seed: int = 0) -> list[dict[str, object]]:
-    rng = random.Random(seed)
-    return [row(rng) for _ in range(n)]
-
-
-def model_of(rows: list[dict[str, object]], path: Path, **said: object) -> bytes:
-    model = SparseOnlineClassifier(**said).start(classes=["a", "b"])
-    model.learn_many([json.dumps(one) for one in rows], format="json")
-    model.save(path / "x.bin")
-    return (path / "x.bin").read_bytes()
-
-
-def test_formats_mean_the_same(client: Client, tmp_path: Path) -> None:
-    some = rows(40)
-    text = "".join(json.dumps(one) + "\n" for one in some)
-    learn = "/models/m/learn"
-    assert client.post(learn, json=some[0]).json() == {"rows": 1, "seq": 2, "repeated": False}
-    assert client.post(learn, json=some[1:10]).json()["rows"] == 9
-    lines = "".join(text.splitlines(keepends=True)[10:30]).encode()
-    headers = {"Content-Type": "application/x-ndjson", "Content-Encoding": "gzip"}
-    assert client.post(learn, content=gzip.compress(lines), headers=headers).json()["rows"] == 20
-    pa = pytest.importorskip("pyarrow")
-    sink = io.BytesIO()
-    table = pa.Table.from_pylist(some[30:])
-    names = sorted({name for one in some[30:] for name in one})
-    table = pa.table({name: [one.get(name) for one in some[30:]] for name in names})
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    kind = {"Content-Type": "application/vnd.apache.arrow.stream"}
-    assert client.post(learn, content=sink.getvalue(), headers=kind).json()["rows"] == 10
-    data = client.learned()
-    (tmp_path / "m.bin").write_bytes(data)
-    again = rarefy.load(tmp_path / "m.bin")
-    (tmp_path / "n.bin").write_bytes(model_of(some, tmp_path))
-    straight = rarefy.load(tmp_path / "n.bin")
-    assert again.t_ == straight.t_ == 40
-    assert again.weights_ == straight.weights_
-    answers = client.post("/models/m/predict", json=some).json()["predictions"]
-    assert [one["prediction"] for one in answers] == straight.predict_many(some)
-    single = client.post("/models/m/predict", json=some[3]).json()
-    assert single == answers[3]
 
 
 def test_restarted_service_has_the_same_bytes(client: Client, tmp_path: Path) -> None:
@@ -226,6 +161,59 @@ def test_one_bad_row_in_a_group_is_refused_alone(client: Client) -> None:
         futures[1].result()
 
 
+@pytest.mark.parametrize("path", ["learn", "predict", "label", "explain"])
+@pytest.mark.parametrize("n_rows", [1, 900])
+def test_refused_rows_are_not_kept_in_memory(client: Client, path: str, n_rows: int) -> None:
+    text = b"".join(json.dumps(one).encode() + b"\n" for one in rows(n_rows)) + b"[3]\n"
+    headers = {"Content-Type": "application/x-ndjson"}
+    gc.collect()
+    gc.disable()  # it finds what is kept by nothing but itself, but seldom looks for it
+    before = {id(one): one for one in errors_in_memory()}  # of other tests, held by what ran them
+    try:
+        answer = client.post(f"/models/m/{path}?row=901", content=text, headers=headers)
+        assert answer.status_code == 422, answer.text
+        until = time.monotonic() + 5.0
+        while (kept := new_errors(before)) and time.monotonic() < until:
+            time.sleep(0.01)  # the thread that writes has them for a moment
+        assert kept == []
+    finally:
+        gc.enable()
+
+
+def test_models_that_go_are_not_kept_in_memory(client: Client) -> None:
+    file = client.learned()
+
+    def kept() -> int:
+        until = time.monotonic() + 5.0
+        while (n := objects_of(Member)) > 1 and time.monotonic() < until:
+            time.sleep(0.01)  # the thread that learned has it for a moment
+        return n + objects_of(HotRows)
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = kept()
+        client.put("/models/new/file", content=file).raise_for_status()
+        client.delete("/models/new").raise_for_status()
+        client.put("/models/m/challengers/c", json={}).raise_for_status()
+        client.delete("/models/m/challengers/c").raise_for_status()
+        assert kept() == before
+    finally:
+        gc.enable()
+
+
+def objects_of(kind: type) -> int:
+    return sum(isinstance(one, kind) for one in gc.get_objects())
+
+
+def errors_in_memory() -> list[rarefy.InputError]:
+    return [one for one in gc.get_objects() if isinstance(one, rarefy.InputError)]
+
+
+def new_errors(before: dict[int, rarefy.InputError]) -> list[str]:
+    return [str(one) for one in errors_in_memory() if id(one) not in before]
+
+
 def test_full_disk_refuses_and_recovers(client: Client, tmp_path: Path) -> None:
     db = client.service.log.db
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -266,18 +254,6 @@ def test_rollback_and_upload(client: Client) -> None:
     assert client.get("/models/copy/file").content == old
     assert client.delete("/models/copy").status_code == 204
     assert client.get("/models/copy").status_code == 404
-
-
-def test_file_in_the_folder_is_served(client: Client, tmp_path: Path) -> None:
-    (tmp_path / "trained.model").write_bytes(model_of(rows(30), tmp_path))
-    client.service.look_after()
-    client.service.look_after()
-    assert client.get("/models/trained").json()["examples"] == 30
-    client.post("/models/trained/learn", json=rows(5))
-    client.service.wait()
-    (tmp_path / "trained.model").write_bytes(model_of(rows(31), tmp_path))
-    client.service.look_after()
-    assert client.get("/models/trained").json()["examples"] == 31
 
 
 def test_what_is_shown(client: Client) -> None:
@@ -406,14 +382,3 @@ def test_no_listening_beyond_this_machine_without_a_token(tmp_path: Path) -> Non
 def test_folder_is_served_once(client: Client, tmp_path: Path) -> None:
     with pytest.raises(rarefy.InputError, match="another process"):
         Service(tmp_path)
-
-
-def test_old_entries_go_once_they_are_in_two_snapshots(client: Client) -> None:
-    client.service._keep_seconds = 0.0
-    for seed in range(3):
-        client.post("/models/m/learn", json=rows(5, seed))
-        client.service.wait()
-        client.post("/models/m/snapshots")
-    client.service.look_after()
-    with sqlite3.connect(client.service.folder / "log.db") as db:
-        assert db.execute("SELECT min(seq) FROM entries").fetchone() == (4,)

@@ -14,6 +14,7 @@ import pytest
 
 import rarefy
 from rarefy.serving.client import ServiceError
+from tests.serving.in_process import model_of, rows
 from tests.serving.served import Served, row
 
 
@@ -75,6 +76,28 @@ def test_events_come_once_a_second(served):
         lines = stream.iter_lines()
         assert next(lines) == "event: pulse"
         assert "models" in json.loads(next(lines).removeprefix("data: "))
+
+
+def test_client_of_river_works(served, tmp_path):
+    """What `pip install riverapi` asks for, but for uploads, which are pickles."""
+    riverapi = pytest.importorskip("riverapi.main")
+    httpx.put(f"{served.url}/models/river", json={"classes": ["a", "b"]}, timeout=200.0)
+    client, some = riverapi.Client(served.url, quiet=True), rows(30)
+    features = [{name: x for name, x in one.items() if name != "label"} for one in some]
+    assert client.info()["name"] == "rarefy"
+    assert "river" in client.models()["models"]
+    for x, one in zip(features[:29], some, strict=False):
+        client.learn("river", x, one["label"])
+    answer = client.predict("river", features[29])
+    assert answer["prediction"] in ("a", "b")
+    client.label(some[29]["label"], answer["identifier"], "river")
+    served.wait_until_learned()
+    assert client.stats("river")["learn"]["n_calls"] == 30
+    assert 0.0 < client.metrics("river")["accuracy"] <= 1.0
+    file = httpx.get(f"{served.url}/models/river/file").content
+    assert file == model_of(some, tmp_path)
+    with pytest.raises(SystemExit):
+        client.predict("none", {})
 
 
 @pytest.mark.slow

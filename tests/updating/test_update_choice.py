@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from rarefy.errors import ConfigError
-from rarefy.updating.bound import rows_needed, upper_bound
+from rarefy.updating.bound import CONFIDENCE, rows_needed, upper_bound
 from rarefy.updating.choice import Limits
 from rarefy.updating.path import ALPHAS, Point, best, gain, within
 
@@ -21,14 +21,14 @@ def point(alpha: float, bound: float, **changed: float) -> Point:
 @pytest.mark.parametrize("n_lost", [0, 1, 7, 100])
 def test_bound_is_that_of_clopper_and_pearson(n_lost):
     is_lost = np.arange(100) < n_lost
-    found = stats.binomtest(n_lost, 100, alternative="less").proportion_ci(0.95, "exact")
+    found = stats.binomtest(n_lost, 100, alternative="less").proportion_ci(CONFIDENCE, "exact")
     assert upper_bound(is_lost, np.full(100, 3.0)) == pytest.approx(found.high, rel=1e-12)
 
 
 def test_rows_of_different_weight_count_as_fewer():
     is_lost, weights = np.arange(100) < 2, np.where(np.arange(100) < 50, 1.0, 3.0)
     bound = upper_bound(is_lost, weights)  # 80 rows, of which 0.8 are lost
-    assert bound == pytest.approx(stats.beta.ppf(0.95, 1.8, 79.2), rel=1e-9)
+    assert bound == pytest.approx(stats.beta.ppf(CONFIDENCE, 1.8, 79.2), rel=1e-9)
 
 
 @pytest.mark.parametrize("budget", [0.3, 0.01, 0.005])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 import rarefy
 from rarefy.errors import ConfigError, InputError, RarefyWarning
+from rarefy.updating.safe_update import DEFAULT_PASSES
 
 N_OLD, N_NEW, N_TEST = 150, 1200, 1500
 
@@ -39,13 +42,13 @@ def folder(tmp_path, monkeypatch) -> None:
 
 def test_the_file_has_the_model_that_was_judged():
     updated = rarefy.update(
-        "old.model", "new.svm", max_negative=0.03, holdout="test.svm", output="new.model"
+        "old.model", "new.svm", max_negative=0.025, holdout="test.svm", output="new.model"
     )
     chosen, old = updated.chosen, updated.old
     assert 0.0 < updated.alpha < 1.0
     assert chosen.accuracy > old.accuracy
     assert 0 < chosen.n_lost < updated.plain.n_lost
-    assert chosen.bound <= 0.03 < updated.plain.bound
+    assert chosen.bound <= 0.025 < updated.plain.bound
     test = rarefy.read("test.svm")
     for new in (rarefy.load("new.model"), updated.model):
         found = rarefy.flips(rarefy.load("old.model"), new, test)
@@ -55,12 +58,12 @@ def test_the_file_has_the_model_that_was_judged():
         assert measured["accuracy"] == pytest.approx(chosen.accuracy)
         assert measured["loss"] == pytest.approx(chosen.loss, rel=1e-9)
     more = rarefy.train("test.svm", resume="new.model")
-    assert more.t_ == N_OLD + N_NEW + N_TEST
+    assert more.t_ == N_OLD + DEFAULT_PASSES * N_NEW + N_TEST
 
 
 def test_weights_are_between_those_of_both_models():
     updated = rarefy.update("old.model", "new.svm", max_negative=0.03, holdout="test.svm")
-    plain = rarefy.train("new.svm", resume="old.model")
+    plain = rarefy.train("new.svm", resume="old.model", passes=DEFAULT_PASSES)
     old, new, alpha = rarefy.load("old.model").weights_, plain.weights_, updated.alpha
     found = updated.model.weights_
     assert found.keys() == old.keys() | new.keys()
@@ -73,7 +76,7 @@ def test_a_share_is_held_out_and_a_large_budget_is_plain_learning():
     updated = rarefy.update(
         "old.model", "new.svm", max_negative=0.9, by="loss", output="new.model", holdout=0.3
     )
-    plain = rarefy.train("new.svm", resume="old.model", holdout=0.3)
+    plain = rarefy.train("new.svm", resume="old.model", holdout=0.3, passes=DEFAULT_PASSES)
     assert updated.n_examples == plain.holdout_["examples"]
     assert updated.plain.loss == pytest.approx(plain.holdout_["loss"])
     assert updated.chosen.loss == min(point.loss for point in updated.points)
@@ -81,7 +84,7 @@ def test_a_share_is_held_out_and_a_large_budget_is_plain_learning():
 
 def test_the_old_model_stays():
     for limits, reason in (
-        ({"max_negative": 1e-4}, "too few held-out rows.*29,956"),
+        ({"max_negative": 1e-4}, "too few held-out rows.*36,887"),
         ({"max_negative": 0.03, "min_gain": 0.5}, "0.5 is asked for"),
     ):
         updated = rarefy.update("old.model", "new.svm", output="new.model", **limits)
@@ -108,6 +111,43 @@ def test_matrices_give_what_files_give(passes):
     np.testing.assert_array_equal(old.sparse_coef_.toarray(), before)
 
 
+def test_replayed_rows_are_learned_in_every_pass():
+    how = {"max_negative": 0.04, "passes": 2}
+    of_files = rarefy.update("old.model", "new.svm", replay="old.svm", holdout="test.svm", **how)
+    with pytest.warns(RarefyWarning, match=r"learned old\.svm already"):
+        plain = rarefy.train("old.svm", "new.svm", resume="old.model", passes=2)
+    assert of_files.plain.accuracy == rarefy.evaluate(plain, rarefy.read("test.svm"))["accuracy"]
+    assert of_files.model.t_ == plain.t_ == N_OLD + 2 * (N_OLD + N_NEW)
+    X, y = rows(N_OLD, 1)
+    old = rarefy.SparseOnlineClassifier(l1=0.1, passes=1, shuffle=False).fit(X, y)
+    for replay in ((X, y), (X, y, np.ones(N_OLD))):
+        of_matrix = rarefy.update(
+            old, *rows(N_NEW, 2), replay=replay, holdout=rows(N_TEST, 3), **how
+        )
+        assert of_matrix.chosen.n_lost == of_files.chosen.n_lost
+        assert of_matrix.alpha == of_files.alpha
+
+
+def test_replayed_rows_judge_nothing():
+    how = {"max_negative": 0.9, "by": "loss", "passes": 1}
+    without, *others = (
+        rarefy.update("old.model", "new.svm", replay=replay, **how)
+        for replay in ((), "old.svm", ["old.svm", Path("test.svm")])
+    )
+    for other in others:  # the same rows are held out, whatever is replayed
+        assert (other.n_examples, other.old) == (without.n_examples, without.old)
+        assert other.plain != without.plain
+
+
+def test_a_pipe_is_learned_once():
+    os.mkfifo("pipe")
+    threading.Thread(target=lambda: Path("pipe").write_bytes(Path("new.svm").read_bytes())).start()
+    how = {"max_negative": 0.9, "holdout": "test.svm"}
+    assert rarefy.update("old.model", "pipe", **how).model.t_ == N_OLD + N_NEW
+    with pytest.raises(InputError, match=r"replay.*pipe"):
+        rarefy.update("old.model", "new.svm", replay="-", **how)
+
+
 def test_bad_input():
     rarefy.train("old.svm", output="slim.model", slim=True)
     rarefy.train("old.svm", output="numbers.model", loss="squared")
@@ -125,6 +165,7 @@ def test_bad_input():
         ({"max_negative": 0.01, "holdout": 1.5}, "holdout='1.5'"),
         ({"max_negative": 0.01, "holdout": None}, "holdout=None"),
         ({"max_negative": 0.01, "l1": 1.0}, "l1 cannot be combined"),
+        ({"max_negative": 0.01, "passes": 0}, "passes"),
     ):
         with pytest.raises(ConfigError, match=message):
             rarefy.update("old.model", "new.svm", output="new.model", **parameters)
@@ -136,6 +177,15 @@ def test_bad_input():
         pytest.raises(InputError, match="give new rows, or a file with others"),
     ):
         rarefy.update("old.model", "old.svm", max_negative=0.1)
+    for files in ({"replay": "new.svm"}, {"replay": "test.svm", "holdout": "test.svm"}):
+        with pytest.raises(InputError, match="is learned by the model, and cannot judge it"):
+            rarefy.update("old.model", "new.svm", max_negative=0.1, **files)
+    with pytest.raises(InputError, match=r"none\.svm: there is no such file"):
+        rarefy.update("old.model", "new.svm", max_negative=0.1, replay="none.svm")
+    X, y = rows(N_OLD, 1)
+    old = rarefy.SparseOnlineClassifier().fit(X, y)
+    with pytest.raises(ConfigError, match=r"replay: \(X, y\)"):
+        rarefy.update(old, X, y, max_negative=0.1, replay="old.svm")
     Path("words.svm").write_text("9 1:1\n")
     with pytest.raises(InputError, match=r"words.svm:1"):
         rarefy.update("old.model", "words.svm", max_negative=0.01, output="new.model")
@@ -169,15 +219,19 @@ def test_all_kinds_of_models(parameters):
     for name, n, seed in (("old", N_OLD, 1), ("new", N_NEW, 2), ("test", N_TEST, 3)):
         write(f"{name}.svm", *rows(n, seed, n_classes))
     rarefy.train("old.svm", output="old.model", **parameters)
-    updated = rarefy.update(
-        "old.model", "new.svm", max_negative=0.05, holdout="test.svm", output="new.model"
-    )
+    how = {"holdout": "test.svm", "output": "new.model"}
+    if "capacity" in parameters:
+        updated = rarefy.update("old.model", "new.svm", max_negative=0.05, **how)
+        assert "were dropped while learning on" in updated.reason
+    budget = 0.3 if "capacity" in parameters else 0.05
+    updated = rarefy.update("old.model", "new.svm", max_negative=budget, **how)
     assert updated.chosen is not None
     test, new = rarefy.read("test.svm"), rarefy.load("new.model")
     found = rarefy.flips(rarefy.load("old.model"), new, test)
     assert (found.n_negative, found.n_positive) == (updated.chosen.n_lost, updated.chosen.n_won)
     assert rarefy.evaluate(new, test)["loss"] == pytest.approx(updated.chosen.loss, rel=1e-9)
-    assert rarefy.train("test.svm", resume="new.model").t_ == N_OLD + N_NEW + N_TEST
+    more = rarefy.train("test.svm", resume="new.model")
+    assert more.t_ == N_OLD + DEFAULT_PASSES * N_NEW + N_TEST
 
 
 def test_an_anchor_changes_fewer_weights_and_slim_models_will_do():
@@ -201,7 +255,7 @@ def test_an_anchor_changes_fewer_weights_and_slim_models_will_do():
     assert rarefy.evaluate(new, rarefy.read("test.svm"))["accuracy"] == pytest.approx(
         updates[0].chosen.accuracy
     )
-    assert rarefy.train("test.svm", resume="new.model").t_ == N_NEW + N_TEST
+    assert rarefy.train("test.svm", resume="new.model").t_ == DEFAULT_PASSES * N_NEW + N_TEST
 
 
 def test_an_anchor_of_matrices_is_that_of_files():

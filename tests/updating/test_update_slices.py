@@ -67,6 +67,10 @@ def test_the_budget_is_kept_in_each_slice():
 def test_slices_of_a_share_that_is_held_out():
     updated = update(holdout=0.5, slice_by="country")
     assert sum(loss.n_rows for loss in updated.slices) == updated.n_examples
+    replayed = update(holdout=0.5, slice_by="country", replay="old.csv")
+    assert {loss.value: loss.n_rows for loss in replayed.slices} == {
+        loss.value: loss.n_rows for loss in updated.slices
+    }
 
 
 def test_a_slice_with_too_few_rows_may_lose_nothing():

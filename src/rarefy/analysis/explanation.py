@@ -18,7 +18,19 @@ Rivals = tuple[int, int] | None  # a class and the best of the others, where the
 
 
 class Part(NamedTuple):
-    """A feature of the row; its weights are one a score."""
+    """A feature of a row, and what it adds to the scores.
+
+    Attributes
+    ----------
+    name : str
+        The feature.
+    key : int
+        Its 64-bit key.
+    value : float
+        Its value in the row.
+    weights, contributions : array
+        One for each score; a contribution is value x weight.
+    """
 
     name: str
     key: int
@@ -33,17 +45,35 @@ class Part(NamedTuple):
 class Explanation(NamedTuple):
     """Why a row is predicted as it is.
 
-    The intercepts and the contributions of all parts add up to the scores. Of two classes there is
-    one score, that of the second; of several, one a class.
+    The intercepts and the contributions of all parts add up to the scores. With two classes there
+    is one score, that of the second; with more, one for each class.
+
+    Attributes
+    ----------
+    place : str
+        The row, as path:line.
+    scores : array
+        One score, or one for each class.
+    probabilities : array or None
+        As many, if the loss has probabilities.
+    label : str or None
+        The predicted class; None in regression, where the score is the prediction.
+    intercepts : tuple of float
+        One for each score.
+    parts : list of Part
+        The features of the row that have a weight: `name`, `key`, `value`, `weights` and
+        `contributions`.
+    without_weight : list of str
+        The features of the row to which the model gives no weight.
     """
 
-    place: str  # path:line
-    scores: Floats  # one, or one a class
-    probabilities: Floats | None  # as many, if the loss has them
-    label: str | None  # None: the score is the prediction
+    place: str
+    scores: Floats
+    probabilities: Floats | None
+    label: str | None
     intercepts: tuple[float, ...]
     parts: list[Part]
-    without_weight: list[str]  # features of the row to which the model gives no weight
+    without_weight: list[str]
 
     @property
     def contributions(self) -> Floats:

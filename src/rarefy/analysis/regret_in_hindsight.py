@@ -33,13 +33,27 @@ PENALTY_ONCE = (Ftrl, RULES["scale-free"], RULES["scale-free-ftrl"])
 
 
 class Regret(NamedTuple):
-    """What learning has cost, and what the best fixed weights would have."""
+    """What learning has cost, and what the best fixed weights would have cost.
 
-    learned: float  # the losses and penalties of all rounds
-    best: float  # the least sum of these that any fixed weights have
-    coef: Floats  # which are these
+    Attributes
+    ----------
+    regret : float
+        The difference of the two.
+    learned : float
+        The losses and penalties of all rounds.
+    best : float
+        The least that any fixed weights have of these.
+    coef, intercept : array and float
+        These weights.
+    largest_distance : float
+        How far the weights of any round are from them, intercept included.
+    """
+
+    learned: float
+    best: float
+    coef: Floats
     intercept: float
-    largest_distance: float  # of the weights of any round from them, intercept included
+    largest_distance: float
 
     @property
     def regret(self) -> float:

@@ -15,6 +15,7 @@ from scipy import sparse
 from rarefy.analysis.shipped import (
     DEFAULT_ANCHOR,
     DEFAULT_BUDGET,
+    DEFAULT_DISTILLATION,
     DEFAULT_ENDOWMENT,
     METHODS,
     Chain,
@@ -25,11 +26,13 @@ from rarefy.checks import check_whole, choose
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators import SparseOnlineClassifier
 from rarefy.estimators.matrices import check_importance
+from rarefy.estimators.soft_rows import soft_targets
 from rarefy.estimators.update_models import update
+from rarefy.parameters.entry import MOST_PASSES
 from rarefy.readers import Reader
 from rarefy.streams.design_matrix import to_matrix
 from rarefy.updating.choice import Limits
-from rarefy.updating.safe_update import DEFAULT_HOLDOUT
+from rarefy.updating.safe_update import DEFAULT_HOLDOUT, DEFAULT_PASSES
 
 FEWEST_RELEASES = 2
 
@@ -56,11 +59,13 @@ def releases(
     max_negative: float = DEFAULT_BUDGET,
     anchor: float = DEFAULT_ANCHOR,
     endowment: float = DEFAULT_ENDOWMENT,
+    distillation: float = DEFAULT_DISTILLATION,
     holdout: float = DEFAULT_HOLDOUT,
+    passes: int = DEFAULT_PASSES,
     sample_weight: Any = None,
     **parameters: Any,
 ) -> list[Chain]:
-    """Replay rows as a team would live them: a model is shipped every so many rows.
+    """Replay rows in their order, and ship a model every so many rows.
 
     Parameters
     ----------
@@ -74,13 +79,18 @@ def releases(
     methods : sequence of str
         By what each model follows from the one before: "plain" (it learns on), "retrained" (learned
         anew from all rows so far, in random order), "endowment" (as plain, with an endowment),
+        "distillation" (as plain, from labels mixed with the probabilities of the model before),
         "update" (`rarefy.update` within the budget; where it finds no better model, the old one
-        stays, and the rows are learned with those that come next), "anchor" (the same, with an
-        anchor).
+        stays, and the rows are learned with those that come next), "replay" (the same, with all
+        rows before learned once more), "anchor" (with an anchor).
     max_negative, anchor, holdout : float
         Those of `rarefy.update`.
+    passes : int
+        That of `rarefy.update`; all other methods learn each row once.
     endowment : float
         That of the method "endowment".
+    distillation : float
+        The share of the probabilities of the model before, for the method "distillation".
     sample_weight : array-like, optional
         Weights of the rows; a reader has its own.
     **parameters
@@ -125,9 +135,14 @@ def releases(
     Limits(max_negative).check()
     if not isinstance(holdout, float) or not 0.0 < holdout < 1.0:
         raise ConfigError(f"holdout={holdout!r}: a share between 0 and 1 is expected.")
-    unknown = [name for name in parameters if name in ("passes", "shuffle", "refit")]
+    check_whole("passes", passes, 1, MOST_PASSES)
+    if not isinstance(distillation, float) or not 0.0 <= distillation < 1.0:
+        raise ConfigError(f"distillation={distillation!r}: a share from 0 to below 1 is expected.")
+    if "distillation" in methods and parameters.get("loss", "logistic") != "logistic":
+        raise ConfigError("methods: distillation needs the probabilities of loss='logistic'.")
+    unknown = [name for name in parameters if name in ("shuffle", "refit")]
     if unknown:
-        raise ConfigError(f"{unknown[0]}: every row is learned once, in its order.")
+        raise ConfigError(f"{unknown[0]}: rows are learned in their order.")
     model = SparseOnlineClassifier(**{**parameters, "passes": 1, "shuffle": False})
     rows = _rows(X, y, sample_weight)
     ends = [*range(every, len(rows.y), every)]
@@ -136,12 +151,14 @@ def releases(
             f"every={every}: {len(rows.y):,} rows are too few for two releases with rows after "
             f"them. Give a smaller number, or more rows."
         )
-    how = {"max_negative": max_negative, "holdout": holdout}
+    how = {"max_negative": max_negative, "holdout": holdout, "passes": passes}
     shipped = {
         "plain": lambda: _learning_on(model, rows, ends),
         "retrained": lambda: _retrained(model, rows, ends),
         "endowment": lambda: _learning_on(_with(model, endowment=endowment), rows, ends),
+        "distillation": lambda: _distilled(model, rows, ends, distillation),
         "update": lambda: _updated(model, rows, ends, how),
+        "replay": lambda: _updated(model, rows, ends, how, replays=True),
         "anchor": lambda: _updated(model, rows, ends, {**how, "anchor": anchor}),
     }
     return [_chain(method, shipped[method](), rows, ends) for method in methods]
@@ -187,13 +204,33 @@ def _retrained(
         yield _learn(_with(model), rows, np.random.default_rng(number).permutation(end))
 
 
+def _distilled(
+    model: SparseOnlineClassifier, rows: _Rows, ends: Sequence[int], share: float
+) -> Iterator[SparseOnlineClassifier]:
+    live = _learn(_with(model), rows, slice(0, ends[0]))
+    yield live
+    for begin, end in pairwise(ends):
+        new = rows.part(slice(begin, end))
+        targets = share * live.predict_proba(new.X)
+        targets[np.arange(len(new.y)), np.searchsorted(live.classes_, new.y)] += 1.0 - share
+        soft = soft_targets(new.X, targets, classes=live.classes_, sample_weight=new.importance)
+        live = deepcopy(live).partial_fit(soft.X, soft.y, sample_weight=soft.sample_weight)
+        yield live
+
+
 def _updated(
-    model: SparseOnlineClassifier, rows: _Rows, ends: Sequence[int], how: dict[str, Any]
+    model: SparseOnlineClassifier,
+    rows: _Rows,
+    ends: Sequence[int],
+    how: dict[str, Any],
+    *,
+    replays: bool = False,
 ) -> Iterator[SparseOnlineClassifier]:
     live, learned = _learn(_with(model), rows, slice(0, ends[0])), ends[0]
     yield live
     for end in ends[1:]:
         new = rows.part(slice(learned, end))
+        how["replay"] = rows.part(slice(0, learned)) if replays else ()
         found = update(live, new.X, new.y, sample_weight=new.importance, **how)
         if found.model is not None:
             live, learned = found.model, end

@@ -8,36 +8,71 @@ METHODS = {
     "plain": "learns on",
     "retrained": "learned anew from all rows so far, in random order",
     "endowment": "learns on, with an endowment",
+    "distillation": "learns on from labels mixed with the probabilities of the model before",
     "update": "learns on within the budget, as `rarefy update` does",
+    "replay": "... with all rows before learned once more",
     "anchor": "... with an anchor",
 }
-DEFAULT_BUDGET, DEFAULT_ANCHOR, DEFAULT_ENDOWMENT = 0.01, 2.0, 3.0
+DEFAULT_BUDGET, DEFAULT_ANCHOR, DEFAULT_ENDOWMENT, DEFAULT_DISTILLATION = 0.01, 2.0, 3.0, 0.4
 
 
 class Release(NamedTuple):
     """A model that was shipped, and what came of it on the rows before the next one.
 
-    Rates are shares of these rows. What compares it with the release before is None for the first.
+    Attributes
+    ----------
+    number : int
+        The place in the chain.
+    n_learned : int
+        How many rows had come when it was shipped.
+    n_rows : int
+        How many rows it is judged by: those before the next release.
+    is_new : bool
+        False if the model of the release before was kept.
+    accuracy : float
+        The share of right answers.
+    lost_rate, won_rate, churn : float or None
+        Compared with the release before: the shares of answers that were right and are wrong, that
+        were wrong and are right, and that have changed. None for the first release.
+    n_weights : int
+        How many weights are not zero.
+    n_changed : int or None
+        How many weights differ from those of the release before.
     """
 
     number: int
-    n_learned: int  # rows that had come
-    n_rows: int  # that it is judged by
-    is_new: bool  # or the one before, once more
+    n_learned: int
+    n_rows: int
+    is_new: bool
     accuracy: float
     lost_rate: float | None
     won_rate: float | None
-    churn: float | None  # answers that are others
+    churn: float | None
     n_weights: int
-    n_changed: int | None  # weights
+    n_changed: int | None
 
 
 class Chain(NamedTuple):
-    """All releases by one method."""
+    """All releases by one method.
+
+    Attributes
+    ----------
+    method : str
+        "plain", "retrained", "endowment", "distillation", "update", "replay" or "anchor".
+    releases : list of Release
+        One for each model that was shipped.
+    accuracy : float
+        The mean over the releases.
+    n_new : int
+        How many of them are new models.
+    lost_at_the_end, won_at_the_end : float
+        On the rows after the last release: shares of answers that it has lost, or won, compared
+        with the first one.
+    """
 
     method: str
     releases: list[Release]
-    lost_at_the_end: float  # of the rows after the last release, compared with the first one
+    lost_at_the_end: float
     won_at_the_end: float
 
     @property

@@ -7,10 +7,14 @@ it; `worker_protocol` says what an engine has to do, and `ray_workers` is Ray.
 
 from typing import Any
 
-__all__ = ["sweep", "train"]
+__all__ = ["read_piece", "sweep", "train"]
 
 # Imported when first used: workers need nothing of it, and start faster without scikit-learn.
-_LATE = {"sweep": "rarefy.cluster.sweep_on_workers", "train": "rarefy.cluster.train_on_workers"}
+_LATE = {
+    "read_piece": "rarefy.cluster.pieces",
+    "sweep": "rarefy.cluster.sweep_on_workers",
+    "train": "rarefy.cluster.train_on_workers",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -84,7 +84,41 @@ def reading_of(reader: Reader, model: StreamModel) -> Reading:
 def read_piece(
     reading: Reading, piece: Piece, table: Any = None
 ) -> Iterator[Outline | Prepared | End]:
-    """Batches, each of which comes as an outline and as what a worker keeps of it."""
+    """Read a part of the data: what an engine of your own has a worker do.
+
+    Parameters
+    ----------
+    reading : Reading
+        How to read; the first argument of an engine's `read`.
+    piece : Piece
+        What to read; the second one.
+    table : table, optional
+        The rows themselves, if they are in the memory of workers.
+
+    Yields
+    ------
+    Outline, rows or End
+        An outline of each batch, which goes to the driver, followed by its rows, which stay where
+        they are; after the last batch the end.
+
+    Raises
+    ------
+    InputError
+        If a line cannot be parsed, or the file is gone.
+
+    See Also
+    --------
+    train : Has an engine read and learn.
+
+    Examples
+    --------
+    >>> from rarefy.cluster import read_piece
+    >>> def read(self, reading, piece):  # a method of an engine that reads where it is
+    ...     items = read_piece(reading, piece)
+    ...     for outline in items:
+    ...         rows = next(items, None)
+    ...         yield (outline, rows) if rows is not None else outline
+    """
     reader = like = reader_of({**reading.settings, "files": [piece.file]})
     if table is not None:
         reader = RowsReader(table, like.labels.classes)

@@ -14,7 +14,7 @@ from rarefy.arrays import Floats, Numbers, Rows, chosen_rows, read_only, without
 from rarefy.cluster.numbering import numbered
 from rarefy.engine.learner import Learner
 from rarefy.engine.shard import learned_by
-from rarefy.engine.state import new_state
+from rarefy.engine.state import CountedState, new_state
 from rarefy.readers.feature_names import Names, texts_of
 from rarefy.stores import Prepared
 
@@ -79,15 +79,16 @@ def learn(start: Start, *parts: Rows) -> End:
     """Learn rows as a shard of a round."""
     learner = start.learner
     n_fields = len(learner.rule.state_fields)
-    state = new_state(n_fields + 1, len(learner.state))
-    state[:, :n_fields] = learner.state
-    state[:, n_fields] = np.repeat(start.counts, learner.n_outputs)
+    own = new_state(n_fields, len(learner.state))
+    own[:, :n_fields] = learner.state
+    times = np.repeat(start.counts, learner.n_outputs).astype(np.uint16)
+    state = CountedState(new_state(n_fields, 0), own, np.concatenate([[1], times]), 0)
     parts = tuple(Rows(*map(read_only, part)) for part in parts)
     if start.features is not None:
         parts = tuple(_by_feature(part, start.features) for part in parts)
     relative = [learner.reference.relative(part) for part in parts]
     learned = learned_by(learner, parts, relative, state, start.n_shards)
-    return End(state[:, :n_fields], learned.added_to_intercepts, learned.progress)
+    return End(own[:, :n_fields], learned.added_to_intercepts, learned.progress)
 
 
 def _by_feature(rows: Rows, features: NDArray[np.int32]) -> Rows:

@@ -39,6 +39,26 @@ def sweep(reader: Reader, *, on: str | Workers = RAY, in_memory: bool = False, *
     -------
     Sweep
         What `rarefy.sweep` would have found.
+
+    Raises
+    ------
+    ConfigError
+        If the data cannot be read again, or a parameter is invalid.
+    ClusterError
+        If the cluster fails for good.
+
+    See Also
+    --------
+    rarefy.sweep : Trains the models in this process.
+    train : Trains one model, in shards.
+
+    Examples
+    --------
+    >>> import rarefy, rarefy.cluster
+    >>> reader = rarefy.read("clicks/*.vw")  # doctest: +SKIP
+    >>> found = rarefy.cluster.sweep(reader, l1=[0.5, 1.0], folds=3, on="ray")  # doctest: +SKIP
+    >>> len(found.points)  # doctest: +SKIP
+    2
     """
     if not isinstance(reader, Reader) or not reader.can_be_read_again:
         raise ConfigError("a sweep on a cluster needs files that all workers read: rarefy.read.")

@@ -55,6 +55,18 @@ def train(
         If the cluster fails for good; with `save_every`, `output` is as it was saved last.
     ConfigError, InputError
         As in `rarefy.train`.
+
+    See Also
+    --------
+    rarefy.train : Trains in this process.
+    sweep : Spreads the models of a grid over workers.
+
+    Examples
+    --------
+    >>> import rarefy.cluster
+    >>> model = rarefy.cluster.train("clicks/*.vw", shards=2, on="ray")  # doctest: +SKIP
+    >>> model.predict_one("| shoes site7")  # doctest: +SKIP
+    1
     """
     workers = workers_of(on) if isinstance(on, str) else on
     where = {"output": output, "resume": resume, "anchor": None, "slim": slim}

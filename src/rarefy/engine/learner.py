@@ -114,7 +114,8 @@ class Learner(Lending, StateByFeature):
     @property
     def scaling(self) -> float | None:
         """What scores are scaled by to become probabilities; None: by nothing."""
-        return None if self.calibration is None else self.calibration.scaling
+        calibration = self.calibration
+        return None if calibration is None else calibration.scaling
 
     @property
     def is_settled(self) -> bool:

@@ -40,13 +40,16 @@ class Objective(Protocol):
         """The Hessian times a direction."""
 
 
-def minimum(objective: Objective, start: Floats, precision: float) -> Floats:
+def minimum(
+    objective: Objective, start: Floats, precision: float, first: float | None = None
+) -> Floats:
     """The variables with the least value: the gradient shrinks to `precision` of that at the start.
 
-    The closer they are, the more exact are the steps, and so the faster they get closer.
+    The closer they are, the more exact are the steps, and so the faster they get closer. `first` is
+    the size of the gradient that counts, if it is not that at the start.
     """
     point = objective.at(start)
-    first = point.size
+    first = first or point.size
     for _ in range(MOST_STEPS):
         if point.size <= precision * first:
             break

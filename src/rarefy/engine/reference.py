@@ -89,8 +89,10 @@ class Reference(NamedTuple):
 
     def after(self, rows: Rows) -> "Reference":
         """The reference when these rows have come, none of which is beyond its next change."""
+        if self.is_known:
+            return self
         examples = np.flatnonzero(rows.importance)
-        if self.is_known or len(examples) == 0:
+        if len(examples) == 0:
             return self
         n = self.n + len(examples)
         slots, totals = self.next_slots, self.totals

@@ -13,7 +13,7 @@ the others are refitted.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -159,19 +159,52 @@ class Link:
     def _minimum(self, precision: float) -> tuple[Floats, Floats]:
         rows = self._examples.rows(self._examples.importance)
         objective = Objective(rows, self._wanted, self._l2)
-        return objective.parts(minimum(objective, objective.start(), precision))
+        first = objective.at(objective.start()).size
+        return objective.parts(minimum(objective, self._chosen.nearby, precision, first))
 
-    @cached_property
+    @property
     def _l2(self) -> float:
         if self._given_l2 is not None:
             return self._given_l2
-        strength = best_strength(self._examples, self._wanted, self._strengths)
-        return strength / effective_number(self._examples.importance)
+        return self._chosen.strength / effective_number(self._examples.importance)
+
+    @cached_property
+    def _chosen(self) -> "Chosen":
+        if self._given_l2 is None:
+            return best_strength(self._examples, self._wanted, self._strengths)
+        importance = self._examples.importance
+        strength = self._given_l2 * effective_number(importance)
+        stronger = [other for other in STRENGTHS if other > strength]
+        minima = [at for _, at in _minima(self._examples, importance, self._wanted, stronger)]
+        return Chosen(strength, minima[-1] if minima else self._wanted.start())
+
+
+class Chosen(NamedTuple):
+    """How strong the penalty is, and variables that are not far from the minimum."""
+
+    strength: float
+    nearby: Floats
+
+
+def _minima(
+    examples: Examples, importance: Floats, wanted: Wanted, strengths: Sequence[float]
+) -> Iterator[tuple[Objective, Floats]]:
+    """What is minimised at each strength, and where about it is least.
+
+    They get weaker, and each begins where the one before has ended. From far away Newton's method
+    takes many short steps if the penalty is weak.
+    """
+    rows = examples.rows(importance)
+    variables = wanted.start()
+    for strength in strengths:
+        objective = Objective(rows, wanted, strength / effective_number(importance))
+        variables = minimum(objective, variables, TO_COMPARE)
+        yield objective, variables
 
 
 def best_strength(
     examples: Examples, wanted: Wanted, strengths: Sequence[float] = STRENGTHS
-) -> float:
+) -> Chosen:
     """The largest strength whose loss on held-out examples is not clearly worse than the least.
 
     That is, by not more than a standard error: the features were chosen with a view to all of the
@@ -180,24 +213,23 @@ def best_strength(
     counts = np.flatnonzero(examples.importance)
     held = counts[held_out(0, len(counts), HELD_OUT)]
     if len(held) in (0, len(counts)):
-        return 1.0
+        return Chosen(1.0, wanted.start())
     learned, judged = examples.importance.copy(), np.zeros_like(examples.importance)
     learned[held], judged[held] = 0.0, examples.importance[held]
-    rows, held_rows = examples.rows(learned), examples.rows(judged)
-    variables = Objective(rows, wanted, 0.0).start()
+    held_rows = examples.rows(judged)
     means: list[float] = []
-    for strength in strengths:
-        objective = Objective(rows, wanted, strength / effective_number(learned))
-        variables = minimum(objective, variables, TO_COMPARE)
+    found: list[Floats] = []
+    for objective, variables in _minima(examples, learned, wanted, strengths):
         losses = objective.losses(held_rows, variables)
         mean = dot(held_rows.importance, losses)
         if means and means[-1] - mean <= LEAST_GAIN * (means[0] - mean):
             break
         means.append(mean)
+        found.append(variables)
         differences = held_rows.importance * (losses - mean)
         error = math.sqrt(dot(differences, differences))
-    good_enough = np.array(means) <= means[-1] + error
-    return strengths[int(good_enough.argmax())]
+    best = int((np.array(means) <= means[-1] + error).argmax())
+    return Chosen(strengths[best], found[best])
 
 
 def effective_number(importance: Floats) -> float:

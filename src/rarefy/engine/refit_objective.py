@@ -25,6 +25,10 @@ class Wanted(NamedTuple):
     fit_intercept: bool
     loss: Any
 
+    def start(self) -> Floats:
+        """The variables to begin with: weights, and then an intercept for every output."""
+        return np.zeros(len(self.columns) + self.n_outputs)
+
 
 class Objective:
     """What is minimised: a function of the weights, and then the intercepts, in one array.
@@ -41,7 +45,7 @@ class Objective:
         self._outputs = wanted.outputs.astype(np.uint64)
 
     def start(self) -> Floats:
-        return np.zeros_like(self._l2)
+        return self._wanted.start()
 
     def parts(self, variables: Floats) -> tuple[Floats, Floats]:
         """The weights, and an intercept for every output."""

@@ -10,30 +10,31 @@ Why rows count more often, and how many rows make a round: docs/how-to/shards.md
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import accumulate, pairwise
-from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 
-from rarefy.arrays import Floats, Numbers, Rows, part_of
+from rarefy.arrays import Rows, part_of
 from rarefy.engine.learner import Learner
 from rarefy.engine.merged_sums import at_round
 from rarefy.engine.reference import FIRST_EXAMPLES
-from rarefy.engine.shard import Desk, Indices, Learned, Shard, add_intercepts
-from rarefy.engine.shared_features import Group
+from rarefy.engine.shard import Learned, add_intercepts, learned_by
+from rarefy.engine.shared_features import Meetings
 from rarefy.engine.state import new_state
-from rarefy.engine.workers import n_cores, workers
+from rarefy.engine.workers import Pool, n_cores
 from rarefy.errors import ConfigError
 from rarefy.jit.intrinsics import row_width
 from rarefy.model.importance import PLAIN
 from rarefy.rules import RULES, name_of
-from rarefy.rules.echo import echo_of
 
 ROUNDS = 8  # while the number of examples doubles;
 FEW_EXAMPLES = 1 << 14  # from which on there is only one for each shard, if these are fewer
 MOST_EXAMPLES, MOST_OF_A_SHARD = 1 << 16, 1 << 11  # of a round; what is more for all shards
 FEWEST_OF_A_SHARD = 1024  # examples of a round; if there are fewer, fewer shards learn
+MOST_SHARDS = (1 << 16) - 1  # that counts of two bytes can count
+MOST_NUMBERS = (1 << 31) - 1  # of coordinates that have four bytes
 SETTLING = 512  # last examples of a round, but no more than a quarter, which settle the model
 
 
@@ -49,12 +50,12 @@ class Sharding:
         self.n_shards = n_shards
         self.n_threads = min(n_shards, n_threads or n_cores())
         self._most_examples = max(MOST_EXAMPLES, MOST_OF_A_SHARD * n_shards)
-        self._n_groups = 1 << (self.n_threads - 1).bit_length()  # of features
-        self._desks: SimpleQueue[Desk] = SimpleQueue()  # of which each thread has one
-        for _ in range(self.n_threads):
-            self._desks.put(Desk())
-        self._entries: Indices = np.empty(0, np.int32)  # of all shards, to be used again, too
-        self._own = new_state(1, 0)  # of all shards, to be used again
+        self._pool = Pool(self.n_threads)
+        # to be used again from round to round
+        self._meetings = Meetings(0, 0)
+        self._entries = np.empty(0, np.int32)  # of all shards
+        self._own = new_state(1, 0)
+        self._times = np.empty(0, np.uint16)
 
     def n_examples(self, t: int) -> int:
         """How many examples the round takes that begins when t have been learned."""
@@ -93,49 +94,52 @@ class Sharding:
         return _dealt(parts, self.n_shards)
 
     def _learn_in_shards(self, learner: Learner, dealt: Sequence[Sequence[Rows]]) -> None:
-        """What shards do side by side, and, in between, what is done with groups of features."""
-        ends = [0, *accumulate(Shard.most_entries(learner, rows) for rows in dealt)]
-        if len(self._entries) < ends[-1]:
-            self._entries = np.empty(ends[-1], np.int32)
-        with workers(self.n_threads, ends[-1] * learner.n_outputs) as run:
+        """What shards do side by side, and, in between, what is done with all features."""
+        n_outputs, n_shards = learner.n_outputs, len(dealt)
+        if not self._meetings.has_room(n_shards, learner.n_features):
+            self._meetings = Meetings(n_shards, learner.n_features)
+        meetings = self._meetings
+        ends = [0, *accumulate(_most_entries(learner, rows) for rows in dealt)]
+        run = self._pool.runner(ends[-1] * n_outputs)
 
-            def numbered(rows: Sequence[Rows], begin: int, end: int) -> Shard:
-                shard, desk = Shard(learner, rows, self._entries[begin:end]), self._desks.get()
-                try:
-                    shard.number(learner.n_features, self._n_groups, desk)
-                finally:
-                    self._desks.put(desk)
-                return shard
+        def meet(shard: int) -> list[Rows]:
+            relative = [learner.reference.relative(part) for part in dealt[shard]]
+            meetings.meet(shard, relative)
+            return relative
 
-            def group(*of_shards: Numbers) -> Group:
-                group = Group(of_shards, first_rows, learner.n_features)
-                group.hand_out(learner, own)
-                return group
+        def learn(shard: int, rows: list[Rows]) -> Learned:
+            begin, end = firsts[shard : shard + 2] * n_outputs
+            own, times = self._own[begin:end], self._times[begin + shard : end + shard + 1]
+            numbered = meetings.number(shard, rows, self._entries[ends[shard] : ends[shard + 1]])
+            state = meetings.hand_out(learner, shard, own, times)
+            return learned_by(learner, dealt[shard], numbered, state, n_shards)
 
-            def learn(shard: Shard, first_row: int) -> None:
-                end = first_row + shard.n_features
-                shard.learn(learner, own[first_row * n_outputs : end * n_outputs], len(shards))
+        relative = run(meet, range(n_shards))
+        ranges = list(meetings.ranges(self.n_threads))
+        n_own = meetings.n_own(np.sum(run(partial(meetings.share, n_shards), ranges), axis=0))
+        firsts = np.concatenate([[0], np.cumsum(n_own)])
+        self._make_room(learner, int(firsts[-1]), ends[-1])
+        learned = run(learn, range(n_shards), relative)
+        run(partial(meetings.merge, learner, firsts[:-1], self._own), ranges)
+        conclude(learner, learned)
 
-            shards: list[Shard] = run(numbered, dealt, ends, ends[1:])
-            *first_rows, n_rows = accumulate([0, *(shard.n_features for shard in shards)])
-            own, n_outputs = self._room(learner, n_rows), learner.n_outputs
-            groups = run(group, *(shard.meetings for shard in shards))
-            run(learn, shards, first_rows)
-            run(lambda group: group.merge(learner, own), groups)
-        conclude(learner, [shard.learned for shard in shards])
-
-    def _room(self, learner: Learner, n_features: int) -> Floats:
-        """Room for the state of so many features."""
-        n_rows, n_fields = n_features * learner.n_outputs, len(echo_of(learner.rule).state_fields)
+    def _make_room(self, learner: Learner, n_own: int, n_entries: int) -> None:
+        """Have room for the state of so many features, and so many entries of rows."""
+        n_rows, n_fields = n_own * learner.n_outputs, len(learner.rule.state_fields)
         if len(self._own) < n_rows or self._own.shape[1] != row_width(n_fields):
             self._own = new_state(n_fields, n_rows + n_rows // 4)
-        return self._own
+            self._times = np.empty(len(self._own) + self.n_shards, np.uint16)
+        kind = np.int32 if learner.n_features + n_own <= MOST_NUMBERS else np.int64
+        if len(self._entries) < n_entries or self._entries.dtype != kind:
+            self._entries = np.empty(n_entries, kind)
 
 
 def check_sharding(n_shards: int, task: Any) -> None:
     """Refuse shards for what cannot be learned in them."""
     if n_shards == 1:
         return
+    if n_shards > MOST_SHARDS:
+        raise ConfigError(f"shards={n_shards}: {MOST_SHARDS:,} at most.")
     if task.is_open:
         raise ConfigError(
             f"shards={n_shards}: parameters cannot be found while shards learn. Give them, or "
@@ -168,6 +172,12 @@ def _dealt(parts: Sequence[Rows], n_shards: int) -> tuple[list[list[Rows]], list
     ends = np.searchsorted(n_before, [n_dealt * k // n_shards for k in range(n_shards + 1)])
     shards = [list(_between(parts, *bounds)) for bounds in pairwise(ends.tolist())]
     return shards, list(_between(parts, int(ends[-1]), len(is_example)))
+
+
+def _most_entries(learner: Learner, rows: Sequence[Rows]) -> int:
+    """For how many entries there has to be room when rows are learned."""
+    n_rows, n_centred = sum(len(part.y) for part in rows), len(learner.reference.slots)
+    return sum(int(part.indptr[-1] - part.indptr[0]) for part in rows) + n_rows * n_centred
 
 
 def _between(parts: Sequence[Rows], begin: int, end: int) -> Iterator[Rows]:

@@ -1,179 +1,290 @@
 """Features that several shards meet: what each of them begins with, and what becomes of it.
 
-Shards keep the state of their features in a common array, one shard behind the other. A meeting,
-an int64, is a feature and a shard that meets it: the slot in the upper half, and the row of the
-shard's state in the lower one. In ascending order, the meetings of a feature follow each other, and
-go by the order of shards.
+What a shard meets in a round is a bit for each feature, in words of 64. Where features are many,
+one that a shard alone has met is learned in the state of the model, as nobody else looks at it. Of
+the others, which are shared, each shard has a state of its own, in a common array, one shard behind
+the other, where features are in the order of their slots. Beside each word stands how many of the
+shard's features come before it; so where the state of a feature is can be counted.
+
+Where most features are shared anyway, a shard has a state of its own for each slot, and nothing has
+to be counted. What is learned is the same.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.arrays import Floats, Numbers
+from rarefy.arrays import Floats, Numbers, Rows, read_only
 from rarefy.engine.learner import Learner
-from rarefy.engine.state import new_state
+from rarefy.engine.state import CountedState, new_state
 from rarefy.jit import compiled, helper
-from rarefy.jit.intrinsics import load, prefetch, store
+from rarefy.jit.intrinsics import count_ones, load, store, trailing_zeros
 from rarefy.jit.sum_tuples import plus
 from rarefy.jit.sum_tuples import times as multiplied
 from rarefy.model.clock import next_round
-from rarefy.rules.echo import echo_of
 
-BLOCK_BITS = 6  # of slots that are dealt with by the same thread
-AHEAD = 16  # meetings from the one that is dealt with to the one whose row is fetched from memory
-DIGIT_BITS = 11  # of a slot, to sort by
+Words = NDArray[np.uint64]
+Counts = NDArray[np.uint16]
+BITS = 6  # of a slot, that say which bit of a word it is
+FEWEST_WORDS = 1 << 8  # that are dealt with at a time
+MOST_TO_SPARE = 2  # times as many states as are needed, to have one for each slot
+ONE, LOWEST, ALL = np.uint64(1), np.uint64((1 << BITS) - 1), np.uint64((1 << 64) - 1)
 
 
-def meetings(slots: NDArray[np.int32], n_groups: int) -> list[Numbers]:
-    """The meetings of a shard with features in these slots, in groups by slot.
+class Meetings:
+    """What each shard meets in a round: (shard, word, bits of features and how many come before).
 
-    The number of groups is a power of two.
+    Once it is known where its own state of a feature is, the bits of those without are cleared.
     """
-    ends, grouped = np.zeros(n_groups + 1, np.int64), np.empty(len(slots), np.int64)
-    _group(slots, ends, grouped)
-    return np.split(grouped, ends[:-2])
 
+    def __init__(self, n_shards: int, n_features: int) -> None:
+        self.n_features = n_features
+        n_words = (n_features >> BITS) + 1
+        self.of_shards: Words = np.zeros((n_shards, n_words, 2), np.uint64)
+        self._shared: Words = np.empty(n_words, np.uint64)
+        self._counts: Counts = np.empty(n_features, np.uint16)  # of the shards that share a feature
+        self._is_whole = False  # a shard has a state for each slot
 
-class Group:
-    """Meetings of all shards with some of the features."""
+    def has_room(self, n_shards: int, n_features: int) -> bool:
+        return n_shards <= len(self.of_shards) and n_features == self.n_features
 
-    def __init__(
-        self, of_shards: Sequence[Numbers], first_rows: Sequence[int], n_features: int
-    ) -> None:
-        """Put together meetings of each shard, whose rows begin there."""
-        together = np.concatenate(
-            [some + first for some, first in zip(of_shards, first_rows, strict=True)]
+    def ranges(self, n_threads: int) -> Iterator[tuple[int, int]]:
+        """Words from which up to which to deal with at a time."""
+        n_words = self.of_shards.shape[1]
+        step = max(n_words // (4 * n_threads), FEWEST_WORDS)
+        for begin in range(0, n_words, step):
+            yield begin, min(begin + step, n_words)
+
+    def meet(self, shard: int, parts: Sequence[Rows]) -> None:
+        """Take note of what there is in the rows of a shard."""
+        met = self.of_shards[shard]
+        met[:, 0] = 0
+        for rows in parts:
+            _meet(rows, met)
+
+    def share(self, n_shards: int, words: tuple[int, int]) -> Numbers:
+        """Find which features are shared; how many of them each shard has."""
+        n_shared = np.zeros(n_shards, np.int64)
+        _share(self.of_shards, *words, self._shared, self._counts, n_shared)
+        return n_shared
+
+    def n_own(self, n_shared: Numbers) -> Numbers:
+        """Of how many features each shard has a state of its own, given how many it shares."""
+        self._is_whole = self.n_features * len(n_shared) <= MOST_TO_SPARE * n_shared.sum()
+        return np.full_like(n_shared, self.n_features) if self._is_whole else n_shared
+
+    def number(self, shard: int, rows: Sequence[Rows], entries: NDArray[Any]) -> list[Rows]:
+        """The rows of a shard with where the states of features are in place of slots."""
+        met = self.of_shards[shard]
+        if self._is_whole:
+            return list(rows)
+        _count_before(met, self._shared)
+        numbered, begin = [], 0
+        for part in rows:
+            end = begin + int(part.indptr[-1] - part.indptr[0])
+            _number(part, met, self.n_features, entries[begin:end])
+            numbered.append(_with_entries(part, entries[begin:end]))
+            begin = end
+        return numbered
+
+    def hand_out(self, learner: Learner, shard: int, own: Floats, times: Counts) -> CountedState:
+        """Give a shard the state of its features, and tell how often what it learns counts."""
+        _hand_out(
+            learner.rule,
+            self.of_shards[shard],
+            self._shared,
+            learner.state,
+            self._counts,
+            learner.n_outputs,
+            self._is_whole,
+            own,
+            times,
         )
-        self._meetings = _sorted_by_slot(together, n_features)
+        first = 0 if self._is_whole else self.n_features * learner.n_outputs
+        return CountedState(learner.state, own, times, first)
 
-    def hand_out(self, learner: Learner, own: Floats) -> None:
-        """Give shards the state of features, and tell how often what they learn counts."""
-        rule, echo, n_outputs = learner.rule, echo_of(learner.rule), learner.n_outputs
-        _hand_out(rule, echo, learner.state, self._meetings, n_outputs, own)
-
-    def merge(self, learner: Learner, own: Floats) -> None:
-        """Add to the model what shards have added to the sums of features."""
-        rule, echo, n_outputs = learner.rule, echo_of(learner.rule), learner.n_outputs
-        clock = next_round(rule, learner.clock)
-        _merge(rule, echo, clock, learner.state, self._meetings, n_outputs, own)
+    def merge(self, learner: Learner, firsts: Numbers, own: Floats, words: tuple[int, int]) -> None:
+        """Add to the model what shards, whose rows begin there, have added to sums of features."""
+        rule, n_outputs = learner.rule, learner.n_outputs
+        how = next_round(rule, learner.clock), self._is_whole
+        _merge(rule, *how, learner.state, self.of_shards, firsts, *words, n_outputs, own)
 
 
 def merge(learner: Learner, slots: Sequence[Numbers], states: Sequence[Floats]) -> None:
-    """Add to the model what each shard has learned, which has so left features in these slots."""
-    n_fields, n_rows = len(learner.rule.state_fields), sum(map(len, states))
-    own = new_state(len(echo_of(learner.rule).state_fields), n_rows)
-    own[:, :n_fields] = np.concatenate(states)
-    of_shards = [meetings(some.astype(np.int32), 1)[0] for some in slots]
-    first_rows = list(accumulate([0, *map(len, slots[:-1])]))
-    Group(of_shards, first_rows, learner.n_features).merge(learner, own)
+    """Add to the model what each shard has learned, which has so left features in these slots.
+
+    They are ascending.
+    """
+    meetings, own, firsts = met_by(learner, slots, states)
+    for words in meetings.ranges(1):
+        meetings.merge(learner, firsts, own, words)
 
 
-def _sorted_by_slot(meetings: Numbers, n_features: int) -> Numbers:
-    """The meetings by slot; those of the same slot stay in their order."""
-    other, ends = np.empty_like(meetings), np.empty(1 << DIGIT_BITS, np.int64)
-    for shift in range(0, n_features.bit_length(), DIGIT_BITS):
-        _sort_by_digit(meetings, np.uint64(32 + shift), ends, other)
-        meetings, other = other, meetings
-    return meetings
+def met_by(
+    learner: Learner, slots: Sequence[Numbers], states: Sequence[Floats]
+) -> tuple[Meetings, Floats, Numbers]:
+    """Meetings of shards with features in slots, their states together, and where each begins."""
+    meetings = Meetings(len(slots), learner.n_features)
+    own = new_state(len(learner.rule.state_fields), sum(map(len, states)))
+    own[:, : states[0].shape[1]] = np.concatenate(states)
+    for of_shard, some in zip(meetings.of_shards, slots, strict=True):
+        _meet_slots(some.astype(np.int32), of_shard)
+        _count_before(of_shard, np.full(len(of_shard), ALL))
+    return meetings, own, np.array(list(accumulate([0, *map(len, slots[:-1])])))
 
 
-@compiled
-def _sort_by_digit(meetings: Numbers, shift: Any, ends: Numbers, by_digit: Numbers) -> None:
-    """Write the meetings in the order of a digit of their slot; equal ones stay in theirs."""
-    most = np.uint64(len(ends) - 1)
-    ends[:] = 0
-    for j in range(len(meetings)):
-        ends[(np.uint64(meetings[j]) >> shift) & most] += 1
-    end = len(meetings)
-    for digit in range(len(ends) - 1, -1, -1):
-        end -= ends[digit]
-        ends[digit] = end
-    for j in range(len(meetings)):
-        digit = (np.uint64(meetings[j]) >> shift) & most
-        by_digit[np.uint64(ends[digit])] = meetings[j]
-        ends[digit] += 1
+def _with_entries(rows: Rows, entries: NDArray[Any]) -> Rows:
+    """The rows with other entries than slots, which begin with those of the first row."""
+    begin, end = rows.indptr[0], rows.indptr[-1]
+    return rows._replace(
+        indptr=read_only(rows.indptr - begin),
+        indices=read_only(entries),
+        values=rows.values[begin:end],
+    )
 
 
 @compiled
-def _group(slots: Any, ends: Numbers, grouped: Numbers) -> None:
-    """Write meetings, one group behind the other, and where each group ends."""
-    n_groups = len(ends) - 1
-    for row in range(len(slots)):
-        ends[((slots[row] >> BLOCK_BITS) & (n_groups - 1)) + 1] += 1
-    for group in range(n_groups):
-        ends[group + 1] += ends[group]
-    for row in range(len(slots)):
-        group = (slots[row] >> BLOCK_BITS) & (n_groups - 1)
-        grouped[ends[group]] = (np.int64(slots[row]) << 32) | row
-        ends[group] += 1
+def _meet(rows: Rows, met: Words) -> None:
+    """Set the bits of features in rows that are examples."""
+    for row in range(len(rows.y)):
+        if rows.importance[row] == 0.0:
+            continue
+        for j in range(np.uint64(rows.indptr[row]), np.uint64(rows.indptr[row + 1])):
+            slot = np.uint64(rows.indices[j])
+            met[slot >> np.uint64(BITS), 0] |= ONE << (slot & LOWEST)
+
+
+@compiled
+def _meet_slots(slots: Any, met: Words) -> None:
+    for j in range(len(slots)):
+        slot = np.uint64(slots[j])
+        met[slot >> np.uint64(BITS), 0] |= ONE << (slot & LOWEST)
+
+
+@compiled
+def _share(
+    of_shards: Words, begin: int, end: int, shared: Words, counts: Counts, n_shared: Numbers
+) -> None:
+    """Write which features several shards have, and how many; and how many such each shard has."""
+    for word in range(begin, end):
+        once, rest = np.uint64(0), np.uint64(0)
+        for k in range(len(n_shared)):
+            rest |= once & of_shards[k, word, 0]
+            once |= of_shards[k, word, 0]
+        for k in range(len(n_shared)):
+            n_shared[k] += count_ones(of_shards[k, word, 0] & rest)
+        shared[word] = rest
+        while rest != 0:
+            bit, n = trailing_zeros(rest), np.uint64(0)
+            for k in range(len(n_shared)):
+                n += of_shards[k, word, 0] >> bit & ONE
+            counts[(np.uint64(word) << np.uint64(BITS)) + bit] = n
+            rest &= rest - ONE
+
+
+@compiled
+def _count_before(met: Words, kept: Words) -> None:
+    """Keep some bits, and write how many features come before each word then."""
+    n = np.uint64(0)
+    for word in range(len(met)):
+        met[word, 0] &= kept[word]
+        met[word, 1] = n
+        n += count_ones(met[word, 0])
 
 
 @helper
-def _end_of_feature(meetings: Numbers, begin: int) -> int:
-    """Where the meetings end of the feature whose first one is at `begin`."""
-    end = begin + 1
-    while end < len(meetings) and meetings[end] >> 32 == meetings[begin] >> 32:
-        end += 1
-    return end
+def _position(met: Words, word: Any, bit: Any) -> int:
+    """How many features of a shard come before one."""
+    before = met[word, 0] & ((ONE << bit) - ONE)
+    return np.intp(met[word, 1] + count_ones(before))  # type: ignore[return-value]
 
 
-@helper
-def _row(meetings: Numbers, j: int) -> int:
-    """The row of a meeting in the common state of shards."""
-    return meetings[j] & 0xFFFFFFFF  # type: ignore[no-any-return]
+@compiled
+def _number(rows: Rows, met: Words, first: int, entries: Any) -> None:
+    """Write where the state is of what each entry has: its slot, or, if it is shared, its number.
+
+    Numbers count from `first`. Rows that are no examples are left out.
+    """
+    begin = np.uint64(rows.indptr[0])
+    for row in range(len(rows.y)):
+        if rows.importance[row] == 0.0:
+            continue
+        for j in range(np.uint64(rows.indptr[row]), np.uint64(rows.indptr[row + 1])):
+            slot = np.uint64(rows.indices[j])
+            word, bit = slot >> np.uint64(BITS), slot & LOWEST
+            is_shared = (met[word, 0] >> bit & ONE) != 0
+            own = first + _position(met, word, bit)
+            entries[j - begin] = own if is_shared else np.intp(slot)
 
 
 @compiled
 def _hand_out(
     rule: Any,
-    echo: Any,
+    met: Words,
+    shared: Words,
     state: Floats,
-    meetings: Numbers,
+    counts: Counts,
     n_outputs: int,
+    is_whole: bool,
     own: Floats,
+    times: Counts,
 ) -> None:
-    begin = 0
-    while begin < len(meetings):
-        end, slot = _end_of_feature(meetings, begin), (meetings[begin] >> 32) * n_outputs
-        for j in range(begin, end):
-            prefetch(echo, own, _row(meetings, min(j + AHEAD, len(meetings) - 1)) * n_outputs)
+    row = np.intp(0)
+    times[0] = 1  # of what is not a shard's own
+    for word in range(len(met)):
+        rest = met[word, 0]
+        while rest != 0:
+            bit = trailing_zeros(rest)
+            slot = np.intp((np.uint64(word) << np.uint64(BITS)) + bit)
+            if is_whole:
+                row = slot * n_outputs
+            is_shared = (shared[word] >> bit & ONE) != 0
             for z in range(n_outputs):
-                new = (*load(rule, state, slot + z), float(end - begin))
-                store(echo, own, _row(meetings, j) * n_outputs + z, new)
-        begin = end
+                store(rule, own, row, load(rule, state, slot * n_outputs + z))
+                row += 1
+                times[row] = counts[slot] if is_shared else 1
+            rest &= rest - ONE
 
 
 @compiled
 def _merge(
     rule: Any,
-    echo: Any,
     clock: Any,
+    is_whole: bool,
     state: Floats,
-    meetings: Numbers,
+    of_shards: Words,
+    firsts: Numbers,
+    begin: int,
+    end: int,
     n_outputs: int,
     own: Floats,
 ) -> None:
     """Enlarge the sums of features; what one shard alone has learned is the model's as it is."""
-    begin = 0
-    while begin < len(meetings):
-        end, slot = _end_of_feature(meetings, begin), (meetings[begin] >> 32) * n_outputs
-        each = 1.0 / (end - begin)
-        for j in range(begin, end):
-            prefetch(echo, own, _row(meetings, min(j + AHEAD, len(meetings) - 1)) * n_outputs)
-        for z in range(n_outputs):
-            new = load(echo, own, _row(meetings, begin) * n_outputs + z)[:-1]
-            if end - begin > 1:
-                before = rule.to_sums(clock, load(rule, state, slot + z))
-                sums = before
-                for j in range(begin, end):
-                    echoed = load(echo, own, _row(meetings, j) * n_outputs + z)
-                    after = rule.to_sums(clock, echoed[:-1])
-                    added = plus(after, multiplied(-1.0, before))
+    for word in range(begin, end):
+        rest = np.uint64(0)
+        for k in range(len(firsts)):
+            rest |= of_shards[k, word, 0]
+        while rest != 0:
+            bit, n = trailing_zeros(rest), np.uint64(0)
+            slot = np.intp((np.uint64(word) << np.uint64(BITS)) + bit)
+            for k in range(len(firsts)):
+                n += of_shards[k, word, 0] >> bit & ONE
+            for z in range(n_outputs):
+                now = slot * n_outputs + z
+                before = rule.to_sums(clock, load(rule, state, now))
+                sums, each = before, 1.0 / n
+                for k in range(len(firsts)):
+                    if of_shards[k, word, 0] >> bit & ONE == 0:
+                        continue
+                    position = slot if is_whole else _position(of_shards[k], word, bit)
+                    learned = load(rule, own, (firsts[k] + position) * n_outputs + z)
+                    if n == 1:
+                        store(rule, state, now, learned)
+                    added = plus(rule.to_sums(clock, learned), multiplied(-1.0, before))
                     sums = plus(sums, multiplied(each, added))
-                new = rule.from_sums(clock, sums)
-            store(rule, state, slot + z, new)
-        begin = end
+                if n > 1:
+                    store(rule, state, now, rule.from_sums(clock, sums))
+            rest &= rest - ONE

@@ -117,10 +117,9 @@ class Watch:
             self._n_waiting += len(losses)
             if self._n_waiting > MOST_WAITING:
                 self._count()
-            for number, value in enumerate(losses, t - len(losses) + 1):
-                if self._drift.rises_with(value):
-                    self._drifts.append(number)
-                    self._events.append(number)
+            drifts = [t - len(losses) + 1 + place for place in self._drift.rises_at(losses)]
+            self._drifts.extend(drifts)
+            self._events.extend(drifts)
 
     def tell(self) -> None:
         """Call `on_drift` for what has been noticed; who learns does so when it is done.
@@ -141,7 +140,7 @@ class Watch:
 
     def _keep(self, rows: Floats) -> None:
         """Take note of rows that have been judged."""
-        self._last.extend(rows)
+        self._last.extend(rows[-(self._last.maxlen or 0) :])
         self._fade(rows)
 
     def _fade(self, rows: Floats) -> None:

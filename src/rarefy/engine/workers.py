@@ -1,9 +1,9 @@
 """Threads that do work side by side."""
 
 import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 Run = Callable[..., list[Any]]  # applies a function to things, as map does
@@ -15,11 +15,50 @@ def n_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+class Pool:
+    """Threads that are started when there is work for them, and stay as long as it does."""
+
+    def __init__(self, n_threads: int) -> None:
+        self._n_threads = n_threads
+        self._threads: Any = None
+
+    def runner(self, n_updates: int) -> Run:
+        """What applies a function to things side by side, or, if there is little to do, in order.
+
+        An exception that it raises for one of them is raised when all are done.
+        """
+        if self._n_threads == 1 or n_updates < FEW_UPDATES:
+            return _in_order
+        from concurrent.futures import ThreadPoolExecutor  # which takes long to import
+
+        self._threads = self._threads or ThreadPoolExecutor(self._n_threads)
+        return partial(_side_by_side, self._threads)
+
+    def close(self) -> None:
+        """End the threads, if there are any."""
+        if self._threads is not None:
+            self._threads.shutdown()
+            self._threads = None
+
+
 @contextmanager
 def workers(n_threads: int, n_updates: int) -> Iterator[Run]:
-    """What applies a function to things side by side, or, if there is little to do, in order."""
-    if n_threads == 1 or n_updates < FEW_UPDATES:
-        yield lambda do, *things: list(map(do, *things))
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        yield lambda do, *things: list(pool.map(do, *things))
+    """What a pool gives to apply a function to things, for one use."""
+    pool = Pool(n_threads)
+    try:
+        yield pool.runner(n_updates)
+    finally:
+        pool.close()
+
+
+def _in_order(do: Callable[..., Any], *things: Iterable[Any]) -> list[Any]:
+    return list(map(do, *things))
+
+
+def _side_by_side(threads: Any, do: Callable[..., Any], *things: Iterable[Any]) -> list[Any]:
+    begun = [threads.submit(do, *each) for each in zip(*things, strict=True)]
+    try:
+        return [one.result() for one in begun]
+    finally:
+        for one in begun:
+            one.exception()  # when it is done

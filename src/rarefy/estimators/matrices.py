@@ -1,5 +1,6 @@
 """Users' arrays, checked, and brought into the form that the engine may trust."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -196,13 +197,10 @@ def sorted_labels(name: str, labels: Any) -> NDArray[Any]:
     labels = np.asarray(labels)
     if labels.ndim != 1:
         raise InputError(f"{name} has {labels.ndim} dimensions; a list of labels is expected.")
-    missing = labels[:0]
     if labels.dtype.kind == "f":
-        missing = labels[np.isnan(labels)]
+        refuse_missing_labels(name, labels[np.isnan(labels)].tolist())
     elif labels.dtype.kind == "O":
-        missing = labels[[is_missing(label) for label in labels]]
-    if len(missing):
-        raise InputError(f"{name} contains {missing[0]}, which is not a label.")
+        refuse_missing_labels(name, labels)
     try:
         found = np.unique(labels)
     except TypeError as error:
@@ -214,8 +212,10 @@ def sorted_labels(name: str, labels: Any) -> NDArray[Any]:
     return found
 
 
-def is_missing(label: Any) -> bool:
-    return label is None or (isinstance(label, float) and np.isnan(label))
+def refuse_missing_labels(name: str, labels: Iterable[Any]) -> None:
+    for label in labels:
+        if label is None or (isinstance(label, float) and np.isnan(label)):
+            raise InputError(f"{name} contains {label}, which is not a label.")
 
 
 def describe(value: float) -> str:

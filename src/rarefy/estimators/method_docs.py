@@ -5,13 +5,11 @@ are added to each method that has none of its own.
 """
 
 import inspect
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
-
-class Described(NamedTuple):
-    kind: str
-    about: str
-
+from rarefy.estimators.described import Described
+from rarefy.estimators.method_examples import EXAMPLES, RAISES, SEE_ALSO
 
 PARAMETERS = {
     "X": Described(
@@ -92,21 +90,31 @@ def describe_methods(cls: type) -> None:
         if name.startswith("_") or not is_ours:
             continue
         text = inspect.cleandoc(function.__doc__ or "")
-        given = [each for each in inspect.signature(function).parameters if each in PARAMETERS]
-        if given and "Parameters\n---" not in text:
-            text += _section("Parameters", [_parameter(name, each) for each in given])
-        if name in RETURNS and "Returns\n---" not in text:
-            text += _section("Returns", [_entry(RETURNS[name].kind, RETURNS[name])])
+        for title, entries in _sections(cls, name, function):
+            if entries and f"\n{title}\n---" not in text:
+                text += f"\n\n{title}\n{'-' * len(title)}\n" + "\n".join(entries)
         function.__doc__ = text
+
+
+def _sections(cls: type, name: str, function: Any) -> Iterator[tuple[str, list[str]]]:
+    """Title and entries of what is known of a method, in numpydoc's order."""
+    given = [each for each in inspect.signature(function).parameters if each in PARAMETERS]
+    yield "Parameters", [_parameter(name, each) for each in given]
+    yield "Returns", [_entry(RETURNS[name].kind, RETURNS[name])] if name in RETURNS else []
+    yield "Raises", [_entry(each.kind, each) for each in RAISES.get(name, ())]
+    related = SEE_ALSO.get(name, {}).items()
+    yield "See Also", [f"{other} : {why}" for other, why in related if _exists(cls, other)]
+    example = EXAMPLES.get(function.__qualname__, EXAMPLES.get(name))
+    yield "Examples", [example] if example else []
+
+
+def _exists(cls: type, name: str) -> bool:
+    return name.startswith("rarefy.") or hasattr(cls, name)
 
 
 def _parameter(method: str, name: str) -> str:
     described = PARAMETERS.get(f"{method}.{name}", PARAMETERS[name])
     return _entry(f"{name} : {described.kind}", described)
-
-
-def _section(title: str, parts: list[str]) -> str:
-    return f"\n\n{title}\n{'-' * len(title)}\n" + "\n".join(parts)
 
 
 def _entry(head: str, described: Described) -> str:

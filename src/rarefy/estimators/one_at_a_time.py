@@ -137,14 +137,9 @@ class OneAtATime:
         if weight is not None and not _is_plain(weight):
             return False
         with self.stream_.lock:
-            if not hot.take(x, format):
+            if not hot.take(x, format, with_label=y is None):
                 return False
-            if y is not None:
-                target, own_weight = self._plain_target(y), 1.0
-            elif hot.parser is not None:
-                target, own_weight = hot.own_target_of(hot.parser.label), hot.parser.weight
-            else:
-                return False
+            target, own_weight = hot.own_target() if y is None else (self._plain_target(y), 1.0)
             is_learned = target is not None and hot.learn(
                 target, own_weight if weight is None else weight
             )
@@ -196,7 +191,7 @@ class OneAtATime:
 
     def _begin_short_way(self: Any, hot: HotRows, *, has_learned: bool) -> None:
         """Have rows go the short way from now on, if they can."""
-        hot.has_learned |= has_learned
+        hot.bound.has_learned |= has_learned
         hot.target_of, hot.own_target_of, hot.labels = self._for_single_labels()
         self._hot = hot
 

@@ -12,7 +12,17 @@ from rarefy.estimators.matrices import check_importance
 
 
 class SoftTargets(NamedTuple):
-    """What `fit` and `partial_fit` take: X, y and sample_weight."""
+    """Rows for `fit` and `partial_fit`.
+
+    Attributes
+    ----------
+    X : matrix
+        Each row once for every class.
+    y : array
+        The classes.
+    sample_weight : array
+        The probabilities.
+    """
 
     X: Any
     y: NDArray[Any]

@@ -21,7 +21,12 @@ from rarefy.estimators.from_matrices import FromMatrices
 from rarefy.estimators.from_streams import FromStreams
 from rarefy.estimators.going_on import GoingOn
 from rarefy.estimators.later_labels import LaterLabels
-from rarefy.estimators.matrices import as_csr, check_structure, refuse_other_than_numbers
+from rarefy.estimators.matrices import (
+    as_csr,
+    check_structure,
+    refuse_missing_labels,
+    refuse_other_than_numbers,
+)
 from rarefy.estimators.matrix_rows import MatrixRows
 from rarefy.estimators.one_at_a_time import OneAtATime
 from rarefy.estimators.persistence import Saving
@@ -220,11 +225,13 @@ class SparseOnline(
 
     def _check_y(self, X: Any, y: Any) -> NDArray[Any]:
         try:
-            y = column_or_1d(y, warn=True)
-            check_consistent_length(X, y)
+            found = column_or_1d(y, warn=True)
+            check_consistent_length(X, found)
         except ValueError as error:
             raise InputError(str(error)) from error
-        return y  # type: ignore[no-any-return]
+        if found.dtype.kind == "U" and isinstance(y, list | tuple):
+            refuse_missing_labels("y", y)  # of which NumPy has made the word "nan"
+        return found  # type: ignore[no-any-return]
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         scores = self._scores_of_few(X)

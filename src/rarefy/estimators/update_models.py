@@ -24,7 +24,7 @@ from rarefy.system.output_checks import check_outputs
 from rarefy.updating.blending import Blend
 from rarefy.updating.choice import Limits, Update, chosen_update
 from rarefy.updating.path import BothScores, Point
-from rarefy.updating.safe_update import DEFAULT_HOLDOUT, SafeUpdate
+from rarefy.updating.safe_update import DEFAULT_HOLDOUT, DEFAULT_PASSES, SafeUpdate
 from rarefy.updating.slices import SliceLoss
 
 
@@ -45,7 +45,7 @@ class Updated:
     chosen, old, plain : Point
         The new model, the old one, and the one that has learned on without a budget: `accuracy`,
         `loss`, `auc`, `n_lost`, `n_won`, `lost_rate`, `won_rate`, and `bound`, which the rate of
-        lost answers on new rows is below with a confidence of 95 %.
+        lost answers on new rows is below with a confidence of 97.5 %.
     points : list of Point
         All models that were judged, from the old one on.
     slices : list of SliceLoss
@@ -78,6 +78,8 @@ def update(
     by: str = "accuracy",
     min_gain: float = 0.0,
     anchor: float | None = None,
+    replay: Any = (),
+    passes: int | None = None,
     output: str | Path | None = None,
     **parameters: Any,
 ) -> Updated:
@@ -86,7 +88,7 @@ def update(
     A lost answer is one that the old model has right and the new one has wrong. Of the models whose
     weights are between those of the old one and those of the one that has learned on, the best is
     taken whose rate of lost answers is within the budget, as held-out rows show with a confidence
-    of 95 %.
+    of 97.5 %.
 
     Parameters
     ----------
@@ -107,13 +109,18 @@ def update(
     anchor : float, optional
         Learn the difference to the old model, with this l1, as `anchored` does: fewer weights
         change. The old model may then be slim or refitted.
+    replay : str, Path, a sequence of these, or (X, y) or (X, y, sample_weight), optional
+        Rows that the old model has learned, to be learned once more before the data in every
+        pass: of the ways to lose fewer answers, the one that costs the least accuracy.
+    passes : int, optional
+        How often rows are learned. The default is 4; or 1, if they come from a pipe, or the model
+        is still being tuned.
     output : str or Path, optional
         Model file to write, if there is a new model; for files.
     **parameters
         For files, `slice_by` (a column for each of whose values the budget is to be kept),
         `protect` (a file with rows of which no answer may be lost), and those of `rarefy.train`
-        that go with `resume` (`passes`, `shuffle`, `label`, ...); for matrices, `sample_weight` and
-        `passes`.
+        that go with `resume` (`shuffle`, `label`, ...); for matrices, `sample_weight`.
 
     Returns
     -------
@@ -146,7 +153,7 @@ def update(
     """
     limits = Limits(max_negative, by, min_gain)
     if isinstance(old, str | Path):
-        given = {"holdout": holdout, "anchor": anchor}
+        given = {"holdout": holdout, "anchor": anchor, "replay": replay, "passes": passes}
         place = None if output is None else Output(str(output))
         return _from_files(str(old), data, limits, place, given | parameters)
     if output is not None:
@@ -156,7 +163,8 @@ def update(
             f"the old model, a {type(old).__name__}, cannot be updated: a SparseOnlineClassifier "
             f"or a model file is expected."
         )
-    return _from_matrices(old, data, limits, holdout, anchor, **parameters)
+    passes = DEFAULT_PASSES if passes is None else passes
+    return _from_matrices(old, data, limits, holdout, anchor, replay, passes, **parameters)
 
 
 def _from_files(
@@ -184,8 +192,9 @@ def _from_matrices(
     limits: Limits,
     holdout: Any,
     anchor: float | None,
+    replay: Any,
+    passes: int,
     sample_weight: Any = None,
-    passes: int = 1,
 ) -> Updated:
     limits.check()
     check_whole("passes", passes, 1, MOST_PASSES)
@@ -209,9 +218,13 @@ def _from_matrices(
             [_safe_indexing(of, np.flatnonzero(rows)) for rows in (held, ~held)] for of in (X, y)
         )
         held_importance, importance = importance[held], importance[~held]
+    if not isinstance(replay, tuple) or len(replay) not in (0, 2, 3):
+        raise ConfigError("replay: (X, y) or (X, y, sample_weight) is expected.")
     new = deepcopy(old) if anchor is None else anchored(old, l1=anchor)
     for number in range(1, passes + 1):
         new.learner_.begin_pass(number)
+        if replay:
+            new.partial_fit(*replay[:2], sample_weight=(*replay, None)[2])
         new.partial_fit(X, y, sample_weight=importance)
     counts = held_importance > 0.0
     scores, new_scores = old._scores(X_held)[counts], new._scores(X_held)[counts]

@@ -53,6 +53,15 @@ class Watching:
         Watch
             With the attributes `rolling`, `fading` and `drifts`.
 
+        Raises
+        ------
+        ConfigError
+            If a number is out of range, or parameters are still being tuned.
+
+        See Also
+        --------
+        learn_one : Learns a row, which is then counted.
+
         Examples
         --------
         >>> from rarefy import SparseOnlineClassifier

@@ -102,3 +102,12 @@ def probabilities(
     shares = np.full_like(each, 1.0 / each.shape[1])
     np.divide(each, total, out=shares, where=total > 0.0)
     return shares
+
+
+def chance(loss_name: str, score: float, scaling: float | None = None) -> float:
+    """What `probabilities` says for a single score of two classes, to the bit."""
+    if scaling is not None:
+        score = scaling * score
+    elif loss_name == "modified_huber":
+        return (min(max(score, -1.0), 1.0) + 1.0) / 2.0
+    return 0.5 * (1.0 + float(np.tanh(0.5 * score)))

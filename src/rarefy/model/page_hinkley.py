@@ -23,6 +23,7 @@ ten thousand examples or so by chance alone.
 """
 
 import math
+from collections.abc import Sequence
 
 FADING = 0.9999  # α
 LEAST_NUMBERS = 30  # before the mean says anything
@@ -30,6 +31,7 @@ LARGEST_DIFFERENCE = 5.0  # in standard deviations
 SPAN = 1000.0  # numbers that mean and deviation are of, roughly
 DELTA, THRESHOLD = 0.005, 50.0  # as in River
 DELTA_STANDARDISED = 0.1
+BEGINNING = 0, 0.0, 0.0, 0.0, math.inf  # how many there are, mean, variance, m and M
 
 
 class PageHinkley:
@@ -39,40 +41,42 @@ class PageHinkley:
         self.delta = delta
         self.threshold = threshold
         self.is_standardised = is_standardised
-        self._begin()
+        self._state = BEGINNING
 
-    def _begin(self) -> None:
-        self._n = 0
-        self._mean = 0.0
-        self._variance = 0.0
-        self._excess = 0.0
-        self._least = math.inf
+    def rises_at(self, numbers: Sequence[float]) -> list[int]:
+        """With which of these numbers, which come one after the other, there is an alarm."""
+        delta, threshold, is_standardised = self.delta, self.threshold, self.is_standardised
+        fading = 1.0 if is_standardised else FADING
+        alarms = []
+        n, mean, variance, excess, least = self._state
+        for place, x in enumerate(numbers):
+            n += 1
+            if is_standardised:
+                rise, mean, variance = _standardised(x, n, mean, variance)
+            else:
+                mean += (x - mean) / n
+                rise = x - mean
+            excess = fading * excess + (rise - delta)
+            least = min(least, excess)
+            if n >= LEAST_NUMBERS and not excess - least <= threshold:
+                alarms.append(place)
+                n, mean, variance, excess, least = BEGINNING
+        self._state = n, mean, variance, excess, least
+        return alarms
 
-    def rises_with(self, x: float) -> bool:
-        """Whether there is an alarm, now that this number has come."""
-        self._n += 1
-        rise = self._standardised(x) if self.is_standardised else self._above_mean(x)
-        fading = 1.0 if self.is_standardised else FADING
-        self._excess = fading * self._excess + (rise - self.delta)
-        self._least = min(self._least, self._excess)
-        if self._n < LEAST_NUMBERS or self._excess - self._least <= self.threshold:
-            return False
-        self._begin()
-        return True
 
-    def _above_mean(self, x: float) -> float:
-        self._mean += (x - self._mean) / self._n
-        return x - self._mean
+def _standardised(x: float, n: int, mean: float, variance: float) -> tuple[float, float, float]:
+    """How many standard deviations √x is above the mean of those before, 0 at first.
 
-    def _standardised(self, x: float) -> float:
-        """How many standard deviations √x is above the mean of those before; 0 at first."""
-        difference, deviation = math.sqrt(x) - self._mean, math.sqrt(self._variance)
-        share = 1.0 / min(float(self._n), SPAN)
-        self._mean += share * difference
-        self._variance = (1.0 - share) * (self._variance + share * difference * difference)
-        if self._n < LEAST_NUMBERS or deviation == 0.0:
-            return 0.0
-        return min(LARGEST_DIFFERENCE, difference / deviation)
+    With it, mean and variance as they are now.
+    """
+    difference, deviation = math.sqrt(x) - mean, math.sqrt(variance)
+    share = 1.0 / min(float(n), SPAN)
+    mean += share * difference
+    variance = (1.0 - share) * (variance + share * difference * difference)
+    if n < LEAST_NUMBERS or deviation == 0.0:
+        return 0.0, mean, variance
+    return min(LARGEST_DIFFERENCE, difference / deviation), mean, variance
 
 
 def losses_test(

@@ -358,11 +358,11 @@ class OfProbabilities(TypedDict, total=False):
         bool,
         Parameter(
             Flag(),
-            "Whether probabilities are scaled by what came of the scores that examples had before "
-            "they were learned. After several passes, a refit or a search for parameters there are "
-            "no such scores, and probabilities are those of the loss.",
+            "Whether probabilities are calibrated, by the labels and the scores that examples had "
+            "before they were learned. After several passes, a refit or a search for parameters "
+            "there are no such scores, and probabilities are those of the loss.",
             default=True,
-            help="Scale probabilities by what came of earlier scores (one pass).",
+            help="Calibrate probabilities by the scores of earlier examples (one pass).",
             in_grids=False,
         ),
     ]

@@ -11,9 +11,22 @@ from rarefy.readers.feature_names import Names
 
 
 class Batch(NamedTuple):
-    """Rows of one file in CSR layout; a feature is a 64-bit key, a missing label is NaN.
+    """Rows of one file in CSR layout.
 
-    Labels that are words have numbers, by which `label_names` leads back to them.
+    Attributes
+    ----------
+    path, lines : str and array
+        The file, and the line of each row, counted from 1.
+    indptr, keys, values : array
+        The features of row n are `keys[indptr[n]:indptr[n + 1]]`, and `values` of the same places.
+        A key has 64 bits.
+    labels, importance : array
+        The label and the weight of each row. A missing label is NaN; labels that are words have
+        numbers, which are indices of `label_names`.
+    names : names of keys
+        If these were asked for.
+    tags : tuple of str
+        What rows are called, if that was asked for and the format has it.
     """
 
     path: str

@@ -50,8 +50,10 @@ def new_buffer(
     n = n_entries = buffer_size(n_bytes)
     if expansion > 1:
         n_entries += min(n * expansion, 2 * MOST_IN_ROW)
+    indptr = np.empty(n + 1, np.int64)
+    indptr[0] = 0
     return BatchBuffer(
-        np.zeros(n + 1, np.int64),
+        indptr,
         np.empty(n_entries, np.uint64),
         np.empty(n_entries),
         np.empty(n),
@@ -89,38 +91,41 @@ class BufferPool:
         self, n_buffers: int | None, *, groups: bool, names: bool, expansion: int = 1
     ) -> None:
         self.expansion = expansion
-        self._reused = n_buffers is not None
-        self._pooled = [PooledBuffer(groups, names, expansion) for _ in range(n_buffers or 1)]
+        self._settings = groups, names, expansion
+        self._reused = [PooledBuffer(*self._settings) for _ in range(n_buffers or 0)]
         self._at = -1
 
     def next(self, n_bytes: int) -> "PooledBuffer":
         """A buffer that a text of this size fits."""
-        self._at = (self._at + 1) % len(self._pooled)
-        pooled = self._pooled[self._at]
-        if not self._reused:
-            pooled = PooledBuffer(pooled.groups, pooled.with_names, self.expansion)
+        if self._reused:
+            self._at = (self._at + 1) % len(self._reused)
+            pooled = self._reused[self._at]
+        else:
+            pooled = PooledBuffer(*self._settings)
         pooled.prepare(n_bytes, BLOCK_BYTES // self.expansion if self._reused else 0)
         return pooled
 
 
 class PooledBuffer:
-    """Holds a buffer, and changes it for a larger one where needed."""
+    """Holds a buffer, once it is prepared, and changes it for a larger one where needed."""
+
+    buffer: BatchBuffer
 
     def __init__(self, groups: bool, with_names: bool, expansion: int) -> None:
         self.expansion = expansion
         self.groups = groups
         self.with_names = with_names
-        self.buffer = new_buffer(0, groups=groups, names=with_names)
+        self._room = 0
 
     def prepare(self, n_bytes: int, at_least: int) -> None:
-        if len(self.buffer.labels) < buffer_size(n_bytes):
-            self.buffer = new_buffer(
-                max(n_bytes, at_least),
-                groups=self.groups,
-                names=self.with_names,
-                expansion=self.expansion,
-            )
-        clear_names(self.buffer.names)
+        if self._room >= buffer_size(n_bytes):
+            clear_names(self.buffer.names)
+            return
+        n_bytes = max(n_bytes, at_least)
+        self._room = buffer_size(n_bytes)
+        self.buffer = new_buffer(
+            n_bytes, groups=self.groups, names=self.with_names, expansion=self.expansion
+        )
 
     def enlarge_names(self) -> BatchBuffer:
         """The buffer, in which more names fit now."""

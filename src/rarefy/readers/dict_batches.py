@@ -40,11 +40,11 @@ class DictBatches:
     def _batch(self, rows: Sequence[Any], names_wanted: bool) -> Batch | None:
         pooled = PooledBuffer(False, names_wanted, self._expansion)
         pooled.prepare(sum(map(len, rows)) + self._n_text_bytes(rows), 0)
-        addresses = np.fromiter(map(id, rows), np.int64, len(rows))
+        n_rows, addresses = np.array([len(rows)]), np.fromiter(map(id, rows), np.int64, len(rows))
         n_entries = NAMES_FULL
         while n_entries == NAMES_FULL:
             buffer, loop = pooled.buffer, read_dicts
-            read: Any = loop.bound(addresses, self._plan, self._scratch, buffer)  # type: ignore[attr-defined]
+            read: Any = loop.bound(n_rows, addresses, self._plan, self._scratch, buffer)  # type: ignore[attr-defined]
             if read is None:
                 return None
             n_entries = read()

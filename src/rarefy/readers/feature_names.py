@@ -23,7 +23,7 @@ RECENT_KEYS = 1 << 15
 class Names(NamedTuple):
     """Texts by key. Without any room it takes no names, and the table is not looked at."""
 
-    table: NDArray[np.uint64]  # by place: 1 + the number of a key, or 0, and the key
+    table: NDArray[np.int32]  # by place, in rows of one: 1 + the number of the key there, or 0
     keys: NDArray[np.uint64]  # by number; half as many as places at most
     ends: NDArray[np.int64]  # where the text of each number ends, and the next one begins
     text: NDArray[np.uint8]
@@ -35,13 +35,14 @@ class Names(NamedTuple):
 
     def is_place_of(self, key: Any, at: Any) -> Any:
         """Whether a key is at a place, or would be put there."""
-        return self.table[at, 0] == 0 or self.table[at, 1] == key
+        number = self.table[at, 0]
+        return number == 0 or self.keys[number - 1] == key
 
 
 def new_names(size: int, text_bytes: int = 0) -> Names:
     """Room for up to `size` names, a power of two or zero, and for their text."""
     return Names(
-        np.zeros((2 * size, 2), np.uint64),
+        np.zeros((2 * size, 1), np.int32),
         np.empty(size, np.uint64),
         np.empty(size, np.int64),
         np.empty(max(text_bytes, size * TEXT_PER_NAME), np.uint8),
@@ -60,6 +61,20 @@ def clear_names(names: Names) -> None:
 def _place(names: Names, key: Any) -> Any:
     """Where a key is in the table, or where it would be put."""
     return probe(names, key, first_place(key, len(names.table)))
+
+
+@compiled
+def forget_names(names: Names) -> int:
+    """Take out all names, in as much time as there are names; 0.
+
+    The last one goes first: then all are found that came before it.
+    """
+    for number in range(names.used[0] - 1, -1, -1):
+        key = names.keys[number]
+        names.table[_place(names, key), 0] = 0
+        names.recent[key & np.uint64(RECENT_KEYS - 1)] = 0
+    names.used[0] = 0
+    return 0
 
 
 @helper
@@ -126,7 +141,7 @@ def note_name(
         to += 1
     names.keys[number] = key
     names.ends[number] = to
-    names.table[at, 0], names.table[at, 1] = number + 1, key
+    names.table[at, 0] = number + 1
     names.used[0] = number + 1
     return True
 
@@ -163,7 +178,7 @@ def texts_by_key(names: Names, wanted: Iterable[int]) -> dict[int, str]:
 
 def names_of(keys: NDArray[Any], ends: NDArray[Any], text: NDArray[Any]) -> Names:
     """Names with these texts; there is no room for more."""
-    table = np.zeros((2 << len(keys).bit_length(), 2), np.uint64)
+    table = np.zeros((2 << len(keys).bit_length(), 1), np.int32)
     names = Names(
         table,
         np.array(keys),
@@ -181,4 +196,4 @@ def _refill(names: Names) -> None:
     """Write the places of all keys into an empty table."""
     for number in range(names.used[0]):
         at = _place(names, names.keys[number])
-        names.table[at, 0], names.table[at, 1] = number + 1, names.keys[number]
+        names.table[at, 0] = number + 1

@@ -22,6 +22,7 @@ from rarefy.readers.source import BLOCK_BYTES, Block, padded
 
 NAME = "rows"  # in the place of a file's name, in messages
 ARROW_INTERFACES = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
+FEW_ROWS = 1 << 12
 PLAIN = (float, int, bool)
 SMALL_FLOATS = (np.dtype(np.float16), np.dtype(np.float32))
 
@@ -45,6 +46,8 @@ class RowsReader(Reader):
 
     def jobs(self, n_buffers: int | None = None) -> Iterator[Job[Batch]]:
         self.faults, self._numbers = BadLines(skip=False), count()
+        if hasattr(self._rows, "__len__") and len(self._rows) <= FEW_ROWS:
+            n_buffers = None  # those to be used again have room for a block, in each thread
         pool = self._pool(n_buffers, has_groups=bool(self.cross))
         table = None if isinstance(self._rows, list | tuple) else _as_table(self._rows)
         if table is None:

@@ -1,6 +1,5 @@
 """The service as HTTP: its paths, who may use them, and what is said if a request fails."""
 
-import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -8,23 +7,23 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.requests import Request
 from starlette.routing import Route
 
 from rarefy.errors import RarefyError
-from rarefy.serving.bodies import JSON, encode_json
+from rarefy.serving.calls import Answer, Call, GoneError, Json
 from rarefy.serving.doors import Doors
 from rarefy.serving.gate import Gate
-from rarefy.serving.handlers import Api, json_response
-from rarefy.serving.prometheus import Metrics
+from rarefy.serving.handlers import Api
+from rarefy.serving.prometheus import Metrics, Traffic
 from rarefy.serving.pulse import Pulse
+from rarefy.serving.refusals import bare
 from rarefy.serving.river_api import RiverApi
 from rarefy.serving.service import Service
 
 log = logging.getLogger("rarefy.serve")
 access = logging.getLogger("rarefy.access")  # without what is in paths, queries and bodies
-Handler = Callable[[Request], Awaitable[Response]]
+Handler = Callable[[Call], Awaitable[Answer]]
 
 
 def make_app(service: Service, pulse: Pulse, doors: Doors) -> tuple[Gate, Api]:
@@ -71,72 +70,70 @@ def make_app(service: Service, pulse: Pulse, doors: Doors) -> tuple[Gate, Api]:
         ("POST", "/api/learn/", _as_json(river.learn), "learn"),
         ("POST", "/api/label/", _as_json(river.label), "learn"),
     ]
-    by_path: dict[str, dict[str, tuple[Handler, str | None]]] = {}
+    endpoints: dict[str, Endpoint] = {}
     for method, path, handler, scope in table:
-        by_path.setdefault(path, {})[method] = handler, scope
+        traffic = metrics.of_route(path)
+        endpoint = endpoints.setdefault(path, Endpoint(path, doors, traffic))
+        endpoint.handlers[method] = handler, scope
     routes = [
-        Route(path, _endpoint(path, handlers, doors, metrics), methods=list(handlers))
-        for path, handlers in by_path.items()
+        Route(path, endpoint, methods=list(endpoint.handlers))
+        for path, endpoint in endpoints.items()
     ]
-    return Gate(Starlette(routes=routes, exception_handlers={HTTPException: _unknown})), api
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _unknown})
+    return Gate(app, {what: endpoints[f"{model}/{what}"] for what in ("predict", "learn")}), api
 
 
-def _as_json(function: Callable[[Request], Awaitable[Any]]) -> Handler:
-    async def handler(request: Request) -> Response:
-        return json_response(await function(request))
+def _as_json(function: Callable[[Call], Awaitable[Any]]) -> Handler:
+    async def handler(call: Call) -> Answer:
+        return Json(await function(call))
 
     return handler
 
 
-def _endpoint(
-    path: str,
-    handlers: dict[str, tuple[Handler, str | None]],
-    doors: Doors,
-    metrics: Metrics,
-) -> Handler:
-    """All methods of a path: who may, what is done, and what is said if it cannot be."""
-    seconds = metrics.seconds.labels(path)
-    count: dict[int, Any] = {}
+class Endpoint:
+    """A path: who may use it, what is done, and what is said if it cannot be."""
 
-    async def endpoint(request: Request) -> Response:
+    def __init__(self, path: str, doors: Doors, traffic: Traffic) -> None:
+        self._path, self._doors, self._traffic = path, doors, traffic
+        self.handlers: dict[str, tuple[Handler, str | None]] = {}
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         began = time.perf_counter()
+        call = Call(scope, receive)
+        method = call.method
         try:
-            handler, scope = handlers["GET" if request.method == "HEAD" else request.method]
-            doors.check(request.headers, scope)
-            response = await handler(request)
-        except RarefyError as error:
-            response = refusal(getattr(error, "status", 422), str(error))
-        except (ClientDisconnect, asyncio.CancelledError, HTTPException):
-            raise
-        except TimeoutError:
-            response = refusal(503, "it took too long; try again.")
-        except Exception:
-            log.exception("%s %s failed", request.method, path)
-            response = refusal(500, "a fault of the service; its log says more.")
-        status = response.status_code
-        if status not in count:
-            count[status] = metrics.requests.labels(path, str(status))
-        count[status].inc()
+            handler, needed = self.handlers["GET" if method == "HEAD" else method]
+            self._doors.check(call, needed)
+            answer = await handler(call)
+        except GoneError:
+            return
+        except Exception as error:
+            answer = self._refused(method, error)
         taken = time.perf_counter() - began
-        seconds.observe(taken)
+        self._traffic.note(answer.status_code, taken)
         if access.isEnabledFor(logging.INFO):
-            said = {"method": request.method, "route": path, "status": status, "seconds": taken}
+            status = answer.status_code
+            said = {"method": method, "route": self._path, "status": status, "seconds": taken}
             access.info("request", extra={"said": said})
-        return response
+        await answer(scope, receive, send)
 
-    return endpoint
+    def _refused(self, method: str, error: Exception) -> Answer:
+        if isinstance(error, RarefyError):
+            return refusal(getattr(error, "status", 422), str(bare(error)))
+        if isinstance(error, TimeoutError):
+            return refusal(503, "it took too long; try again.")
+        log.error("%s %s failed", method, self._path, exc_info=error)
+        return refusal(500, "a fault of the service; its log says more.")
 
 
-async def _unknown(request: Request, error: Exception) -> Response:
+async def _unknown(request: Request, error: Exception) -> Any:
     """A path that there is not, or a method that it does not take."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     known = {404: "there is nothing here.", 405: "this path does not take that method."}
     return refusal(status, known.get(status, "the request is not understood."))
 
 
-def refusal(status: int, message: str) -> Response:
-    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
-    if status == 503:
-        headers["Retry-After"] = "1"
-    body = encode_json({"error": {"status": status, "message": message}})
-    return Response(body, status, headers, JSON)
+def refusal(status: int, message: str) -> Json:
+    more = {401: ((b"www-authenticate", b"Bearer"),), 503: ((b"retry-after", b"1"),)}
+    said = {"error": {"status": status, "message": message}}
+    return Json(said, status, more.get(status, ()))

@@ -21,7 +21,7 @@ class Asked(NamedTuple):
 
 
 class Remember(NamedTuple):
-    """Remember rows that were predicted, by their ids; the oldest are forgotten."""
+    """Remember rows that were predicted, by their ids; the oldest are forgotten, by and by."""
 
     model: str
     rows: list[tuple[str, Body, Any]]  # id, line, answer
@@ -41,11 +41,15 @@ class Remember(NamedTuple):
                 for id, body, answer in self.rows
             ],
         )
-        log.db.execute(
-            "DELETE FROM asked WHERE model = ? AND number <= (SELECT number FROM asked "
-            "WHERE model = ? ORDER BY number DESC LIMIT 1 OFFSET ?)",
-            (self.model, self.model, self.most),
-        )
+        untold = log.n_remembered.get(self.model, self.most) + len(self.rows)
+        if untold > self.most // 10:  # to find the oldest takes a while
+            untold = 0
+            log.db.execute(
+                "DELETE FROM asked WHERE model = ? AND number <= (SELECT number FROM asked "
+                "WHERE model = ? ORDER BY number DESC LIMIT 1 OFFSET ?)",
+                (self.model, self.model, self.most),
+            )
+        log.n_remembered[self.model] = untold
         return None, None
 
 
@@ -114,11 +118,15 @@ class Expire(NamedTuple):
         return 1000
 
     def carry_out(self, log: Log, at: float) -> tuple[int, None]:
-        old = (self.model, self.before)
+        first_kept = log.db.execute(
+            "SELECT number FROM asked WHERE model = ? AND at >= ? ORDER BY number LIMIT 1",
+            (self.model, self.before),
+        ).fetchone()
+        old = (self.model, 1 << 62 if first_kept is None else first_kept[0])
         missing = log.db.execute(
-            "SELECT count(*) FROM asked WHERE model = ? AND at < ? AND seq IS NULL", old
+            "SELECT count(*) FROM asked WHERE model = ? AND number < ? AND seq IS NULL", old
         ).fetchone()[0]
-        log.db.execute("DELETE FROM asked WHERE model = ? AND at < ?", old)
+        log.db.execute("DELETE FROM asked WHERE model = ? AND number < ?", old)
         return missing, None
 
 
@@ -133,11 +141,18 @@ def labelled(body: Body, label: Any, column: str) -> Body:
         raise RefusedError(f"the label is {label!r}; a number is expected.")
     text = body.data
     if body.format == "vw":
-        text = text[text.find(b"|") :]
+        before, _, features = text.partition(b"|")
+        text = _vw_weight(before) + b"|" + features
     else:
         first, _, rest = text.strip().partition(b" ")
         text = (rest if b":" not in first else first + b" " + rest) + b"\n"
     return Body(body.format, f"{label} ".encode() + text)
+
+
+def _vw_weight(before: bytes) -> bytes:
+    """The weight in what is before the first bar of a line; what touches the bar is a tag."""
+    tokens = before[: before.rfind(b" ") + 1].split()
+    return tokens[1] + b" " if len(tokens) > 1 and not tokens[1].startswith(b"'") else b""
 
 
 def rows_of(body: Body) -> list[Body]:

@@ -1,12 +1,15 @@
 """Bodies of requests: rows in one of several formats, as the readers take them."""
 
+import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
 
-from rarefy.readers import Reader
+from rarefy.errors import InputError
+from rarefy.readers import Reader, compression
 from rarefy.readers.in_memory import LinesReader, RowsReader
 from rarefy.serving.limits import Limits
 from rarefy.serving.refusals import RefusedError, TooLargeError, UnknownFormatError
@@ -25,6 +28,7 @@ FORMATS = {
     "application/vnd.apache.arrow.stream": "arrow",
     "application/vnd.apache.arrow.file": "arrow",
 }
+ENCODINGS = {"": None, "identity": None, "gzip": "gzip", "x-gzip": "gzip", "zstd": "zstd"}
 OF_LINES = ("json", "vw", "svmlight")  # whose texts can be put one after the other
 _decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 decode_json = msgspec.json.Decoder().decode
@@ -45,6 +49,13 @@ class Body(NamedTuple):
         return LinesReader(pieces, self.format, classes, BLOCK_BYTES)
 
 
+def joined(bodies: Sequence[Body]) -> Body:
+    """Bodies of one format of lines, one after the other."""
+    if len(bodies) == 1:
+        return bodies[0]
+    return Body(bodies[0].format, b"".join([body.data for body in bodies]))
+
+
 class Sent(NamedTuple):
     """What came with a request, and whether it was a single row, to be answered as such."""
 
@@ -58,12 +69,7 @@ class Sent(NamedTuple):
 
 def sent(content_type: str, encoding: str, data: bytes, limits: Limits) -> Sent:
     """The body of a request with these headers."""
-    kind = content_type.partition(";")[0].strip().lower()
-    kind = JSON if kind in AS_JSON else kind
-    if kind not in FORMATS:
-        raise UnknownFormatError(
-            f"Content-Type {kind!r} is not known; it may be {', '.join(FORMATS)}."
-        )
+    kind = _kind(content_type)
     data = decompressed(encoding, data, limits.body_bytes)
     if kind != JSON:
         return Sent(Body(FORMATS[kind], _ended(data) if FORMATS[kind] != "arrow" else data))
@@ -77,46 +83,36 @@ def sent(content_type: str, encoding: str, data: bytes, limits: Limits) -> Sent:
     return Sent(Body("json", _line(data)), is_single=True)
 
 
+@lru_cache(100)
+def _kind(content_type: str) -> str:
+    kind = content_type.partition(";")[0].strip().lower()
+    kind = JSON if kind in AS_JSON else kind
+    if kind not in FORMATS:
+        raise UnknownFormatError(
+            f"Content-Type {kind!r} is not known; it may be {', '.join(FORMATS)}."
+        )
+    return kind
+
+
 def decompressed(encoding: str, data: bytes, most: int) -> bytes:
     """The data as they were before they were compressed, if they are no more than that."""
     encoding = encoding.strip().lower()
-    if encoding in ("gzip", "x-gzip"):
-        data = _unzipped(data, most)
-    elif encoding == "zstd":
-        data = _from_zstd(data, most)
-    elif encoding not in ("", "identity"):
+    if encoding not in ENCODINGS:
         raise UnknownFormatError(f"Content-Encoding {encoding!r} is not known; use gzip or zstd.")
+    kind = ENCODINGS[encoding]
+    if kind is not None:
+        try:
+            stream = compression.decompressed("the body", io.BytesIO(data), kind)
+            data = io.BufferedReader(stream).read(most + 1)
+        except InputError as error:
+            raise UnknownFormatError(f"{kind} is not installed here; use gzip.") from error
+        except (OSError, EOFError, zlib.error) as error:
+            raise RefusedError(
+                f"the body is cut off, or not compressed with {kind}: {error}."
+            ) from error
     if len(data) > most:
         raise TooLargeError(f"the body has more than {most:,} bytes; send it in several requests.")
     return data
-
-
-def _unzipped(data: bytes, most: int) -> bytes:
-    found = b""
-    try:
-        while data:
-            part = zlib.decompressobj(wbits=31)
-            found += part.decompress(data, most + 1 - len(found))
-            if len(found) > most:
-                return found
-            if not part.eof:
-                raise RefusedError("the body is cut off, or not compressed with gzip.")
-            data = part.unused_data
-    except zlib.error as error:
-        raise RefusedError(f"the body is not compressed with gzip: {error}.") from error
-    return found
-
-
-def _from_zstd(data: bytes, most: int) -> bytes:
-    try:
-        import zstandard
-    except ImportError as error:
-        raise UnknownFormatError("zstd is not installed here; use gzip.") from error
-    try:
-        with zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True) as stream:
-            return stream.read(most + 1)
-    except zstandard.ZstdError as error:
-        raise RefusedError(f"the body is not compressed with zstd: {error}.") from error
 
 
 def _pieces(text: bytes) -> Iterator[bytes]:

@@ -47,33 +47,192 @@ class _Requests:
         self._client: Any = self._connected({"headers": headers, "timeout": timeout})
 
     def create(self, **parameters: Any) -> Any:
-        """Begin the model, with parameters of an estimator and of its start()."""
+        """Begin the model.
+
+        Parameters
+        ----------
+        **parameters : dict
+            Those of the estimator and of its `start`; with `classes`, the model classifies.
+
+        Returns
+        -------
+        dict
+            What the model is.
+
+        Raises
+        ------
+        InputError
+            If the service refuses the request; the message is its own.
+
+        See Also
+        --------
+        learn : Has it learn rows.
+
+        Examples
+        --------
+        >>> client = rarefy.Client("http://127.0.0.1:8080", "spam")  # doctest: +SKIP
+        >>> about = client.create(classes=["ham", "spam"], text=["words"])  # doctest: +SKIP
+        """
         return self._send("PUT", "", json=parameters)
 
     def predict(self, rows: Any, *, id: str | None = None, remember: bool = False) -> Any:
-        """The prediction of a row (a dict), or those of several; with ids if they are remembered.
+        """Predict a row, or several.
 
-        rows : a dict or a list of dicts.
+        Parameters
+        ----------
+        rows : dict or list of dict
+            The row or rows.
+        id : str, optional
+            Under which a single row is remembered, until `label` brings its label.
+        remember : bool, default=False
+            Whether rows are remembered under ids that the service chooses.
+
+        Returns
+        -------
+        dict
+            `prediction`, `probabilities`, and `id` if the row is remembered; of several rows a list
+            of these in `predictions`.
+
+        Raises
+        ------
+        InputError
+            If the service refuses the request; the message is its own.
+
+        See Also
+        --------
+        label : Brings labels of rows that are remembered.
+        explain : Why a row is predicted so.
+
+        Examples
+        --------
+        >>> client = rarefy.Client("http://127.0.0.1:8080", "spam")  # doctest: +SKIP
+        >>> client.predict({"words": "a prize for you"})["prediction"]  # doctest: +SKIP
+        'spam'
         """
         params = {"id": id} if id is not None else {"remember": "true"} if remember else {}
         return self._send("POST", "/predict", json=rows, params=params)
 
     def learn(self, rows: Any, *, key: str | None = None) -> Any:
-        """Learn a row, or several, that have labels; the answer says where they are in the log."""
+        """Have the service learn a row, or several, that have labels.
+
+        Parameters
+        ----------
+        rows : dict or list of dict
+            The row or rows, each with its label.
+        key : str, optional
+            The same key means the same request, whose rows are learned once; by default one is
+            made up, which covers what the client sends again by itself.
+
+        Returns
+        -------
+        dict
+            `rows`, how many; `seq`, their place in the log; `repeated`, whether they were learned
+            before.
+
+        Raises
+        ------
+        InputError
+            If the service refuses the request; the message is its own.
+
+        See Also
+        --------
+        label : For rows that were predicted before.
+
+        Examples
+        --------
+        >>> client = rarefy.Client("http://127.0.0.1:8080", "spam")  # doctest: +SKIP
+        >>> client.learn({"words": "win a prize", "label": "spam"})["rows"]  # doctest: +SKIP
+        1
+        """
         headers = {"Idempotency-Key": secrets.token_hex(16) if key is None else key}
         return self._send("POST", "/learn", json=rows, headers=headers)
 
     def label(self, labels: dict[str, Any]) -> Any:
-        """Labels of rows that were predicted, by their ids."""
+        """Bring the labels of rows that were predicted.
+
+        Parameters
+        ----------
+        labels : dict
+            Labels by the ids of the rows.
+
+        Returns
+        -------
+        dict
+            `rows`, how many are learned; `repeated`, how many had a label before; `unknown`, ids
+            that are not remembered.
+
+        Raises
+        ------
+        InputError
+            If the service refuses the request; the message is its own.
+
+        See Also
+        --------
+        predict : With `id`, remembers a row.
+
+        Examples
+        --------
+        >>> client = rarefy.Client("http://127.0.0.1:8080", "spam")  # doctest: +SKIP
+        >>> answer = client.predict({"words": "you have won"}, id="mail-17")  # doctest: +SKIP
+        >>> client.label({"mail-17": "spam"})["rows"]  # doctest: +SKIP
+        1
+        """
         said = [{"id": id, "label": label} for id, label in labels.items()]
         return self._send("POST", "/label", json=said)
 
     def explain(self, row: dict[str, Any]) -> Any:
-        """What each feature of a row adds to its score."""
+        """Explain a prediction: what each feature of a row adds to its score.
+
+        Parameters
+        ----------
+        row : dict
+            The row.
+
+        Returns
+        -------
+        dict
+            What `rarefy inspect --why --json` prints.
+
+        Raises
+        ------
+        InputError
+            If the service refuses the request; the message is its own.
+
+        See Also
+        --------
+        predict : The prediction itself.
+
+        Examples
+        --------
+        >>> client = rarefy.Client("http://127.0.0.1:8080", "spam")  # doctest: +SKIP
+        >>> client.explain({"words": "a prize"})["label"]  # doctest: +SKIP
+        'spam'
+        """
         return self._send("POST", "/explain", json=row)
 
     def about(self) -> Any:
-        """What the model is, and how it does."""
+        """Ask what the model is, and how well it does.
+
+        Returns
+        -------
+        dict
+            As from `GET /models/NAME`.
+
+        Raises
+        ------
+        InputError
+            If the service refuses the request; the message is its own.
+
+        See Also
+        --------
+        create : Begins a model.
+
+        Examples
+        --------
+        >>> client = rarefy.Client("http://127.0.0.1:8080", "spam")  # doctest: +SKIP
+        >>> client.about()["examples"] > 0  # doctest: +SKIP
+        True
+        """
         return self._send("GET", "")
 
     def _connected(self, settings: dict[str, Any]) -> Any:
@@ -112,9 +271,10 @@ class Client(_Requests):
     Examples
     --------
     >>> client = rarefy.Client("http://127.0.0.1:8080", "spam")  # doctest: +SKIP
-    >>> client.create(classes=["ham", "spam"], text=["words"])  # doctest: +SKIP
-    >>> client.learn({"words": "win a prize", "label": "spam"})  # doctest: +SKIP
-    {'rows': 1, 'seq': 2, 'repeated': False}
+    >>> about = client.create(classes=["ham", "spam"], text=["words"])  # doctest: +SKIP
+    >>> rows = [{"words": "win a prize", "label": "spam"}, {"words": "see you", "label": "ham"}]
+    >>> client.learn(rows * 20)["rows"]  # doctest: +SKIP
+    40
     """
 
     def _connected(self, settings: dict[str, Any]) -> Any:
@@ -132,7 +292,7 @@ class Client(_Requests):
         return _content(self._client.request(method, self._path + path, **sent))
 
     def close(self) -> None:
-        """End the connection."""
+        """End the connection; `with rarefy.Client(...) as client:` does it by itself."""
         self._client.close()
 
     def __enter__(self) -> "Client":
@@ -157,7 +317,7 @@ class AsyncClient(_Requests):
     Examples
     --------
     >>> client = rarefy.AsyncClient("http://127.0.0.1:8080", "spam")  # doctest: +SKIP
-    >>> await client.predict({"words": "a prize"})  # doctest: +SKIP
+    >>> answer = await client.predict({"words": "a prize"})  # doctest: +SKIP
     """
 
     def _connected(self, settings: dict[str, Any]) -> Any:
@@ -175,7 +335,7 @@ class AsyncClient(_Requests):
         return _content(await self._client.request(method, self._path + path, **sent))
 
     async def close(self) -> None:
-        """End the connection."""
+        """End the connection; `async with` does it by itself."""
         await self._client.aclose()
 
     async def __aenter__(self) -> "AsyncClient":

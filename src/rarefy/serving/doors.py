@@ -9,10 +9,10 @@ import threading
 import time
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from rarefy.errors import InputError
+from rarefy.serving.calls import Call
 from rarefy.serving.limits import check_name
 from rarefy.serving.refusals import NotAllowedError, NoTokenError
 
@@ -112,23 +112,28 @@ class Doors:
         self._tokens, self._is_open = tokens, is_open
         self._hosts = frozenset((*LOOPBACK, *hosts))
 
-    def check(self, headers: Any, scope: str | None) -> None:
+    def check(self, call: Call, scope: str | None) -> None:
         """Refuse pages of other sites, names that lead here by a trick, and missing tokens."""
-        host = _host(headers.get("host", ""))
-        if host not in self._hosts and not self._is_open and not self._tokens.known():
-            raise NotAllowedError(f"the host {host!r} is not served here; name it with --host.")
-        origin = headers.get("origin")
-        if origin is not None and origin.partition("://")[2] != headers.get("host"):
+        host = call.headers.get(b"host", b"")
+        if not self._is_served(host) and not self._tokens.known():
+            raise NotAllowedError(
+                f"the host {_host(host)!r} is not served here; name it with --host."
+            )
+        origin = call.headers.get(b"origin")
+        if origin is not None and origin.partition(b"://")[2] != host:
             raise NotAllowedError("requests from pages of other sites are refused.")
-        if scope is not None:
-            self._tokens.check(headers.get("authorization", ""), scope)
+        if scope is not None and self._tokens.known():
+            self._tokens.check(call.header(b"authorization"), scope)
+
+    def _is_served(self, host: bytes) -> bool:
+        return self._is_open or _host(host) in self._hosts
 
 
 @lru_cache(1000)
-def _host(header: str) -> str:
+def _host(header: bytes) -> str:
     """The host of a header, without its port."""
     try:
-        return urlsplit(f"//{header}").hostname or ""
+        return urlsplit(f"//{header.decode('latin-1')}").hostname or ""
     except ValueError:
         return ""
 

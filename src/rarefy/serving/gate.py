@@ -1,4 +1,4 @@
-"""What every answer gets, whatever gave it: headers that protect who reads it in a browser."""
+"""What every request passes, and every answer: some take a shorter way, all get headers."""
 
 from typing import Any
 
@@ -6,10 +6,13 @@ from rarefy.serving.doors import HEADERS
 
 
 class Gate:
-    """An ASGI application around another one."""
+    """An ASGI application around another one, with some of its paths at hand.
 
-    def __init__(self, app: Any) -> None:
-        self.app = app
+    `shortcuts` are what `POST /models/NAME/...` leads to, since most requests are of that kind.
+    """
+
+    def __init__(self, app: Any, shortcuts: dict[str, Any]) -> None:
+        self._app, self._shortcuts = app, shortcuts
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         async def send_on(message: Any) -> None:
@@ -17,4 +20,10 @@ class Gate:
                 message["headers"] = [*message["headers"], *HEADERS]
             await send(message)
 
-        await self.app(scope, receive, send_on)
+        match scope.get("path", "").split("/"):
+            case ["", "models", name, what] if scope["method"] == "POST" and name:
+                app = self._shortcuts.get(what, self._app)
+                scope["path_params"] = {"name": name}
+            case _:
+                app = self._app
+        await app(scope, receive, send_on)

@@ -7,18 +7,18 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 
 from rarefy.serving import views
 from rarefy.serving.asked import rows_of
 from rarefy.serving.bodies import JSON, Sent, decompressed, encode_json, json_of, sent
+from rarefy.serving.calls import Answer, Call, Json
 from rarefy.serving.limits import check_id
 from rarefy.serving.openapi import MODEL_FILE, document
 from rarefy.serving.page import page_file
 from rarefy.serving.prometheus import Metrics
 from rarefy.serving.pulse import Pulse
-from rarefy.serving.refusals import BusyError, RefusedError, TooLargeError
+from rarefy.serving.refusals import BusyError, RefusedError
 from rarefy.serving.service import LARGE, Service
 from rarefy.version import __version__
 
@@ -34,8 +34,8 @@ class Api:
 
     # --- rows ---------------------------------------------------------------------------------
 
-    async def predict(self, request: Request) -> Response:
-        name, sent = request.path_params["name"], await self._rows(request)
+    async def predict(self, call: Call) -> Answer:
+        name, sent = call.params["name"], await self._rows(call)
         member, slot = self.service.champion(name), self.service.slot(name)
         if sent.is_single:
             answers = [member.answer(sent.row())]
@@ -44,32 +44,34 @@ class Api:
         else:
             answers = member.answers(sent.body)
         slot.predicted += len(answers)
-        given = request.query_params.get("id")
-        if given is not None or request.query_params.get("remember") == "true":
+        query = call.query
+        given = query.get("id")
+        if given is not None or query.get("remember") == "true":
             if given is not None and len(answers) != 1:
                 raise RefusedError("id is for a single row; use remember=true for several.")
             rows = rows_of(sent.body)
             ids = _ids(given, len(rows))
             answers = [{"id": id, **one} for id, one in zip(ids, answers, strict=True)]
             self.service.remember(name, list(zip(ids, rows, answers, strict=True)))
-        return json_response(answers[0] if sent.is_single else {"predictions": answers})
+        return Json(answers[0] if sent.is_single else {"predictions": answers})
 
-    async def learn(self, request: Request) -> Response:
-        name, sent = request.path_params["name"], await self._rows(request)
-        key = request.headers.get("idempotency-key")
-        if key is not None:
-            check_id("Idempotency-Key", key)
-        await self._not_too_far_behind(name)
+    async def learn(self, call: Call) -> Answer:
+        name, sent = call.params["name"], await self._rows(call)
+        key = None
+        if b"idempotency-key" in call.headers:
+            key = check_id("Idempotency-Key", call.header(b"idempotency-key"))
+        if self.service.is_behind(name):
+            await self._not_too_far_behind(name)
         future = asyncio.get_running_loop().create_future()
         if len(sent.body.data) > LARGE:
             await run_in_threadpool(self.service.learn, name, sent.body, key, future=future)
         else:
             self.service.learn(name, sent.body, key, future=future)
         seq, rows, repeated = await self._in_time(future)
-        return json_response({"rows": rows, "seq": seq, "repeated": repeated})
+        return Json({"rows": rows, "seq": seq, "repeated": repeated})
 
-    async def label(self, request: Request) -> Response:
-        sent = await self._rows(request)
+    async def label(self, call: Call) -> Answer:
+        sent = await self._rows(call)
         labels = {}
         for text in sent.body.data.splitlines():
             one = json_of(text)
@@ -78,151 +80,130 @@ class Api:
             labels[check_id("id", one["id"])] = one["label"]
         if not labels or len(labels) > self.service.limits.asked:
             raise RefusedError("there are no labels, or too many.")
-        name = request.path_params["name"]
-        return json_response(await run_in_threadpool(self.service.label, name, labels))
+        name = call.params["name"]
+        return Json(await run_in_threadpool(self.service.label, name, labels))
 
-    async def explain(self, request: Request) -> Response:
-        sent, row = await self._rows(request), _number(request, "row", 1)
-        return await self._asked(request, lambda slot: views.explained(slot, sent.body, row))
+    async def explain(self, call: Call) -> Answer:
+        sent, row = await self._rows(call), _number(call, "row", 1)
+        return await self._asked(call, lambda slot: views.explained(slot, sent.body, row))
 
-    async def _rows(self, request: Request) -> Sent:
-        headers = request.headers
-        data = await self._body(request)
-        return sent(
-            headers.get("content-type", JSON),
-            headers.get("content-encoding", ""),
-            data,
-            self.service.limits,
-        )
-
-    async def _body(self, request: Request) -> bytes:
-        most = self.service.limits.body_bytes
-        length = request.headers.get("content-length", "0")
-        parts, n_bytes = [], 0
-        if not length.isdecimal() or int(length) > most:
-            raise TooLargeError(f"the body may have {most:,} bytes; send it in several requests.")
-        async for part in request.stream():
-            n_bytes += len(part)
-            if n_bytes > most:
-                raise TooLargeError(f"the body may have {most:,} bytes.")
-            parts.append(part)
-        return b"".join(parts)
+    async def _rows(self, call: Call) -> Sent:
+        limits = self.service.limits
+        kind, encoding = call.header(b"content-type", JSON), call.header(b"content-encoding")
+        return sent(kind, encoding, await call.body(limits.body_bytes), limits)
 
     async def _not_too_far_behind(self, name: str) -> None:
         """Wait while more has come than can be learned, for a while."""
-        slot, limits = self.service.slot(name), self.service.limits
-        until = time.monotonic() + limits.seconds / 2
-        while slot.backlog > limits.backlog and time.monotonic() < until:
+        until = time.monotonic() + self.service.limits.seconds / 2
+        while self.service.is_behind(name) and time.monotonic() < until:
             await asyncio.sleep(WAIT)
 
-    async def _in_time(self, future: Any) -> Any:
+    async def _in_time(self, future: "asyncio.Future[Any]") -> Any:
+        """What the future brings; a timer of its own takes half of the time of wait_for."""
+        timer = future.get_loop().call_later(self.service.limits.seconds, _give_up, future)
         try:
-            return await asyncio.wait_for(future, self.service.limits.seconds)
-        except TimeoutError:
-            raise BusyError(
-                "the log is slow, and the rows may be learned or not; send them again with the "
-                "same Idempotency-Key."
-            ) from None
+            return await future
+        finally:
+            timer.cancel()
 
     # --- models -------------------------------------------------------------------------------
 
-    async def models(self, request: Request) -> Response:
-        return json_response({"models": [views.summary(slot) for slot in self._slots()]})
+    async def models(self, call: Call) -> Answer:
+        return Json({"models": [views.summary(slot) for slot in self._slots()]})
 
-    async def model(self, request: Request) -> Response:
-        return await self._asked(request, views.full)
+    async def model(self, call: Call) -> Answer:
+        return await self._asked(call, views.full)
 
-    async def features(self, request: Request) -> Response:
-        top, search = _number(request, "top", views.SHOWN), request.query_params.get("search", "")
-        return await self._asked(request, lambda slot: views.features(slot, search, top))
+    async def features(self, call: Call) -> Answer:
+        top, search = _number(call, "top", views.SHOWN), call.query.get("search", "")
+        return await self._asked(call, lambda slot: views.features(slot, search, top))
 
-    async def history(self, request: Request) -> Response:
-        name = self.service.slot(request.path_params["name"]).name
-        return json_response({"points": list(self.pulse.history.get(name, ()))})
+    async def history(self, call: Call) -> Answer:
+        name = self.service.slot(call.params["name"]).name
+        return Json({"points": list(self.pulse.history.get(name, ()))})
 
-    async def create(self, request: Request) -> Response:
-        said = json_of(await self._body(request))
+    async def create(self, call: Call) -> Answer:
+        said = json_of(await call.body(self.service.limits.body_bytes))
         if not isinstance(said, dict):
             raise RefusedError("an object with parameters is expected.")
-        name = request.path_params["name"]
+        name = call.params["name"]
         receipt = await run_in_threadpool(self.service.create, name, said)
-        return json_response({"model": name, "seq": receipt.seq}, 201)
+        return Json({"model": name, "seq": receipt.seq}, 201)
 
-    async def delete(self, request: Request) -> Response:
-        await run_in_threadpool(self.service.delete, request.path_params["name"])
+    async def delete(self, call: Call) -> Answer:
+        await run_in_threadpool(self.service.delete, call.params["name"])
         return Response(status_code=204)
 
-    async def download(self, request: Request) -> Response:
-        name = request.path_params["name"]
+    async def download(self, call: Call) -> Answer:
+        name = call.params["name"]
         data = await run_in_threadpool(self.service.file, name)
         headers = {"Content-Disposition": f'attachment; filename="{name}.model"'}
         return Response(data, media_type=MODEL_FILE, headers=headers)
 
-    async def upload(self, request: Request) -> Response:
-        data = await self._model_file(request)
-        name = request.path_params["name"]
+    async def upload(self, call: Call) -> Answer:
+        data = await self._model_file(call)
+        name = call.params["name"]
         receipt = await run_in_threadpool(self.service.load, name, data)
-        return json_response({"model": name, "seq": receipt.seq}, 201)
+        return Json({"model": name, "seq": receipt.seq}, 201)
 
-    async def _model_file(self, request: Request) -> bytes:
-        encoding = request.headers.get("content-encoding", "")
-        return decompressed(encoding, await self._body(request), self.service.limits.body_bytes)
+    async def _model_file(self, call: Call) -> bytes:
+        encoding = call.header(b"content-encoding")
+        most = self.service.limits.body_bytes
+        return decompressed(encoding, await call.body(most), most)
 
-    async def challenge(self, request: Request) -> Response:
-        name, challenger = request.path_params["name"], request.path_params["challenger"]
-        if request.headers.get("content-type", JSON).partition(";")[0] == MODEL_FILE:
-            data = await self._model_file(request)
+    async def challenge(self, call: Call) -> Answer:
+        name, challenger = call.params["name"], call.params["challenger"]
+        if call.header(b"content-type", JSON).partition(";")[0] == MODEL_FILE:
+            data = await self._model_file(call)
             load = self.service.load
             receipt = await run_in_threadpool(load, name, data, challenger=challenger)
         else:
-            said = json_of(await self._body(request))
+            said = json_of(await call.body(self.service.limits.body_bytes))
             if not isinstance(said, dict):
                 raise RefusedError("an object with parameters is expected.")
             receipt = await run_in_threadpool(self.service.challenge, name, challenger, said)
-        return json_response({"model": name, "challenger": challenger, "seq": receipt.seq}, 201)
+        return Json({"model": name, "challenger": challenger, "seq": receipt.seq}, 201)
 
-    async def drop(self, request: Request) -> Response:
-        params = request.path_params
+    async def drop(self, call: Call) -> Answer:
+        params = call.params
         await run_in_threadpool(self.service.drop, params["name"], params["challenger"])
         return Response(status_code=204)
 
-    async def promote(self, request: Request) -> Response:
-        params = request.path_params
+    async def promote(self, call: Call) -> Answer:
+        params = call.params
         promote = self.service.promote
         receipt = await run_in_threadpool(promote, params["name"], params["challenger"])
-        return json_response(
-            {"model": params["name"], "champion": params["challenger"], "seq": receipt.seq}
-        )
+        return Json({"model": params["name"], "champion": params["challenger"], "seq": receipt.seq})
 
-    async def snapshots(self, request: Request) -> Response:
-        return await self._asked(request, lambda slot: {"snapshots": slot.snapshots.listed()})
+    async def snapshots(self, call: Call) -> Answer:
+        return await self._asked(call, lambda slot: {"snapshots": slot.snapshots.listed()})
 
-    async def snapshot(self, request: Request) -> Response:
-        return await self._asked(request, lambda slot: {"seq": slot.snapshot()})
+    async def snapshot(self, call: Call) -> Answer:
+        return await self._asked(call, lambda slot: {"seq": slot.snapshot()})
 
-    async def difference(self, request: Request) -> Response:
-        seq, top = request.path_params["seq"], _number(request, "top", views.SHOWN)
-        return await self._asked(request, lambda slot: views.difference(slot, seq, top))
+    async def difference(self, call: Call) -> Answer:
+        seq, top = call.params["seq"], _number(call, "top", views.SHOWN)
+        return await self._asked(call, lambda slot: views.difference(slot, seq, top))
 
-    async def roll_back(self, request: Request) -> Response:
-        params = request.path_params
+    async def roll_back(self, call: Call) -> Answer:
+        params = call.params
         receipt = await run_in_threadpool(self.service.roll_back, params["name"], params["seq"])
-        return json_response({"model": params["name"], "seq": receipt.seq})
+        return Json({"model": params["name"], "seq": receipt.seq})
 
-    async def _asked(self, request: Request, function: Callable[[Any], Any]) -> Response:
-        ask, name = self.service.ask, request.path_params["name"]
-        return json_response(await run_in_threadpool(ask, name, function))
+    async def _asked(self, call: Call, function: Callable[[Any], Any]) -> Answer:
+        ask, name = self.service.ask, call.params["name"]
+        return Json(await run_in_threadpool(ask, name, function))
 
     def _slots(self) -> list[Any]:
         return [slot for _, slot in sorted(self.service.slots.items())]
 
     # --- the service itself -------------------------------------------------------------------
 
-    async def health(self, request: Request) -> Response:
+    async def health(self, call: Call) -> Answer:
         slots = self._slots()
         problems = {slot.name: slot.problem for slot in slots if slot.problem is not None}
         ready = all(slot.champion is not None for slot in slots)
-        return json_response(
+        return Json(
             {
                 "status": "ending" if self.is_ending else "ok" if ready else "starting",
                 "version": __version__,
@@ -233,10 +214,10 @@ class Api:
             200 if ready and not self.is_ending else 503,
         )
 
-    async def metrics_text(self, request: Request) -> Response:
+    async def metrics_text(self, call: Call) -> Answer:
         return Response(self.metrics.text(), media_type="text/plain; version=0.0.4")
 
-    async def events(self, request: Request) -> Response:
+    async def events(self, call: Call) -> Answer:
         return StreamingResponse(self._events(), media_type="text/event-stream")
 
     async def _events(self) -> AsyncIterator[bytes]:
@@ -248,22 +229,28 @@ class Api:
                 yield b"event: pulse\ndata: " + encode_json(latest) + b"\n\n"
             await asyncio.sleep(0.2)
 
-    async def openapi(self, request: Request) -> Response:
-        return json_response(document())
+    async def openapi(self, call: Call) -> Answer:
+        return Json(document())
 
-    async def docs(self, request: Request) -> Response:
+    async def docs(self, call: Call) -> Answer:
         return FileResponse(page_file("docs.html"))
 
-    async def page(self, request: Request) -> Response:
-        return FileResponse(page_file(request.path_params.get("file", "index.html")))
+    async def page(self, call: Call) -> Answer:
+        return FileResponse(page_file(call.params.get("file", "index.html")))
 
 
-def json_response(content: Any, status: int = 200) -> Response:
-    return Response(encode_json(content), status, media_type=JSON)
+def _give_up(future: "asyncio.Future[Any]") -> None:
+    if not future.done():
+        future.set_exception(
+            BusyError(
+                "the log is slow, and the rows may be learned or not; send them again with the "
+                "same Idempotency-Key."
+            )
+        )
 
 
-def _number(request: Request, name: str, usual: int) -> int:
-    text = request.query_params.get(name)
+def _number(call: Call, name: str, usual: int) -> int:
+    text = call.query.get(name)
     if text is None:
         return usual
     if not text.isdecimal() or not 0 < int(text[:10]) < 1 << 31:

@@ -14,8 +14,9 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol
 
-from rarefy.serving.bodies import Body
-from rarefy.serving.refusals import BusyError, ConflictError, NoRoomError, NotFoundError
+from rarefy.errors import RarefyError
+from rarefy.serving.bodies import Body, decode_json
+from rarefy.serving.refusals import BusyError, ConflictError, NoRoomError, NotFoundError, bare
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS entries (
@@ -49,7 +50,7 @@ class Entry(NamedTuple):
     at: float
     rows: int
     body: Body
-    ready: Any = None  # the rows as they were read, for as long as they are in memory
+    ready: Any = None  # the rows as they were read, together with those of its neighbours
 
 
 class Receipt(NamedTuple):
@@ -95,6 +96,7 @@ class Log:
         self._thread = threading.Thread(target=self._write, name="log", daemon=True)
         self._closed = False
         self.n_groups = self.n_entries = 0
+        self.n_remembered: dict[str, int] = {}  # predictions by model, since old ones went
 
     def _connected(self) -> sqlite3.Connection:
         return sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
@@ -128,6 +130,7 @@ class Log:
         while (group := self._next_group()) is not None:
             outcomes = self._written([operation for operation, _ in group])
             deliver([future for _, future in group], outcomes)
+            del group, outcomes  # they may be large, and the next may be long in coming
 
     def _next_group(self) -> list[tuple[Operation, Any]] | None:
         first = self._waiting.get()
@@ -185,6 +188,7 @@ class Log:
         body: Body,
         key: str | None = None,
         digest: bytes | None = None,
+        ready: Any = None,
     ) -> Entry:
         """Add an entry; only operations do so."""
         found = self.db.execute(
@@ -193,7 +197,7 @@ class Log:
             (model, kind, at, rows, body.format, body.data, key, digest),
         )
         assert found.lastrowid is not None
-        return Entry(found.lastrowid, model, kind, at, rows, body)
+        return Entry(found.lastrowid, model, kind, at, rows, body, ready)
 
     # --- what anyone may read -----------------------------------------------------------------
 
@@ -214,6 +218,25 @@ class Log:
         query = "SELECT max(seq), sum(rows) FROM entries WHERE model = ? AND seq > ?"
         last, rows = self.read(query, (model, after))[0]
         return last or after, rows or 0
+
+    def last_before(self, model: str, at: float) -> int:
+        """The last entry of a model that came before a time."""
+        query = "SELECT seq FROM entries WHERE model = ? AND at >= ? ORDER BY seq LIMIT 1"
+        found = self.read(query, (model, at))
+        return found[0][0] - 1 if found else self.end_of(model, 0)[0]
+
+    def last_beyond(self, model: str, n_bytes: int) -> int:
+        """The last entry of a model that has so many bytes of entries behind it, or is one more."""
+        query = (
+            "SELECT max(seq) FROM (SELECT seq, sum(length(body)) OVER (ORDER BY seq DESC) AS size "
+            "FROM entries WHERE model = ?) WHERE size > ?"
+        )
+        return self.read(query, (model, n_bytes))[0][0] or 0
+
+    def files(self) -> set[str]:
+        """The model files that entries name."""
+        query = "SELECT body FROM entries WHERE kind = ?"
+        return {decode_json(body)["sha256"] for (body,) in self.read(query, (LOAD,))}
 
 
 def entries_in(path: Path, model: str, after: int = 0, until: int | None = None) -> Iterator[Entry]:
@@ -254,6 +277,6 @@ def _settle(pairs: Sequence[tuple[Any, Any]]) -> None:
         if future.done():
             continue  # whoever asked has gone
         if isinstance(outcome, Exception):
-            future.set_exception(outcome)
+            future.set_exception(bare(outcome) if isinstance(outcome, RarefyError) else outcome)
         else:
             future.set_result(outcome)

@@ -2,20 +2,22 @@
 
 import inspect
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from rarefy.analysis.explanation import explain_row
 from rarefy.arrays import Flags, Floats
 from rarefy.errors import ConfigError, DivergenceError, InputError
 from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.estimators.persistence import load, model_of_estimator
 from rarefy.files.model import Model, model_of
 from rarefy.files.model_file import save_model
-from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, probabilities, right_answers
+from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, chance, right_answers
 from rarefy.readers.row_lines import RowLines
-from rarefy.serving.bodies import OF_LINES, Body, encode_json, json_of
+from rarefy.serving.bodies import OF_LINES, Body, encode_json, joined, json_of
 from rarefy.serving.limits import Limits
 from rarefy.serving.refusals import RefusedError, TooLargeError
 from rarefy.serving.track_record import Record
@@ -28,7 +30,7 @@ START = frozenset(inspect.signature(SparseOnlineClassifier.start).parameters) - 
 
 
 class Ready(NamedTuple):
-    """Rows of a body that have been read for a model; for others they have to be read again."""
+    """Rows of bodies that have been read for a model; for others they have to be read again."""
 
     rows: int
     model: StreamModel | None
@@ -101,23 +103,31 @@ class Member:
         return cls(load(path))
 
     def warm_up(self) -> None:
-        """Learn something made up, so that what it takes is compiled; the model is of no use then.
+        """Do all that will be asked for, so that it is compiled; the model is of no use then.
 
-        Machine code is kept on disk, so that this takes time only once.
+        Machine code is kept on disk, so that this takes time only once. A model that cannot learn,
+        or needs rows of another kind, is as warm as it can be.
         """
+        body, row = self._made_up()
+        with suppress(InputError):
+            self.judged(body, self.described().scorer())
+            explain_row(self.described(), body.reader(self.reader_classes), 1)
+            self.answers(body)
+            self.answer(row)
+            self.check(body, Limits())
+            self.learn([body])
+
+    def _made_up(self) -> tuple[Body, dict[str, Any]]:
+        """A row that can be learned, and as it is sent to be predicted alone."""
         columns, task = self.estimator.stream_.reading.columns, self.estimator._learned_by.task
         label = 0 if task.is_regression else (self.reader_classes or ("0",))[0]
-        if columns.named:
-            row = {**dict.fromkeys(columns.text, "a b"), "x": 1.0, columns.label: label}
-            if columns.weight is not None:
-                row[columns.weight] = 1.0
-            body = Body("json", encode_json(row) + b"\n")
-        else:
-            body = Body("vw", f"{label} | a\n".encode())
-        self.check(body, Limits())
-        self.learn([body])
-        self.answers(body)
-        self.answer({"x": 1.0})
+        if not columns.named:
+            return Body("vw", f"{label} | a\n".encode()), {"x": 1.0}
+        texts = (*columns.text, *columns.categorical)
+        row = {**dict.fromkeys(columns.numeric, 1.0), **dict.fromkeys(texts, "a b"), "x": 1.0}
+        if columns.weight is not None:
+            row[columns.weight] = 1.0
+        return Body("json", encode_json({**row, columns.label: label}) + b"\n"), row
 
     @property
     def t(self) -> int:
@@ -187,15 +197,12 @@ class Member:
         """
         if self.diverged is not None:
             return
-        joined = bodies[0]
-        if len(bodies) > 1:
-            joined = Body(joined.format, b"".join(body.data for body in bodies))
         try:
             if ready is not None and ready.model is self.estimator.stream_:
                 self._single.learn(ready.parts)
                 self.estimator._note_learned()
             else:
-                self.estimator.learn_many(joined.reader(self.reader_classes))
+                self.estimator.learn_many(joined(bodies).reader(self.reader_classes))
         except DivergenceError as error:
             self.diverged = str(error)
         except InputError:  # nothing has been learned
@@ -239,14 +246,12 @@ class Member:
         estimator = self.estimator
         if scores.size > 1 or not self._has_two_chances:
             return self._answered(scores)[0]
-        learner = estimator.learner_.settled()
-        (chance,) = probabilities(self._loss_name, learner.loss, scores, learner.scaling)[
-            0
-        ].tolist()
+        scaling = estimator.learner_.settled().scaling
+        of_second = chance(self._loss_name, scores.item(), scaling)
         first, second = self._class_names
         return {
             "prediction": estimator._answer(scores),
-            "probabilities": {first: 1.0 - chance, second: chance},
+            "probabilities": {first: 1.0 - of_second, second: of_second},
         }
 
     def _answered(self, scores: Floats) -> list[dict[str, Any]]:

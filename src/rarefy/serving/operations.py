@@ -15,7 +15,7 @@ class Learn(NamedTuple):
     rows: int | None = None  # None: they have not been looked at yet
     key: str | None = None
     digest: bytes | None = None
-    ready: Any = None  # the rows as they were read, if they are to be learned from that
+    ready: Any = None  # the rows as they were read, also for others, if they are learned from it
 
     @property
     def n_bytes(self) -> int:
@@ -36,8 +36,8 @@ class Learn(NamedTuple):
                     )
                 return Receipt(found[0], found[1], repeated=True), None
         n_rows = self.rows or 0
-        entry = log.add(at, self.model, LEARN, n_rows, self.body, self.key, self.digest)
-        return Receipt(entry.seq, n_rows), entry._replace(ready=self.ready)
+        entry = log.add(at, self.model, LEARN, n_rows, self.body, self.key, self.digest, self.ready)
+        return Receipt(entry.seq, n_rows), entry
 
 
 class Create(NamedTuple):
@@ -110,11 +110,10 @@ class Delete(NamedTuple):
 
 
 class Forget(NamedTuple):
-    """Old entries of a model go, up to one that a snapshot has."""
+    """Some entries of a model go, the oldest first, up to one; how many is told."""
 
     model: str
     until: int
-    before: float  # the time
 
     @property
     def n_bytes(self) -> int:
@@ -122,8 +121,9 @@ class Forget(NamedTuple):
 
     def carry_out(self, log: Log, at: float) -> tuple[int, None]:
         found = log.db.execute(
-            "DELETE FROM entries WHERE model = ? AND seq <= ? AND at < ?",
-            (self.model, self.until, self.before),
+            "DELETE FROM entries WHERE seq IN (SELECT seq FROM entries "
+            "WHERE model = ? AND seq <= ? ORDER BY seq LIMIT 1000)",
+            (self.model, self.until),
         )
         return found.rowcount, None
 

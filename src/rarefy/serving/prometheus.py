@@ -1,10 +1,12 @@
 """What `/metrics` tells Prometheus."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
 from rarefy.serving.service import Service
@@ -18,6 +20,7 @@ COUNTS: dict[str, tuple[str, Callable[[Slot], float]]] = {
     "labels_asked": ("Predictions remembered for a label", lambda slot: slot.labels.asked),
     "labels_came": ("Labels of remembered predictions", lambda slot: slot.labels.came),
     "labels_unknown": ("Labels of what is not remembered", lambda slot: slot.labels.unknown),
+    "labels_lost": ("Predictions that could not be remembered", lambda slot: slot.labels.lost),
     "labels_missing": ("Remembered for too long", lambda slot: slot.labels.missing),
 }
 GAUGES: dict[str, tuple[str, Callable[[Slot], float]]] = {
@@ -28,25 +31,55 @@ GAUGES: dict[str, tuple[str, Callable[[Slot], float]]] = {
 }
 
 
+class Traffic:
+    """The requests of a route; only the thread that answers them counts."""
+
+    def __init__(self) -> None:
+        self.by_status: dict[int, int] = {}
+        self.seconds = 0.0
+        self._by_duration = [0] * (len(BUCKETS) + 1)
+
+    def note(self, status: int, seconds: float) -> None:
+        self.by_status[status] = self.by_status.get(status, 0) + 1
+        self.seconds += seconds
+        self._by_duration[bisect_left(BUCKETS, seconds)] += 1
+
+    def buckets(self) -> list[tuple[str, float]]:
+        """How many took up to so many seconds."""
+        bounds = [*map(str, BUCKETS), "+Inf"]
+        return list(zip(bounds, accumulate(self._by_duration), strict=True))
+
+
 class Metrics:
-    """Counts requests, and asks models for their figures."""
+    """What is known of requests, and of models, when somebody asks for it."""
 
     def __init__(self, service: Service) -> None:
         self._registry = CollectorRegistry()
-        self.requests = Counter(
-            "rarefy_requests", "Requests", ["route", "status"], registry=self._registry
-        )
-        self.seconds = Histogram(
-            "rarefy_request_seconds",
-            "Duration of requests",
-            ["route"],
-            buckets=BUCKETS,
-            registry=self._registry,
-        )
+        self._routes: dict[str, Traffic] = {}
+        self._registry.register(_OfRoutes(self._routes))
         self._registry.register(_OfModels(service))
+
+    def of_route(self, path: str) -> Traffic:
+        return self._routes.setdefault(path, Traffic())
 
     def text(self) -> bytes:
         return generate_latest(self._registry)
+
+
+class _OfRoutes(Collector):
+    def __init__(self, routes: dict[str, Traffic]) -> None:
+        self._routes = routes
+
+    def collect(self) -> Iterator[Any]:
+        requests = CounterMetricFamily("rarefy_requests", "Requests", labels=["route", "status"])
+        text = "Duration of requests"
+        seconds = HistogramMetricFamily("rarefy_request_seconds", text, labels=["route"])
+        for path, traffic in self._routes.items():
+            for status, count in traffic.by_status.items():
+                requests.add_metric([path, str(status)], count)
+            seconds.add_metric([path], traffic.buckets(), traffic.seconds)
+        yield requests
+        yield seconds
 
 
 class _OfModels(Collector):

@@ -43,3 +43,12 @@ class NoRoomError(RefusedError):
     """What was to be kept could not be written to disk."""
 
     status = 507
+
+
+def bare(error: Exception) -> Exception:
+    """An error without the frames that it came through, which keep rows and buffers in memory.
+
+    They know the future that knows the error, so that it takes a search for cycles to free them.
+    """
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)

@@ -7,9 +7,9 @@ import secrets
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
 
 from rarefy.serving.bodies import Body, encode_json, json_of
+from rarefy.serving.calls import Call
 from rarefy.serving.limits import check_id
 from rarefy.serving.refusals import RefusedError
 from rarefy.serving.service import Service
@@ -26,14 +26,14 @@ class RiverApi:
     def __init__(self, service: Service) -> None:
         self._service = service
 
-    async def info(self, request: Request) -> Any:
+    async def info(self, call: Call) -> Any:
         return {"status": "running", "name": "rarefy", "version": __version__}
 
-    async def models(self, request: Request) -> Any:
+    async def models(self, call: Call) -> Any:
         return {"models": sorted(self._service.slots)}
 
-    async def predict(self, request: Request) -> Any:
-        said, slot = await self._said(request)
+    async def predict(self, call: Call) -> Any:
+        said, slot = await self._said(call)
         row = _features(said)
         answer = self._service.champion(slot.name).answer(row)
         slot.predicted += 1
@@ -42,8 +42,8 @@ class RiverApi:
         self._service.remember(slot.name, [(id, line, answer)])
         return {"model": slot.name, "identifier": id, **answer}
 
-    async def learn(self, request: Request) -> Any:
-        said, slot = await self._said(request)
+    async def learn(self, call: Call) -> Any:
+        said, slot = await self._said(call)
         if said.get("ground_truth") is None:
             raise RefusedError("ground_truth, the label, is expected.")
         column = self._service.champion(slot.name).label
@@ -52,27 +52,22 @@ class RiverApi:
         await run_in_threadpool(lambda: self._service.learn(slot.name, body).result())
         return "Successful learn."
 
-    async def label(self, request: Request) -> Any:
-        said, slot = await self._said(request)
+    async def label(self, call: Call) -> Any:
+        said, slot = await self._said(call)
         labels = {check_id("identifier", said.get("identifier")): said.get("label")}
         await run_in_threadpool(self._service.label, slot.name, labels)
         return "Model successfully labeled."
 
-    async def metrics(self, request: Request) -> Any:
-        _, slot = await self._said(request)
+    async def metrics(self, call: Call) -> Any:
+        _, slot = await self._said(call)
         return rolling(self._service.champion(slot.name))
 
-    async def stats(self, request: Request) -> Any:
-        _, slot = await self._said(request)
+    async def stats(self, call: Call) -> Any:
+        _, slot = await self._said(call)
         return {"predict": {"n_calls": slot.predicted}, "learn": {"n_calls": slot.learned}}
 
-    async def _said(self, request: Request) -> tuple[dict[str, Any], Slot]:
-        data = b""
-        async for part in request.stream():
-            data += part
-            if len(data) > MOST_BYTES:
-                raise RefusedError(f"the body may have {MOST_BYTES:,} bytes.")
-        said = json_of(data)
+    async def _said(self, call: Call) -> tuple[dict[str, Any], Slot]:
+        said = json_of(await call.body(MOST_BYTES))
         if not isinstance(said, dict) or not isinstance(said.get("model"), str):
             raise RefusedError("an object with a model is expected.")
         return said, self._service.slot(said["model"])

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from rarefy.errors import InputError, RarefyError
-from rarefy.serving.asked import Expire, Find, Label, Remember, labelled
-from rarefy.serving.bodies import Body
+from rarefy.serving.asked import Find, Label, Remember, labelled
+from rarefy.serving.bodies import Body, joined
 from rarefy.serving.limits import Limits, check_name
 from rarefy.serving.log import (
     CHALLENGE,
@@ -25,17 +25,15 @@ from rarefy.serving.log import (
     Operation,
     Receipt,
 )
-from rarefy.serving.member import Member, loaded_member
-from rarefy.serving.operations import Change, Create, Delete, Forget, Learn
-from rarefy.serving.refusals import BusyError, ConflictError, NotFoundError
-from rarefy.serving.slot import Slot, wait_for
+from rarefy.serving.member import Member, Ready, loaded_member
+from rarefy.serving.operations import Change, Create, Delete, Learn
+from rarefy.serving.refusals import BusyError, ConflictError, NoRoomError, NotFoundError
+from rarefy.serving.slot import RULE, Slot, wait_for
 from rarefy.serving.snapshot_folder import Snapshots, sync_folder
 
 LOG, LOCK, SNAPSHOTS, FILES = "log.db", "lock", "snapshots", "files"
 CHECKPOINT_SECONDS = 60.0
 LARGE = 1 << 15  # bytes of a body that are looked at before they wait for others
-MOST_READY = 50_000  # rows that wait to be learned in the form in which they were read
-DAY = 24 * 3600.0
 
 
 class Service:
@@ -47,14 +45,9 @@ class Service:
         limits: Limits = Limits(),  # noqa: B008
         *,
         checkpoint_seconds: float = CHECKPOINT_SECONDS,
-        keep_days: float = 30.0,
-        keep_bytes: int | None = None,
-        promote_within: float | None = None,
     ) -> None:
         self.folder, self.limits = Path(folder), limits
         self._checkpoint_seconds = checkpoint_seconds
-        self._promote_within = promote_within
-        self._keep_seconds, self._keep_bytes = keep_days * DAY, keep_bytes
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lock = locked(self.folder / LOCK)
         (self.folder / FILES).mkdir(exist_ok=True)
@@ -74,23 +67,28 @@ class Service:
         """Have rows learned; the future has a receipt when they are in the log on disk."""
         slot = self.slot(name)
         champion = self.champion(name)
-        if slot.backlog > self.limits.backlog:
+        if self.is_behind(name):
             raise BusyError(
                 f"{slot.backlog:,} rows are waiting to be learned; try again in a moment."
             )
         body = champion.understood(body)
         rows = ready = None
         if len(body.data) > LARGE or not champion.can_join(body):
-            ready = champion.check(body, self.limits)
-            rows, ready = ready.rows, ready if slot.backlog < MOST_READY else None
+            rows, ready = self._checked(name, body)
         digest = None if key is None else hashlib.sha256(body.data).digest()
         operation = Learn(name, body, rows, key, digest, ready)
         return self.log.submit(operation, Future() if future is None else future)
 
+    def is_behind(self, name: str) -> bool:
+        """Whether more has come than may wait to be learned."""
+        return self.slot(name).backlog > self.limits.backlog
+
     def remember(self, name: str, rows: list[tuple[str, Body, Any]]) -> None:
         """Remember predictions by their ids; nobody waits for it."""
-        self.slot(name).labels.asked += len(rows)
-        self.log.submit(Remember(name, rows, self.limits.asked), Future())
+        labels, future = self.slot(name).labels, Future[None]()
+        labels.asked += len(rows)
+        future.add_done_callback(lambda done: labels.note_remembered(len(rows), done.exception()))
+        self.log.submit(Remember(name, rows, self.limits.asked), future)
 
     def label(self, name: str, labels: dict[str, Any]) -> dict[str, Any]:
         """Have rows learned that were predicted earlier, now that their labels are known."""
@@ -133,23 +131,28 @@ class Service:
         operations: list[Any],
         refused: dict[int, Exception],
     ) -> None:
-        bodies = [operations[n].body.data for n in members]
+        """Look at rows of one model and format: all at once, or, if some are wrong, one by one."""
+        bodies = [operations[n].body for n in members]
+        counts = [_n_lines(body.data) for body in bodies]
         try:
-            champion = self.champion(name)
-            if len(members) > 1:
-                n_rows = champion.check(Body(format, b"".join(bodies)), self.limits).rows
-                if n_rows == sum(map(_n_lines, bodies)):
-                    for n, data in zip(members, bodies, strict=True):
-                        operations[n] = operations[n]._replace(rows=_n_lines(data))
-                    return
+            n_rows, ready = self._checked(name, joined(bodies))
+            if n_rows == sum(counts):
+                for n, rows in zip(members, counts, strict=True):
+                    operations[n] = operations[n]._replace(rows=rows, ready=ready)
+                return
         except RarefyError:
             pass  # whose it is will be found
         for n in members:
             try:
-                rows = self.champion(name).check(operations[n].body, self.limits).rows
-                operations[n] = operations[n]._replace(rows=rows)
+                rows, ready = self._checked(name, operations[n].body)
+                operations[n] = operations[n]._replace(rows=rows, ready=ready)
             except RarefyError as error:
                 refused[n] = error
+
+    def _checked(self, name: str, body: Body) -> tuple[int, Ready | None]:
+        """How many rows there are to learn, and, unless many are waiting, the rows as read."""
+        ready = self.champion(name).check(body, self.limits)
+        return ready.rows, ready if self.slot(name).keeps_ready else None
 
     def _follow(self, entries: Sequence[Entry]) -> None:
         by_model: dict[str, list[Entry]] = {}
@@ -207,9 +210,11 @@ class Service:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            loaded_member(part)
+            loaded_member(part).warm_up()
             part.rename(path)
             sync_folder(path.parent)
+        except OSError as error:
+            raise NoRoomError(f"the file cannot be kept: {error.strerror}.") from error
         finally:
             part.unlink(missing_ok=True)
         return sha
@@ -240,12 +245,19 @@ class Service:
 
     def drop(self, name: str, challenger: str) -> Receipt:
         self._check_challenger(name, challenger)
-        return self._done(name, Change(name, DROP, {"name": challenger}))
+        receipt = self._done(name, Change(name, DROP, {"name": challenger}))
+        if challenger in self.slot(name).members:
+            raise ConflictError(f"{challenger!r} has become the champion in the meantime.")
+        return receipt
 
-    def promote(self, name: str, challenger: str) -> Receipt:
+    def promote(self, name: str, challenger: str, *, by_rule: bool = False) -> Receipt:
         """Let a challenger answer; the champion goes on as a challenger, so it can be undone."""
         self._check_challenger(name, challenger)
-        return self._done(name, Change(name, PROMOTE, {"name": challenger}))
+        said = {"name": challenger, **({"by": RULE} if by_rule else {})}
+        receipt = self._done(name, Change(name, PROMOTE, said))
+        if challenger not in self.slot(name).members:
+            raise NotFoundError(f"{challenger!r} has been dropped in the meantime.")
+        return receipt
 
     def _check_challenger(self, name: str, challenger: str) -> None:
         slot = self.slot(name)
@@ -256,6 +268,8 @@ class Service:
 
     def delete(self, name: str) -> None:
         slot = self.slot(name)
+        if (self.folder / f"{name}.model").exists():
+            raise ConflictError(f"{name}.model is in the folder; remove the file first.")
         self.log.do(Delete(name))
         self.slots.pop(name, None)
         slot.close(snapshot=False)
@@ -265,7 +279,7 @@ class Service:
         """The receipt of a change, once it has come into effect."""
         receipt: Receipt = self.log.do(operation)
         until = time.monotonic() + self.limits.seconds
-        while self.slots[name].seq < receipt.seq and time.monotonic() < until:
+        while self.slot(name).seq < receipt.seq and time.monotonic() < until:
             time.sleep(0.001)
         return receipt
 
@@ -278,6 +292,9 @@ class Service:
             try:
                 champion.save(path)
                 return path.read_bytes()
+            except (InputError, OSError) as error:
+                why = str(error).replace(str(path), "the file")
+                raise NoRoomError(why) from error
             finally:
                 path.unlink(missing_ok=True)
 
@@ -295,50 +312,7 @@ class Service:
         files = self.folder / FILES
         return Slot(name, files, snapshots, self.limits, self._checkpoint_seconds)
 
-    # --- looking after the folder -------------------------------------------------------------
-
-    def look_after(self) -> None:
-        """Take in model files that have come to the folder, and let old entries go."""
-        for path in sorted(self.folder.glob("*.model")):
-            self._take_in(path)
-        for slot in list(self.slots.values()):
-            self._forget_old(slot)
-            before = time.time() - self.limits.asked_seconds
-            self._promote_better(slot)
-            slot.labels.missing += self.log.do(Expire(slot.name, before))
-
-    def _take_in(self, path: Path) -> None:
-        """Load NAME.model, as `rarefy train` writes it, unless it has been loaded."""
-        data = path.read_bytes()
-        sha = hashlib.sha256(data).hexdigest()
-        found = self.log.read("SELECT source FROM models WHERE name = ?", (path.stem,))
-        if not found or found[0][0] != sha:
-            self.load(path.stem, data, source=sha)
-
-    def _promote_better(self, slot: Slot) -> None:
-        """Let a challenger answer that is better by more than chance, and loses few answers."""
-        if self._promote_within is None:
-            return
-        found = {name: rivalry.figures() for name, rivalry in list(slot.rivalries.items())}
-        better = {
-            name: figures["gain"]
-            for name, figures in found.items()
-            if figures.get("is_better") and figures["lost_at_most"] <= self._promote_within
-        }
-        if better:
-            self.promote(slot.name, max(better, key=lambda name: better[name]))
-
-    def _forget_old(self, slot: Slot) -> None:
-        seqs = slot.snapshots.seqs()
-        if len(seqs) < 2:
-            return
-        until, before = seqs[-2], time.time() - self._keep_seconds
-        size = self.log.read("SELECT sum(length(body)) FROM entries WHERE model = ?", (slot.name,))[
-            0
-        ][0]
-        if self._keep_bytes is not None and (size or 0) > self._keep_bytes:
-            before = time.time()
-        self.log.do(Forget(slot.name, until, before))
+    # --- the folder ---------------------------------------------------------------------------
 
     def _remove_orphans(self) -> None:
         """What a deleted model has left behind, if it was deleted at the last moment."""

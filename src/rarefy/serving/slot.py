@@ -21,8 +21,11 @@ from rarefy.serving.refusals import BusyError
 from rarefy.serving.snapshot_folder import Snapshot, Snapshots
 from rarefy.serving.track_record import Rivalry, SinceSnapshot
 
+RULE = "rule"  # who has promoted a challenger, if it was nobody by hand
 FIRST = "first"  # what the member is called with which a model begins
 PAUSE = 1e-5  # seconds, in which a prediction that waits gets its turn
+MOST_READY = 50_000  # rows that wait to be learned in the form in which they were read, …
+MOST_READY_ENTRIES = 100  # … and entries, since each may take a third of a megabyte
 RETRY = 5.0  # seconds after which a snapshot that failed is tried again
 
 
@@ -30,8 +33,12 @@ class Labels:
     """What became of predictions whose labels were to come later, since the start."""
 
     def __init__(self) -> None:
-        self.asked = self.came = self.right = self.unknown = self.missing = 0
+        self.asked = self.came = self.right = self.unknown = self.missing = self.lost = 0
         self._seconds = 0.0
+
+    def note_remembered(self, n_rows: int, error: object) -> None:
+        """Predictions are in the log's database, or could not be written there."""
+        self.lost += n_rows if error is not None else 0
 
     def note(self, asked: Asked, label: Any) -> None:
         """A label has come; the answer of that time was right, or not."""
@@ -55,15 +62,18 @@ class Slot:
         self._files, self._limits, self._every = files, limits, every
         self.members: dict[str, Member] = {}
         self.champion_name = FIRST
+        self.replaced: frozenset[str] = frozenset()  # champions, by hand
         self.seq = 0  # of the last entry that was learned
         self.last = 0  # of the last entry that has come
         self.backlog = 0  # rows in the log that are not learned yet
+        self._n_ready = 0  # entries that wait with their rows as they were read
         self.learned = self.predicted = 0  # rows since the start
         self.since_snapshot = SinceSnapshot()
         self.rivalries: dict[str, Rivalry] = {}
         self.labels = Labels()
         self.problem: str | None = None  # of the last snapshot
-        self._waiting: deque[Entry | Callable[[], None]] = deque()
+        self._waiting: list[Entry] = []
+        self._jobs: deque[Callable[[], None]] = deque()  # which go before what is to be learned
         self._something = threading.Condition()
         self._is_over = False
         self._saved_at, self._saved_seq = time.monotonic(), 0
@@ -74,6 +84,11 @@ class Slot:
         """Who answers; nobody, as long as the first entry is on its way."""
         return self.members.get(self.champion_name)
 
+    @property
+    def keeps_ready(self) -> bool:
+        """Whether rows that come now may wait in the form in which they were read."""
+        return self._n_ready < MOST_READY_ENTRIES and self.backlog < MOST_READY
+
     # --- from any thread ----------------------------------------------------------------------
 
     def start(self, log: Log) -> None:
@@ -82,6 +97,7 @@ class Slot:
         if found is not None:
             self.seq = self._saved_seq = self.last = found.seq
             self.champion_name, self.members = found.champion, dict(found.members)
+            self.replaced = found.replaced
             self.since_snapshot.begin(found.members[found.champion])
         self.last, self.backlog = log.end_of(self.name, self.seq)
         self._old = log.entries(self.name, self.seq, self.last)
@@ -92,6 +108,7 @@ class Slot:
         with self._something:
             self.last = entries[-1].seq
             self.backlog += sum(entry.rows for entry in entries)
+            self._n_ready += _n_ready(entries)
             self._waiting.extend(entries)
             self._something.notify()
 
@@ -109,7 +126,7 @@ class Slot:
         with self._something:
             if self._is_over:
                 raise BusyError("the model is about to be closed.")
-            self._waiting.appendleft(work)
+            self._jobs.append(work)
             self._something.notify()
         return future
 
@@ -127,24 +144,17 @@ class Slot:
         self._learn_all(self._old)
         while not self._is_over:
             with self._something:
-                while not self._waiting and not self._is_over:
+                while not self._waiting and not self._jobs and not self._is_over:
                     if not self._something.wait(self._time_to_snapshot()):
                         break
-                entries = self._next_entries()
+                entries, self._waiting = self._waiting, []
             self._do_what_was_asked()
-            self._learn_all(entries)
+            self._learn_all(iter(entries))
             if self._time_to_snapshot() <= 0.0:
                 self.snapshot()
         self._do_what_was_asked()
         if self._saves_at_end:
             self.snapshot()
-
-    def _next_entries(self) -> Iterator[Entry]:
-        """All that have come; what was asked stays."""
-        jobs = [one for one in self._waiting if callable(one)]
-        entries = [one for one in self._waiting if not callable(one)]
-        self._waiting = deque(jobs)
-        return iter(entries)
 
     def _learn_all(self, entries: Iterator[Entry]) -> None:
         """Learn entries, unless it is over: they are in the log, and will be learned next time."""
@@ -157,9 +167,9 @@ class Slot:
     def _do_what_was_asked(self) -> None:
         while True:
             with self._something:
-                if not self._waiting or not callable(self._waiting[0]):
+                if not self._jobs:
                     return
-                job: Any = self._waiting.popleft()
+                job = self._jobs.popleft()
             job()
 
     def _groups(self, entries: Iterator[Entry]) -> Iterator[list[Entry]]:
@@ -167,34 +177,39 @@ class Slot:
         group: list[Entry] = []
         size = 0
         for entry in entries:
-            champion = self.champion
-            joins = (
-                group
-                and entry.kind == LEARN
-                and group[0].kind == LEARN
-                and entry.body.format == group[0].body.format
-                and size + len(entry.body.data) < BLOCK_BYTES
-                and champion is not None
-                and champion.can_join(entry.body)
-            )
-            if group and not joins:
-                yield group
-                group, size = [], 0
-            group.append(entry)
             size += len(entry.body.data)
+            if group and not self._are_learned_together(group[0], entry, size):
+                yield group
+                group, size = [], len(entry.body.data)
+            group.append(entry)
         if group:
             yield group
 
+    def _are_learned_together(self, first: Entry, entry: Entry, size: int) -> bool:
+        if entry.kind != LEARN or first.kind != LEARN:
+            return False
+        if entry.ready is not None or first.ready is not None:
+            return entry.ready is first.ready
+        champion = self.champion
+        return (
+            entry.body.format == first.body.format
+            and size < BLOCK_BYTES
+            and champion is not None
+            and champion.can_join(entry.body)
+        )
+
     def _apply(self, group: list[Entry]) -> None:
         entry = group[0]
+        n_rows = sum([one.rows for one in group])
         if entry.kind == LEARN:
-            self._learn([one.body for one in group], entry.ready if len(group) == 1 else None)
+            is_whole = entry.ready is not None and entry.ready.rows == n_rows
+            self._learn([one.body for one in group], entry.ready if is_whole else None)
         else:
             self._change(entry.kind, decode_json(entry.body.data))
         self.seq = group[-1].seq
-        n_rows = sum(one.rows for one in group)
         with self._something:
             self.backlog -= n_rows
+            self._n_ready -= _n_ready(group)
         self.learned += n_rows
         time.sleep(PAUSE)
 
@@ -218,21 +233,30 @@ class Slot:
                 self.rivalries.setdefault(name, Rivalry()).add(champion, rows)
 
     def _change(self, kind: str, said: dict[str, Any]) -> None:
-        members = dict(self.members)
+        """What was possible when it was asked for may have been overtaken, and is left then."""
+        members, name = dict(self.members), said.get("name", self.champion_name)
+        is_new, is_champion = name not in members, name == self.champion_name
         if kind == CREATE:
             members[FIRST] = Member.created(said, self._limits)
-        elif kind == LOAD:
-            members[said.get("name", self.champion_name)] = self._loaded(said)
+        elif kind == LOAD and (is_new or "name" not in said):
+            members[name] = self._loaded(said)
             self.rivalries.clear()
-        elif kind == CHALLENGE and self.champion is not None:
-            members[said["name"]] = self.champion.challenger(said["parameters"])
-        elif kind == DROP:
-            members.pop(said["name"], None)
-            self.rivalries.pop(said["name"], None)
-        elif kind == PROMOTE and said["name"] in members:
-            self.champion_name = said["name"]
+        elif kind == CHALLENGE and is_new and self.champion is not None:
+            members[name] = self.champion.challenger(said["parameters"])
+        elif kind == DROP and not is_champion:
+            members.pop(name, None)
+            self.rivalries.pop(name, None)
+            self.replaced -= {name}
+        elif kind == PROMOTE and not is_new:
+            self._note_promotion(name, by_rule=said.get("by") == RULE)
+            self.champion_name = name
             self.rivalries.clear()
         self.members = members
+
+    def _note_promotion(self, name: str, *, by_rule: bool) -> None:
+        """Whoever is replaced by hand is not promoted by the rule again."""
+        if not by_rule:
+            self.replaced = (self.replaced | {self.champion_name}) - {name}
 
     def _loaded(self, said: dict[str, Any]) -> Member:
         return Member.loaded(self._files / f"{said['sha256']}.model")
@@ -251,11 +275,11 @@ class Slot:
         if not self.members or not all(m.can_be_saved for m in self.members.values()):
             self._saved_at = time.monotonic()
             return None
-        found = Snapshot(self.seq, self.champion_name, self.members, time.time())
+        found = Snapshot(self.seq, self.champion_name, self.members, self.replaced, time.time())
         try:
             self.snapshots.write(found)
         except (OSError, ValueError) as error:
-            self.problem = str(error)
+            self.problem = str(error).replace(f"{self.snapshots.folder}/", "")
             self._saved_at = time.monotonic() - self._every + RETRY
             return None
         self.problem = None
@@ -267,6 +291,10 @@ class Slot:
     @property
     def saved_seq(self) -> int:
         return self._saved_seq
+
+
+def _n_ready(entries: Sequence[Entry]) -> int:
+    return sum([entry.ready is not None for entry in entries])
 
 
 def wait_for(slots: Sequence[Slot], seconds: float) -> bool:

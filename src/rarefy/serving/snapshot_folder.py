@@ -24,6 +24,7 @@ class Snapshot(NamedTuple):
     seq: int
     champion: str
     members: dict[str, Member]
+    replaced: frozenset[str]  # champions that were replaced by hand
     at: float
 
 
@@ -31,18 +32,18 @@ class Snapshots:
     """The snapshots of one model."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
 
     def tidy(self, since: int) -> None:
         """Remove what is unfinished, or of another model that was there before."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        for path in self._folder.iterdir():
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for path in self.folder.iterdir():
             if not path.name.isdigit() or int(path.name) < since:
                 shutil.rmtree(path)
 
     def seqs(self) -> list[int]:
         """The oldest first."""
-        return sorted(int(path.name) for path in self._folder.iterdir() if path.name.isdigit())
+        return sorted(int(path.name) for path in self.folder.iterdir() if path.name.isdigit())
 
     def listed(self) -> list[dict[str, Any]]:
         """What is said of each, the newest first."""
@@ -59,24 +60,35 @@ class Snapshots:
                 members = {name: Member.loaded(self.file(seq, name)) for name in state["members"]}
                 for name, why in state["diverged"].items():
                     members[name].diverged = why
-                return Snapshot(seq, state["champion"], members, state["at"])
+                replaced = frozenset(state["replaced"])
+                return Snapshot(seq, state["champion"], members, replaced, state["at"])
             except (RarefyError, OSError, ValueError, LookupError):
                 continue
         return None
 
     def write(self, snapshot: Snapshot) -> None:
         """Write one, and let the oldest go."""
-        seq, champion, members, at = snapshot
-        path, part = self._path(seq), self._folder / f"part-{seq}"
+        path, part = self._path(snapshot.seq), self.folder / "part"
         if path.exists():
             return
-        shutil.rmtree(part, ignore_errors=True)
+        try:
+            self._write_into(part, snapshot)
+            part.rename(path)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+        sync_folder(self.folder)
+        for old in self.seqs()[:-KEPT]:
+            shutil.rmtree(self._path(old), ignore_errors=True)
+
+    def _write_into(self, part: Path, snapshot: Snapshot) -> None:
+        _, champion, members, replaced, at = snapshot
         part.mkdir()
         for name, member in members.items():
             member.save(part / f"{name}.model")
         state = {
             "champion": champion,
             "members": {name: {"examples": member.t} for name, member in members.items()},
+            "replaced": sorted(replaced),
             "diverged": {n: m.diverged for n, m in members.items() if m.diverged is not None},
             "at": at,
         }
@@ -85,13 +97,9 @@ class Snapshots:
             file.flush()
             os.fsync(file.fileno())
         sync_folder(part)
-        part.rename(path)
-        sync_folder(self._folder)
-        for old in self.seqs()[:-KEPT]:
-            shutil.rmtree(self._path(old), ignore_errors=True)
 
     def _path(self, seq: int) -> Path:
-        return self._folder / f"{seq:0{DIGITS}}"
+        return self.folder / f"{seq:0{DIGITS}}"
 
     def _state(self, seq: int) -> dict[str, Any]:
         state: dict[str, Any] = json.loads((self._path(seq) / STATE).read_text())

@@ -20,7 +20,16 @@ class NameTexts:
     def __init__(self, n_slots: int) -> None:
         self.at = np.zeros(n_slots, np.int64)
         self.text = np.empty(1 << 12, np.uint8)
-        self.n_bytes = NO_NAME + 1  # of the text, that are used
+        self.used = np.array([NO_NAME + 1])  # one number: how many bytes of the text are used
+
+    @property
+    def n_bytes(self) -> int:
+        """Of the text, that are used."""
+        return int(self.used[0])
+
+    @n_bytes.setter
+    def n_bytes(self, n_bytes: int) -> None:
+        self.used[0] = n_bytes
 
     @property
     def memory(self) -> int:

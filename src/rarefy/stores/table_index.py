@@ -14,6 +14,27 @@ from rarefy.stores.name_texts import append_name
 AHEAD = 12  # a place is asked for so many keys before it is needed
 
 
+class TableIndex(NamedTuple):
+    """A table, and what changes when keys come to it."""
+
+    entries: NDArray[np.uint64]  # keys and counts; none: there is no table
+    n_features: NDArray[np.int64]  # one number
+    most_features: int
+    name_at: NDArray[np.int64]  # by place; none: names are not kept
+    name_text: NDArray[np.uint8]
+    n_name_bytes: NDArray[np.int64]  # one number: how much of the text is used
+
+
+NO_TABLE = TableIndex(
+    np.empty((0, 2), np.uint64),
+    np.zeros(1, np.int64),
+    0,
+    np.empty(0, np.int64),
+    np.empty(0, np.uint8),
+    np.zeros(1, np.int64),
+)
+
+
 @compile_methods
 class _Entries(NamedTuple):
     """Keys and counts; a place with the count 0 is free."""

@@ -26,7 +26,7 @@ from rarefy.readers.feature_names import ABSENT
 from rarefy.stores.name_texts import NO_NAME, NameTexts, check_names
 from rarefy.stores.namespaces import namespaces_of
 from rarefy.stores.store import Features, Kept, Keys, Prepared, check_slots, counted, merged
-from rarefy.stores.table_index import insert_all, locate, locate_or_insert
+from rarefy.stores.table_index import TableIndex, insert_all, locate, locate_or_insert
 
 FEWEST_PLACES = 1 << 12
 EVERY_BIT = (1 << 64) - 1
@@ -41,7 +41,7 @@ class TableStore:
         self.capacity = capacity
         self.names_wanted = names
         self.own_by_name: OwnByName | None = None  # numbers that the rule keeps for each feature
-        self.n_features = 0
+        self._n_features = np.zeros(1, np.int64)
         self.n_erased = 0  # by the rule's own doing
         self.n_dropped = 0  # to stay below capacity
         self.n_dropped_weights = 0  # of these, with a weight that was not zero
@@ -51,6 +51,31 @@ class TableStore:
     def _new_table(self, n_places: int) -> None:
         self._entries = np.zeros((n_places, 2), np.uint64)  # key, and how often it occurred
         self._names = NameTexts(n_places if self.names_wanted else 0)
+
+    @property
+    def n_features(self) -> int:
+        """How many features are in the table."""
+        return int(self._n_features[0])
+
+    @n_features.setter
+    def n_features(self, n_features: int) -> None:
+        self._n_features[0] = n_features
+
+    @property
+    def index(self) -> TableIndex:
+        """The table as loops take it that lead from keys to places, and put new keys into it."""
+        return TableIndex(
+            self._entries,
+            self._n_features,
+            self._most_features(),
+            self._names.at,
+            self._names.text,
+            self._names.used,
+        )
+
+    def is_index_of(self, index: TableIndex) -> bool:
+        """Whether an index is still that of the table."""
+        return index.entries is self._entries and index.name_text is self._names.text
 
     @property
     def n_slots(self) -> int:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rarefy.arrays import Floats, Numbers
 from rarefy.model.answers import right_answers
 from rarefy.readers import Reader
-from rarefy.splits import are_held_out, held_out
+from rarefy.splits import are_held_out
 from rarefy.stores import Prepared
 from rarefy.streams.bitset import Bits
 from rarefy.streams.metrics import Metrics
@@ -51,12 +51,15 @@ class RunningFlips:
 class HeldOutShare:
     """A share of the rows, the same in every pass, predicted once those beside them are learned.
 
+    Of the first `n_spared` rows of the data, none is held out.
+
     With flips, they are told from pass to pass. In the end all of them are predicted by the final
     model, if they can be read again.
     """
 
     def __init__(self, share: float, *, with_flips: bool = False) -> None:
         self.share = share
+        self.n_spared = 0
         self._metrics: Metrics | None = None  # since the last summary
         self._of_pass: Metrics | None = None
         self._of_final_model: Metrics | None = None
@@ -67,11 +70,12 @@ class HeldOutShare:
 
     def chosen(self, first_row: int, n_rows: int) -> NDArray[np.bool_]:
         """Which of the rows of the data from the first one on are held out."""
-        return held_out(first_row, n_rows, self.share)
+        return self.among(np.arange(first_row, first_row + n_rows))
 
     def among(self, rows: Numbers) -> NDArray[np.bool_]:
         """Which of the rows of these numbers in the data are held out."""
-        return are_held_out(rows, self.share)
+        chosen: NDArray[np.bool_] = are_held_out(rows - self.n_spared, self.share)
+        return chosen & (rows >= self.n_spared)
 
     def score(self, model: StreamModel, part: Prepared, rows: Numbers) -> None:
         """Predict rows that are held out; `rows` are their numbers in the data."""

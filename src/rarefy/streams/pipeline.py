@@ -20,9 +20,8 @@ def prepared_batches(
     Unless they are to be kept, a batch is overwritten when others have come.
     """
 
-    n_buffers = None if to_be_kept else READY_ITEMS
-
     def work(batch: Batch) -> Prepared:
-        return finish(store.prepare(batch))
+        prepared = finish(store.prepare(batch))
+        return prepared.copied() if to_be_kept else prepared
 
-    return prefetched(job.then(work) for job in reader.jobs(n_buffers))
+    return prefetched(job.then(work) for job in reader.jobs(READY_ITEMS))

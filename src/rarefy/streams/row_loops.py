@@ -12,16 +12,19 @@ from rarefy.arrays import LARGEST_VALUE, Floats, Numbers, Rows, longest
 from rarefy.engine import loop as engine
 from rarefy.engine import reference
 from rarefy.jit import compiled, helper, inlined
-from rarefy.jit.intrinsics import load
+from rarefy.jit.intrinsics import load, prefetch_row
 from rarefy.model import calibration
 from rarefy.model.clock import Clock, clock_of, next_round, write_clock
+from rarefy.probing import first_place
 from rarefy.readers.buffers import BatchBuffer
-from rarefy.readers.feature_names import ABSENT
+from rarefy.readers.feature_names import ABSENT, Names, begin_of
 from rarefy.readers.formats.dict_parser import DictScratch, add_dict
 from rarefy.readers.formats.jsonl_parser import Plan
 from rarefy.stores import hashed, table_index, unique_slots
+from rarefy.stores.name_texts import LENGTH_BYTES
+from rarefy.stores.table_index import TableIndex, place
 
-DONE, UNKNOWN_FEATURE, NOT_TAKEN, DIVERGED = range(4)
+DONE, ADDED, UNKNOWN_FEATURE, NOT_TAKEN, DIVERGED = range(5)
 
 _learn = helper(engine.learn.function)  # type: ignore[attr-defined]
 _learn_classes = helper(engine.learn_classes.function)  # type: ignore[attr-defined]
@@ -31,6 +34,7 @@ _unique_in_rows = helper(unique_slots.unique_in_rows.function)  # type: ignore[a
 _are_within = helper(unique_slots.are_within.function)  # type: ignore[attr-defined]
 _note_owners = helper(hashed.note_owners.function)  # type: ignore[attr-defined]
 _locate = helper(table_index.locate.function)  # type: ignore[attr-defined]
+_locate_or_insert = helper(table_index.locate_or_insert.function)  # type: ignore[attr-defined]
 _longest = helper(longest.function)  # type: ignore[attr-defined]
 
 
@@ -43,6 +47,8 @@ class RowMemory(NamedTuple):
     plan: Plan  # how to read dicts
     scratch: DictScratch
     buffer: BatchBuffer  # for features
+    names: Names  # of features that may be new
+    may_add: Numbers  # one number; 1: the names are there, or not wanted
     y: Floats
     importance: Floats
     slots: NDArray[np.int32]
@@ -68,7 +74,7 @@ class RowModel(NamedTuple):
     loss: Any
     weighting: Any
     schedule: Any
-    entries: NDArray[np.uint64]  # of the table; none: keys are slots
+    table: TableIndex  # none: keys are slots
     owners: NDArray[np.uint8]  # of slots that features share; none: they do not
     n_features: int  # there is room for, where keys are slots
     state: Floats
@@ -102,17 +108,29 @@ def _read(rows: RowMemory) -> bool:
 
 
 @inlined
-def _without_zeros(indptr: Any, keys: Any, values: Any) -> int:
-    """Leave out entries whose value is zero; how many are left. Each key is there once a row."""
-    n, begin = 0, 0
+def _place_in_table(model: RowModel, indptr: Any, keys: Any, values: Any, slots: Any) -> int:
+    """Lead from keys, each once a row, to slots of the table, and leave out zeros; in one go."""
+    entries = model.table.entries
+    if model.far:
+        for j in range(indptr[-1]):
+            prefetch_row(entries, np.intp(first_place(keys[j], len(entries))))
+    n, begin, outside, n_absent = 0, 0, 0, 0
     for row in range(len(indptr) - 1):
         end = indptr[row + 1]
         for j in range(begin, end):
-            keys[n], values[n] = keys[j], values[j]
-            n += values[j] != 0.0
+            key, value = keys[j], values[j]
+            at = place(entries, key)
+            is_there, is_kept = entries[at, 1] != 0, value != 0.0
+            keys[n], values[n] = key, value
+            slots[n] = np.int32(at) if is_there else ABSENT
+            outside += not abs(value) <= LARGEST_VALUE
+            n_absent += is_kept and not is_there
+            n += is_kept
         begin = end
         indptr[row + 1] = n
-    return n
+    if outside > 0:
+        return NOT_TAKEN
+    return UNKNOWN_FEATURE if n_absent > 0 else DONE
 
 
 @inlined
@@ -123,24 +141,23 @@ def _placed(model: RowModel, rows: RowMemory) -> int:
     n_rows = rows.n_rows[0]
     indptr = rows.buffer.indptr[: n_rows + 1]
     keys, values = rows.buffer.keys[: indptr[-1]], rows.buffer.values[: indptr[-1]]
+    if rows.scratch.has_words[0] == 0 and len(model.table.entries) > 0:
+        return _place_in_table(model, indptr, keys, values, rows.slots)
     if not _are_within(values, LARGEST_VALUE):
         return NOT_TAKEN
     mask = np.uint64(0xFFFFFFFFFFFFFFFF)
     if len(model.owners) > 0:
         mask = np.uint64(len(model.owners) - 1)
         _note_owners(keys, model.owners)
-    if rows.scratch.has_words[0] == 0 and len(model.owners) == 0:
-        n = _without_zeros(indptr, keys, values)
-    else:
-        n_places, needed = 64, 4 * _longest(indptr)
-        while n_places < needed:
-            n_places *= 2
-        seen = rows.seen[:n_places]
-        seen[:] = -1
-        n = _unique_in_rows(indptr, keys, mask, values, keys, seen)
+    n_places, needed = 64, 4 * _longest(indptr)
+    while n_places < needed:
+        n_places *= 2
+    seen = rows.seen[:n_places]
+    seen[:] = -1
+    n = _unique_in_rows(indptr, keys, mask, values, keys, seen)
     slots = rows.slots[:n]
-    if len(model.entries) > 0:
-        _locate(keys[:n], model.entries, slots)
+    if len(model.table.entries) > 0:
+        _locate(keys[:n], model.table.entries, slots)
     else:
         for j in range(n):
             is_known = keys[j] < np.uint64(model.n_features)
@@ -158,6 +175,36 @@ def _is_learned_as_it_is(model: RowModel, rows: RowMemory) -> bool:
     n_rows, n = rows.n_rows[0], model.n_examples[0]
     is_within = _are_within(rows.importance[:n_rows], LARGEST_VALUE)
     return is_within and (len(model.targets) == 0 or (n ^ (n + n_rows)) <= n)
+
+
+@inlined
+def _added(table: TableIndex, rows: RowMemory) -> int:
+    """Give places to features that are new, if there is room for all, and count all features."""
+    indptr = rows.buffer.indptr[: rows.n_rows[0] + 1]
+    keys, slots, names = rows.buffer.keys[: indptr[-1]], rows.slots[: indptr[-1]], rows.names
+    n_features, n_bytes = table.n_features[0], table.n_name_bytes[0]
+    for j in range(len(slots)):
+        n_features += slots[j] == ABSENT
+    n_names = names.used[0]
+    text_end = n_bytes + begin_of(names, n_names) + LENGTH_BYTES * n_names
+    if n_features > table.most_features or text_end > len(table.name_text):
+        return UNKNOWN_FEATURE
+    _, table.n_features[0], table.n_name_bytes[0] = _locate_or_insert(
+        indptr, keys, 0, table.entries, table.n_features[0], table.most_features, names,
+        table.name_at, table.name_text, n_bytes, slots,
+    )  # fmt: skip
+    return ADDED
+
+
+@inlined
+def _placed_to_learn(model: RowModel, rows: RowMemory) -> int:
+    """Read rows that are learned as they are, with new features if they may come: DONE or ADDED."""
+    problem = _placed(model, rows)
+    if problem == NOT_TAKEN or not _is_learned_as_it_is(model, rows):
+        return NOT_TAKEN
+    if problem == UNKNOWN_FEATURE and rows.may_add[0] != 0:
+        return _added(model.table, rows)
+    return problem
 
 
 @inlined
@@ -189,12 +236,12 @@ def _rows_to_learn(model: RowModel, rows: RowMemory) -> Rows:
 
 
 @inlined
-def _note_learned(model: RowModel, rows: RowMemory, clock: Clock) -> None:
+def _note_learned(model: RowModel, rows: RowMemory, clock: Clock, are_counted: bool) -> None:
     n_rows = rows.n_rows[0]
     write_clock(clock, model.clock)
-    if len(model.entries) > 0:
+    if len(model.table.entries) > 0 and not are_counted:
         for j in range(rows.buffer.indptr[n_rows]):
-            model.entries[rows.slots[j], 1] += np.uint64(1)
+            model.table.entries[rows.slots[j], 1] += np.uint64(1)
     for row in range(n_rows):
         for z in range(rows.scores.shape[1]):
             rows.scores[row, z] += model.location
@@ -210,12 +257,10 @@ def _note_learned(model: RowModel, rows: RowMemory, clock: Clock) -> None:
 
 @compiled
 def learn_rows(model: RowModel, rows: RowMemory) -> int:
-    """Learn rows of two classes, or numbers, if the model has all of their features."""
-    problem = _placed(model, rows)
-    if problem != DONE:
-        return problem
-    if not _is_learned_as_it_is(model, rows):
-        return NOT_TAKEN
+    """Learn rows of two classes, or numbers, if the model has, or may get, all their features."""
+    found = _placed_to_learn(model, rows)
+    if found > ADDED:
+        return found
     n_rows = rows.n_rows[0]
     rows.scores[:n_rows] = 0.0
     clock, n_learned = _learn(
@@ -227,18 +272,16 @@ def learn_rows(model: RowModel, rows: RowMemory) -> int:
     if n_learned < n_rows:
         rows.n_rows[0] = n_learned
         return DIVERGED
-    _note_learned(model, rows, clock)
+    _note_learned(model, rows, clock, found == ADDED)
     return DONE
 
 
 @compiled
 def learn_rows_classes(model: RowModel, rows: RowMemory) -> int:
-    """Learn rows of several classes, if the model has all of their features."""
-    problem = _placed(model, rows)
-    if problem != DONE:
-        return problem
-    if not _is_learned_as_it_is(model, rows):
-        return NOT_TAKEN
+    """Learn rows of several classes, if the model has, or may get, all of their features."""
+    found = _placed_to_learn(model, rows)
+    if found > ADDED:
+        return found
     n_rows = rows.n_rows[0]
     rows.scores[:n_rows] = 0.0
     clock, n_learned = _learn_classes(
@@ -250,7 +293,7 @@ def learn_rows_classes(model: RowModel, rows: RowMemory) -> int:
     if n_learned < n_rows:
         rows.n_rows[0] = n_learned
         return DIVERGED
-    _note_learned(model, rows, clock)
+    _note_learned(model, rows, clock, found == ADDED)
     return DONE
 
 

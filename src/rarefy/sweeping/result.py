@@ -14,7 +14,7 @@ from rarefy.sweeping.scoring import HIGHER_IS_BETTER
 
 
 class Extent(NamedTuple):
-    """How large the data are."""
+    """How large the data are: `n_rows` and `n_features`."""
 
     n_rows: int
     n_features: int
@@ -22,7 +22,16 @@ class Extent(NamedTuple):
 
 @dataclass(frozen=True)
 class Choice:
-    """A point of the grid: its parameters, and what was measured of it, averaged over the folds."""
+    """A point of the grid.
+
+    Attributes
+    ----------
+    parameters : dict
+        The parameters.
+    measures : dict
+        What was measured, averaged over the folds: `accuracy`, `loss`, `weights`, `features`,
+        `standard_error`, and others, by task.
+    """
 
     parameters: Point
     measures: dict[str, float]
@@ -104,7 +113,25 @@ class Sweep:
         return pa.table(columns)
 
     def best(self, *, by: str | None = None, within_features: float = math.inf) -> Choice:
-        """The point with the best score, or the best of another measure, with so many features."""
+        """Choose the point with the best score.
+
+        Parameters
+        ----------
+        by : str, optional
+            Another measure than the score, such as "loss".
+        within_features : number, optional
+            Consider only points that keep at most so many features.
+
+        Returns
+        -------
+        Choice
+            Its `parameters` and `measures`.
+
+        Raises
+        ------
+        ConfigError
+            If no point keeps so few features, or there is no such measure.
+        """
         by = self.score if by is None else by
         if by not in HIGHER_IS_BETTER or by not in self.by_fold:
             known = ", ".join(name for name in HIGHER_IS_BETTER if name in self.by_fold)
@@ -118,9 +145,22 @@ class Sweep:
         return self._choice(allowed[np.argmax(_sign(by) * self._means[by][allowed])])
 
     def one_standard_error(self, *, within_features: float = math.inf) -> Choice:
-        """The point with the fewest weights among those within a standard error of the best.
+        """Choose the smallest model whose score is within one standard error of the best.
 
-        All of them, the best too, keep so many features at most.
+        Parameters
+        ----------
+        within_features : number, optional
+            Consider only points that keep at most so many features.
+
+        Returns
+        -------
+        Choice
+            Its `parameters` and `measures`.
+
+        Raises
+        ------
+        ConfigError
+            If the sweep had no folds, and so there are no standard errors.
         """
         best = self.best(within_features=within_features).measures
         if math.isnan(best["standard_error"]):
@@ -133,9 +173,17 @@ class Sweep:
         return self._choice(close[order[0]])
 
     def frontier(self, rule: Any = None) -> list[Choice]:
-        """The points, of all rules or of one, that none beats in both score and weights kept.
+        """List the points that no other beats in both score and number of weights.
 
-        They come in order of the weights that they keep, the fewest first.
+        Parameters
+        ----------
+        rule : str, optional
+            Only those of this rule.
+
+        Returns
+        -------
+        list of Choice
+            Fewest weights first.
         """
         valid = self._valid()
         if rule is not None:
@@ -204,11 +252,37 @@ class Sweep:
         return None
 
     def estimator(self, choice: Choice | None = None) -> Any:
-        """An estimator with the parameters of a choice, the best if none is given."""
+        """Make an estimator, not fitted, with the parameters of a choice.
+
+        Parameters
+        ----------
+        choice : Choice, optional
+            By default the best.
+
+        Returns
+        -------
+        SparseOnlineClassifier or SparseOnlineRegressor
+            It has learned nothing yet.
+        """
         return self._make_estimator((choice or self.best()).parameters)
 
     def refit(self, X: Any, y: Any, choice: Choice | None = None, sample_weight: Any = None) -> Any:
-        """An estimator with the parameters of a choice (default: the best), fitted to all rows."""
+        """Fit an estimator with the parameters of a choice to all rows.
+
+        Parameters
+        ----------
+        X, y : matrix and labels
+            The rows.
+        choice : Choice, optional
+            By default the best.
+        sample_weight : array-like, optional
+            How much each row counts.
+
+        Returns
+        -------
+        SparseOnlineClassifier or SparseOnlineRegressor
+            The fitted model.
+        """
         return self.estimator(choice).fit(X, y, sample_weight=sample_weight)
 
     def plot(self, axes: Any = None) -> Any:

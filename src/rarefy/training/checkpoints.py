@@ -68,7 +68,7 @@ class Checkpoints:
         if self._n_saved == 0:
             return said
         said += f"\nWhat was learned before the error is in {path} (examples: {self._n_saved:,})."
-        if self._is_finished:
+        if self._is_finished and self._n_saved == run.model.t:
             return f"{said} The model is finished; just move the file."
         return f"{said} To continue after fixing the error: {self._plan.command_to_go_on(path)}"
 

@@ -56,8 +56,13 @@ def plan_to_go_on(
     output: str | None,
     slim: bool,
     asked: dict[str, Any],
+    replayed: Sequence[str | Path] = (),
 ) -> Plan:
-    """What `resumed_plan` plans, for a model that was read from the file `resume`."""
+    """What `resumed_plan` plans, for a model that was read from the file `resume`.
+
+    Files that are replayed are learned before DATA in every pass, whether or not the model has
+    learned them already.
+    """
     about, is_over = _checked_run(saved, resume), is_finished(saved, resume)
     for name in asked:
         if name not in (WITH_FINISHED if is_over else ()):
@@ -84,9 +89,10 @@ def plan_to_go_on(
                 f"examples.",
                 passes=asked["passes"],
             )
-        reader = _reader_like(saved, data, {name: asked[name] for name in OF_NEW_DATA})
+        reading = {name: asked[name] for name in OF_NEW_DATA}
+        reader = _reader_like(saved, [*replayed, *data], reading)
         learned = [] if about is None else [*about["learned"], *about["reader"]["files"]]
-        _warn_of_learned(resume, reader.files, learned)
+        _warn_of_learned(resume, expand(data), learned)
         settings = run_settings(asked, target, learned)
         plan = make_plan(model, reader, output, saved.asked, settings, slim)
         return plan._replace(resumed=resume)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rarefy.arrays import Floats
 from rarefy.checks import choose
 from rarefy.errors import ConfigError, InputError
 from rarefy.model.answers import right_answers
@@ -93,7 +94,7 @@ def chosen_update(
     model = blend.model(chosen.alpha)
     is_slim = model is None
     model = model or blend.scorer(chosen.alpha)
-    _calibrate(model, blend.new, chosen.alpha, rows)
+    _calibrate(model, blend.new, rows.at(chosen.alpha), rows)
     return update._replace(model=model, is_slim=is_slim)
 
 
@@ -105,6 +106,11 @@ def _choice(points: list[Point], limits: Limits) -> tuple[Point | None, str]:
     chosen = best(points, by)
     if chosen is None:
         budget = f"{100.0 * limits.max_negative:.4g} %"
+        if old.n_lost:
+            return None, (
+                f"features of the old model were dropped while learning on, to stay within its "
+                f"capacity, and {budget} cannot be kept without them"
+            )
         return None, (
             f"there are too few held-out rows to show that {budget} is kept: it "
             f"takes {rows_needed(limits.max_negative):,} at least"
@@ -120,10 +126,9 @@ def _choice(points: list[Point], limits: Limits) -> tuple[Point | None, str]:
     return chosen, ""
 
 
-def _calibrate(model: StreamModel, new: StreamModel, alpha: float, rows: BothScores) -> None:
+def _calibrate(model: StreamModel, new: StreamModel, scores: Floats, rows: BothScores) -> None:
     """Scale probabilities by what came of the held-out rows, if they are calibrated at all."""
     before, learner = new.learner.settled().calibration, model.learner.settled()
-    if before is None or alpha == 0.0:
-        return
-    scores = np.ascontiguousarray(rows.at(alpha))
-    learner.calibration = before.anew().after(scores, rows.y, rows.importance)
+    if before is not None:
+        scores = np.ascontiguousarray(scores)
+        learner.calibration = before.anew().after(scores, rows.y, rows.importance)

@@ -2,10 +2,10 @@
 
 Scores are linear in the weights, so the scores of both ends give those of every α. The steps of
 the way are fixed beforehand and taken from the old end on, each only if the bound of its lost
-answers is within the budget; the first that is not ends the way. Each of these tests is at 95 %,
+answers is within the budget; the first that is not ends the way. Each of these tests is at 97.5 %,
 and no correction for their number is needed: with a fixed sequence, something wrong is let through
-only if the first step that is out of budget passes its test, which has a chance of 5 % (Maurer,
-Hothorn and Lehmacher 1995). So with a confidence of 95 % all steps that were taken are within the
+only if the first step that is out of budget passes its test, which has a chance of 2.5 % (Maurer,
+Hothorn and Lehmacher 1995). So with a confidence of 97.5 % all steps that were taken are within the
 budget, and the best of them may be chosen.
 """
 
@@ -43,17 +43,33 @@ class BothScores(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A step of the way: what it is worth, and what is lost by it."""
+    """A model between the old one and the new one, judged on held-out rows.
+
+    Attributes
+    ----------
+    alpha : float
+        The share of the old weights.
+    accuracy, loss, auc : float
+        How good it is; `auc` is None with more than two classes.
+    n_lost, n_won : int
+        Answers that the old model had right and this one has wrong, and the reverse.
+    lost_rate, won_rate : float
+        Their shares of all rows, by weight.
+    bound : float
+        What the rate of lost answers on new rows is below, with a confidence of 97.5 %.
+    is_allowed : bool
+        Whether it keeps the budget.
+    """
 
     alpha: float
     accuracy: float
     loss: float
     auc: float | None
-    n_lost: int  # answers that the old model had right
-    n_won: int  # ... that it had wrong, and that are right here
-    lost_rate: float  # of all rows, by weight
+    n_lost: int
+    n_won: int
+    lost_rate: float
     won_rate: float
-    bound: float  # of the rate of lost answers on new rows
+    bound: float
     is_allowed: bool = False
 
 

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from rarefy.arrays import Flags, Numbers
+from rarefy.checks import check_whole
 from rarefy.errors import ConfigError, InputError
 from rarefy.files.model import Model
 from rarefy.files.model_file import load_model
 from rarefy.model.answers import right_answers
+from rarefy.parameters.entry import MOST_PASSES
 from rarefy.readers import Reader
-from rarefy.readers.source import STDIN, expand
+from rarefy.readers.source import STDIN, expand, is_pipe
 from rarefy.stores import Prepared
-from rarefy.streams.holdout import HeldOutFiles
+from rarefy.streams.holdout import HeldOutFiles, HeldOutShare
 from rarefy.streams.pipeline import prepared_batches
 from rarefy.streams.stream_model import StreamModel
 from rarefy.system.atomic_write import Output
@@ -29,6 +31,7 @@ from rarefy.updating.path import BothScores
 from rarefy.updating.slices import Slices, read_slices
 
 DEFAULT_HOLDOUT = 0.2
+DEFAULT_PASSES = 4  # over rows that can be read again
 SHOWN_PLACES = 10
 
 
@@ -45,6 +48,8 @@ class SafeUpdate:
         slice_by: str | None = None,
         protect: str | Path | None = None,
         anchor: float | None = None,
+        replay: str | Path | Sequence[str | Path] = (),
+        passes: int | None = None,
         **asked: Any,
     ) -> None:
         self._limits = limits.check()
@@ -53,8 +58,15 @@ class SafeUpdate:
         start = self._saved
         if anchor is not None:
             start = anchored_model(start, old, {"l1": anchor})
-        settings = {"holdout": DEFAULT_HOLDOUT, **asked}
-        self.plan: Plan = plan_to_go_on(start, data, old, output, False, settings)
+        self._replayed = expand([replay] if isinstance(replay, str | Path) else replay)
+        if any(map(is_pipe, self._replayed)):
+            raise InputError("replay (--replay): rows of a pipe cannot be learned several times.")
+        if passes is None:
+            is_read_again = bool(asked.get("cache")) or not any(map(is_pipe, expand(data)))
+            passes = DEFAULT_PASSES if is_read_again and start.search is None else 1
+        check_whole("passes", passes, 1, MOST_PASSES)
+        settings = {"holdout": DEFAULT_HOLDOUT, "passes": passes, **asked}
+        self.plan: Plan = plan_to_go_on(start, data, old, output, False, settings, self._replayed)
         if self.plan.holdout is None:
             raise ConfigError("holdout=None: a share of the rows, or a file, is expected.")
         self._refuse_learned_rows()
@@ -73,7 +85,8 @@ class SafeUpdate:
 
     def _refuse_learned_rows(self) -> None:
         """No model is judged by files that it has learned."""
-        new, learned = self.plan.run.reader.files, self.plan.settings.get("learned", ())
+        learned = [*self._replayed, *self.plan.settings.get("learned", ())]
+        new = self.plan.run.reader.files[len(self._replayed) :]
         if isinstance(self.plan.holdout, HeldOutFiles):
             files, learned = self.plan.holdout.files, [*new, *learned]
             instead = "hold out other rows, or a share (--holdout 0.2)"
@@ -89,6 +102,8 @@ class SafeUpdate:
         old, slices, golden = self._saved.scorer(), None, None
         if self._golden is not None:
             _check_golden(old, self._golden)
+        if isinstance(self.plan.holdout, HeldOutShare):
+            self.plan.holdout.n_spared = self._n_replayed()
         if self._slice_by is not None:
             slices = self._slices(self._slice_by)
         run = self.plan.run
@@ -127,10 +142,18 @@ class SafeUpdate:
         with model.reading_again(reader, label_needed=True) as again:
             yield from prepared_batches(again, model.store, model.with_targets)
 
-    def _reader_of(self, file: str | Path) -> Reader:
-        """A reader of another file that reads like that of the data."""
-        like = self.plan.run.reader.settings()
-        return reader_of({**like, "files": expand([file]), "skip_bad_lines": False})
+    def _reader_of(self, *files: str | Path, **other: Any) -> Reader:
+        """A reader of other files that reads like that of the data."""
+        like = {**self.plan.run.reader.settings(), "skip_bad_lines": False}
+        return reader_of({**like, "files": expand(files), **other})
+
+    def _n_replayed(self) -> int:
+        """How many rows are replayed, by reading them."""
+        if not self._replayed:
+            return 0
+        skips = self.plan.run.reader.settings()["skip_bad_lines"]
+        reader = self._reader_of(*self._replayed, skip_bad_lines=skips)
+        return sum(len(batch.labels) for batch in reader)
 
     def _slices(self, column: str) -> Slices:
         """The values of a column in the held-out rows."""

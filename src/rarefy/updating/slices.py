@@ -36,14 +36,28 @@ class Slices(NamedTuple):
 
 
 class SliceLoss(NamedTuple):
-    """What the rows with one value lose."""
+    """What the rows with one value lose.
+
+    Attributes
+    ----------
+    value : str
+        The value.
+    n_rows, n_lost : int
+        How many held-out rows have it, and how many of their answers are lost.
+    lost_rate : float
+        The share of lost answers, by weight.
+    bound : float
+        What that rate is below on new rows, with a confidence of 97.5 %.
+    least_bound : float
+        The least bound that so many rows can show.
+    """
 
     value: str
     n_rows: int
     n_lost: int
-    lost_rate: float  # by weight
-    bound: float  # of the rate on new rows
-    least_bound: float  # that so many rows can show
+    lost_rate: float
+    bound: float
+    least_bound: float
 
     def is_within(self, budget: float) -> bool:
         """Whether the budget is kept; with too few rows to show it, nothing may be lost."""

@@ -8,6 +8,7 @@ import click
 from rarefy.analysis.shipped import (
     DEFAULT_ANCHOR,
     DEFAULT_BUDGET,
+    DEFAULT_DISTILLATION,
     DEFAULT_ENDOWMENT,
     METHODS,
 )
@@ -20,11 +21,12 @@ from rarefy.cli.options import (
     report_bad_lines,
 )
 from rarefy.cli.views.releases_view import releases_as_json, show_releases
+from rarefy.parameters.entry import MOST_PASSES
 from rarefy.parameters.table import RULE
 from rarefy.readers import read
 from rarefy.readers.source import expand
 from rarefy.system.output_checks import STREAM, check_outputs
-from rarefy.updating.safe_update import DEFAULT_HOLDOUT
+from rarefy.updating.safe_update import DEFAULT_HOLDOUT, DEFAULT_PASSES
 
 
 @click.command()
@@ -49,7 +51,7 @@ from rarefy.updating.safe_update import DEFAULT_HOLDOUT
     type=Rate(),
     default=DEFAULT_BUDGET,
     show_default=True,
-    help="The budget of update and anchor: the largest rate of lost answers, 0.5% or 0.005.",
+    help="The budget of updates: the largest rate of lost answers, 0.5% or 0.005.",
 )
 @click.option(
     "--anchor",
@@ -67,12 +69,27 @@ from rarefy.updating.safe_update import DEFAULT_HOLDOUT
     help="How much more examples count that are predicted right (endowment).",
 )
 @click.option(
+    "--distillation",
+    type=click.FloatRange(0.0, 1.0, max_open=True),
+    default=DEFAULT_DISTILLATION,
+    show_default=True,
+    metavar="SHARE",
+    help="How much the probabilities of the model before count beside labels (distillation).",
+)
+@click.option(
     "--holdout",
     type=float,
     default=DEFAULT_HOLDOUT,
     show_default=True,
     metavar="SHARE",
     help="The share of new rows that updates are judged by, and do not learn.",
+)
+@click.option(
+    "--passes",
+    type=click.IntRange(1, MOST_PASSES),
+    default=DEFAULT_PASSES,
+    show_default=True,
+    help="How often updates learn their rows.",
 )
 @column_options
 @one_rule_options
@@ -84,15 +101,17 @@ def releases(
     max_negative: float,
     anchor: float,
     endowment: float,
+    distillation: float,
     holdout: float,
+    passes: int,
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Replay DATA as a team would live it, with a model that is shipped every N rows.
+    """Replay DATA in its order, ship a model every N rows, and count lost answers.
 
     Each model follows from the one before: it learns on (plain), is learned anew (retrained), has
-    an endowment, or is updated within a budget (update, anchor). All are judged by the rows that
-    come before the next release.
+    an endowment, learns from what the one before says, too (distillation), or is updated within a
+    budget (update, replay, anchor). All are judged by the rows that come before the next release.
 
     \b
     Examples:
@@ -112,7 +131,9 @@ def releases(
         max_negative=max_negative,
         anchor=anchor,
         endowment=endowment,
+        distillation=distillation,
         holdout=holdout,
+        passes=passes,
         **given,
     )
     report_bad_lines(reader)

@@ -20,11 +20,11 @@ from rarefy.system.output_checks import check_outputs
 @one_rule_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a sentence.")
 def replay(folder: str, model: str, output: str | None, as_json: bool, **options: Any) -> None:
-    """Train a model on what the log of FOLDER says that MODEL was given to learn.
+    """Train a new model on the rows that MODEL has learned, from the log of FOLDER.
 
     FOLDER is that of `rarefy serve`, which may be running. Every row is predicted before it is
-    learned, so that the loss is that which the model would have had. The file can be uploaded as a
-    challenger.
+    learned, so the loss is the one that the model would have had in service. The file can be
+    uploaded as a challenger.
 
     \b
     Examples:

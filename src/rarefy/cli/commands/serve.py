@@ -82,7 +82,7 @@ def serve(
 
     A request to learn is answered when its rows are on disk. After a crash, the models are what
     they would have been. FOLDER/NAME.model, as from `rarefy train`, is served as NAME; it is loaded
-    again when it changes. See docs/how-to/service.md for requests.
+    again when it changes. /docs on that port lists all requests.
 
     \b
     Examples:
@@ -91,26 +91,24 @@ def serve(
       curl localhost:8080/models/spam/learn -d '{"words": "win a prize", "label": "spam"}'
     """
     try:
+        from rarefy.serving.caretaker import Caretaker
         from rarefy.serving.demo_stream import DemoStream
         from rarefy.serving.limits import Limits
-        from rarefy.serving.process import Running, set_up_logs
+        from rarefy.serving.process import Running, set_modules_aside, set_up_logs
         from rarefy.serving.service import Service
     except ImportError as error:
         raise ConfigError(f"serving needs `pip install rarefy[serve]` ({error}).") from error
     given = {"body_bytes": max_body, "rows": max_rows, "models": max_models}
     limits = Limits()._replace(**{n: value for n, value in given.items() if value is not None})
     set_up_logs(with_requests=access_log)
-    service = Service(
-        folder,
-        limits,
-        checkpoint_seconds=checkpoint_seconds,
-        keep_days=keep_days,
-        keep_bytes=keep_bytes,
-        promote_within=promote,
+    set_modules_aside()
+    service = Service(folder, limits, checkpoint_seconds=checkpoint_seconds)
+    caretaker = Caretaker(
+        service, keep_days=keep_days, keep_bytes=keep_bytes, promote_within=promote
     )
     stopping = _Stopping()
     signals.listen(stopping)
-    running = Running(service, host, port, is_open=is_open)
+    running = Running(service, host, port, caretaker=caretaker, is_open=is_open)
     stopping.running = running
     click.echo(f"http://{host}:{running.port} serves {len(service.slots)} models.", err=True)
     events = DemoStream(service) if demo else None

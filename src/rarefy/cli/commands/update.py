@@ -14,7 +14,7 @@ from rarefy.system.output_checks import STREAM, check_outputs
 from rarefy.training.request import LARGEST_SEED, RequestError
 from rarefy.updating.choice import Limits
 from rarefy.updating.path import MEASURES
-from rarefy.updating.safe_update import DEFAULT_HOLDOUT, SafeUpdate
+from rarefy.updating.safe_update import DEFAULT_HOLDOUT, DEFAULT_PASSES, SafeUpdate
 
 EXIT_CODE = 3  # the old model stays
 
@@ -64,11 +64,16 @@ EXIT_CODE = 3  # the old model stays
     help="Learn the difference to OLD, with this l1: fewer weights change.",
 )
 @click.option(
+    "--replay",
+    type=FILE,
+    multiple=True,
+    help="Rows that OLD has learned, to be learned again before DATA in every pass; may be given "
+    "several times.",
+)
+@click.option(
     "--passes",
     type=click.IntRange(1, MOST_PASSES),
-    default=1,
-    show_default=True,
-    help="How often the rows are learned.",
+    help=f"How often rows are learned.  [default: {DEFAULT_PASSES}; 1 from a pipe]",
 )
 @click.option("--shuffle", is_flag=True, help="Learn the rows in random order.")
 @click.option(
@@ -92,16 +97,17 @@ def update(
 ) -> None:
     """Train the model OLD further on DATA, and lose no more of its right answers than allowed.
 
-    A lost answer is one that OLD has right and the new model has wrong. Of all models between OLD
-    and the one that has learned DATA, the best is written whose rate of lost answers is within the
-    budget, as held-out rows show with a confidence of 95 %. If there is none that is better than
-    OLD, nothing is written, and the exit code is 3.
+    A lost answer is one that OLD has right and the new model has wrong. This writes the best
+    model between OLD and the one trained on DATA whose rate of lost answers is within the budget;
+    held-out rows show that with a confidence of 97.5 %. If no such model is better than OLD,
+    nothing is written, and the exit code is 3.
 
     \b
     Examples:
       rarefy update live.model new.svm -o next.model --max-negative 0.5%
       rarefy update live.model new.svm -o next.model --max-negative 1% --holdout recent.svm
       rarefy update live.model new.csv -o next.model --max-negative 1% --slice country
+      rarefy update live.model new.svm -o next.model --max-negative 1% --replay old.svm
       rarefy update live.model new.svm -o next.model --max-negative 1% --anchor 2
     """
     if output == STREAM:

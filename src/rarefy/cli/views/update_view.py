@@ -5,6 +5,7 @@ from typing import Any
 
 from rarefy.cli.views.formatting import percent, visible
 from rarefy.cli.views.tables import Column, Page
+from rarefy.updating.bound import CONFIDENCE
 from rarefy.updating.choice import Update
 from rarefy.updating.path import Point
 
@@ -49,7 +50,11 @@ def _facts(paths: tuple[str, str], found: Update, budget: float) -> Iterator[tup
     if found.chosen is not None:
         new = found.chosen
         yield "new model", f"{_quality(new)}, {_lost(new)} ({new_path})"
-        yield "on new rows", f"below {percent(new.bound, 2)} lost, with a confidence of 95 %"
+        confidence = percent(CONFIDENCE, 1)
+        yield (
+            "on new rows",
+            f"below {percent(new.bound, 2)} lost, with a confidence of {confidence}",
+        )
         old, learned = percent(new.alpha, 0), percent(1.0 - new.alpha, 0)
         yield "weights", f"{_n_weights(found):,}, {old} of the old ones + {learned} of the new ones"
 

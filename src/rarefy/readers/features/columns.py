@@ -3,7 +3,6 @@
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
@@ -197,6 +196,8 @@ def pass_over(file: str, unknown: Sequence[str], columns: Columns) -> None:
 
 def nearest(name: str, names: Sequence[str]) -> str:
     """The name that may have been meant."""
+    from difflib import get_close_matches  # which takes long to import
+
     alike = [other for other in names if other.casefold() == name.casefold()]
     found = alike or get_close_matches(name, names, n=1)
     return f" (is it {found[0]!r}?)" if found else ""

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import product
 
-import numpy as np
-
 from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.hashing import hash_text
 from rarefy.readers.batch import Batch
@@ -62,10 +60,9 @@ def check_first_features(
     batch: Batch, options: Iterable[tuple[str, Cross]], *, is_all: bool
 ) -> None:
     """Refuse names of which the rows have nothing; only warn if there are more rows."""
-    there = set(np.unique(batch.groups).tolist())
     for option, names in options:
         for name in names:
-            if name == ANY_NAME or hash_text(name) in there or len(batch.labels) == 0:
+            if name == ANY_NAME or hash_text(name) in batch.groups or len(batch.labels) == 0:
                 continue
             text = (
                 f"{batch.path}: {option}={','.join(names)!r} (--{option}): there is no feature of "

@@ -30,9 +30,8 @@ from rarefy.readers.feature_names import (
 )
 
 STAR = 42
-FEWEST_NAMES = 1 << 12  # that there is room for
-USUAL_NAMES = 1 << 15  # of a whole batch; if there are more, it is crossed again
-MOST_ENTRIES = 1 << 17  # of a batch with crosses, unless a single row has more
+FEWEST_NAMES = 1 << 12  # of a part, that there is room for
+MOST_ENTRIES = 1 << 19  # of a batch with crosses, unless a single row has more
 ANY_NAME = "*"  # every feature of the row
 ANY = np.uint64(0xA9EDECEBEB03AE4)  # its hash, written out: to compute it takes a compiled loop
 NONE = np.uint64(0)  # in the place of a third name
@@ -73,6 +72,7 @@ class Crossing(NamedTuple):
     batch: Batch
     crosses: NDArray[np.uint64]
     lengths: NDArray[np.int64]
+    is_part: bool = False
 
     @property
     def size(self) -> int:
@@ -84,22 +84,36 @@ class Crossing(NamedTuple):
         batch = self.batch
         indptr = np.concatenate([[0], np.cumsum(self.lengths)])
         keys, values = np.empty(indptr[-1], np.uint64), np.empty(indptr[-1])
-        room = min(max(1 << int(indptr[-1] // 4).bit_length(), FEWEST_NAMES), USUAL_NAMES)
-        names = new_names(room if len(batch.names.keys) else 0)
-        while not _cross(
-            batch.indptr,
-            batch.keys,
-            batch.values,
-            batch.groups,
-            batch.names,
-            self.crosses,
-            indptr,
-            keys,
-            values,
-            names,
-        ):
+        names, row = batch.names, 0
+        if self.is_part:  # other parts have those names, too, and many are not of these rows
+            names = new_names(FEWEST_NAMES if len(names.keys) else 0)
+        while True:
+            row = _cross(
+                row,
+                batch.indptr,
+                batch.keys,
+                batch.values,
+                batch.groups,
+                batch.names,
+                self.crosses,
+                indptr,
+                keys,
+                values,
+                names,
+                self.is_part,
+            )
+            if row == len(self.lengths):
+                break
             names = enlarged(names)
         return batch._replace(indptr=indptr, keys=keys, values=values, names=names)
+
+
+def hashed_crosses(cross: Sequence[tuple[str, ...]]) -> NDArray[np.uint64]:
+    """A row for each cross, with the hashes of its names."""
+    crosses = np.full((len(cross), 3), NONE)
+    for n, names in enumerate(cross):
+        crosses[n, : len(names)] = [hash_text(name) for name in names]
+    return crosses
 
 
 def crossings(
@@ -109,9 +123,7 @@ def crossings(
 
     A row that would have too many is refused and, if that is all right, left out.
     """
-    crosses = np.full((len(cross), 3), NONE)
-    for n, names in enumerate(cross):
-        crosses[n, : len(names)] = [hash_text(name) for name in names]
+    crosses = hashed_crosses(cross)
     lengths = np.empty(len(batch.labels), np.int64)
     _count(batch.indptr, batch.groups, crosses, lengths, np.empty(8))
     if lengths.sum() <= MOST_ENTRIES:
@@ -123,7 +135,7 @@ def crossings(
             refuse(_too_many(batch, begin, int(lengths[begin])))
             continue
         part = _rows(batch, begin, end)._replace(block_labels=block_labels)
-        yield Crossing(part, crosses, lengths[begin:end])
+        yield Crossing(part, crosses, lengths[begin:end], is_part=True)
         block_labels = None
 
 
@@ -233,6 +245,7 @@ def _count(
 
 @compiled
 def _cross(
+    first_row: int,
     indptr: Any,
     keys: Any,
     values: Any,
@@ -243,17 +256,22 @@ def _cross(
     new_keys: Any,
     new_values: Any,
     noted: Names,
-) -> bool:
-    """Write the rows with their crosses; False if there is no room for all names."""
-    for row in range(len(indptr) - 1):
+    note_all: bool,
+) -> int:
+    """Write the rows with their crosses, and note what these are called, or all features of a row.
+
+    How many rows are done: not all if there is no room for more names.
+    """
+    n_rows = len(indptr) - 1
+    for row in range(first_row, n_rows):
         begin, end = indptr[row], indptr[row + 1]
         to = new_indptr[row]
         for j in range(begin, end):
             key = keys[j]
             new_keys[to], new_values[to] = key, values[j]
             to += 1
-            if wants_name(noted, key) and not note_own(noted, key, names):
-                return False
+            if note_all and wants_name(noted, key) and not note_own(noted, key, names):
+                return row
         for n in range(len(crosses)):
             first, second, third = crosses[n, 0], crosses[n, 1], crosses[n, 2]
             for a in range(begin, end):
@@ -266,7 +284,7 @@ def _cross(
                     if wants_name(noted, pair) and not note_cross(
                         noted, pair, names, keys[a], names, keys[b]
                     ):
-                        return False
+                        return row
                     if third == NONE:
                         new_keys[to], new_values[to] = pair, values[a] * values[b]
                         to += 1
@@ -283,8 +301,8 @@ def _cross(
                         if wants_name(noted, key) and not note_cross(
                             noted, key, noted, pair, names, keys[c]
                         ):
-                            return False
-    return True
+                            return row
+    return n_rows
 
 
 @helper

@@ -5,6 +5,7 @@ their first and their last one may be left out. `*` stands for all texts and nam
 """
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import accumulate
 from math import comb
 from typing import Any, NamedTuple
@@ -85,6 +86,7 @@ class Grams(NamedTuple):
     back: NDArray[np.int64]  # a row for each pattern, with the words in the order of the text
 
 
+@lru_cache(100)
 def grams_of(ngram: Sizes, skips: Sizes, default: int) -> Grams:
     """What `add_grams` takes; `default` is the longest of which nothing is said."""
     names = [name for name in dict([*ngram, *skips]) if name != ALL]

@@ -104,15 +104,15 @@ class Labels:
         self.classes = tuple(classes)
         self.most = most
         self._limit = len(self.classes) or most or MOST_CLASSES
-        self.are_words = self._settled = any(number_or_none(name) is None for name in classes)
+        self.are_words = self.are_settled = any(number_or_none(name) is None for name in classes)
         self._begin()
 
     def settle(self, *, words: bool) -> None:
         """Say what the first label is."""
-        if not self._settled:
+        if not self.are_settled:
             self.are_words = words
             self._begin()
-        self._settled = True
+        self.are_settled = True
 
     def _begin(self) -> None:
         self._names: tuple[str, ...] = ()

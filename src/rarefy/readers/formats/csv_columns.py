@@ -218,7 +218,11 @@ def _delimiter(file: str, block: Block, columns: Columns) -> str:
         return "\t"
     begin = skip_empty_lines(block.data, block.begin, block.end)
     end = line_end(block, begin) if begin < block.end else begin
-    line = block.data[begin:end].tobytes()
+    return delimiter_in(block.data[begin:end].tobytes(), columns)
+
+
+def delimiter_in(line: bytes, columns: Columns) -> str:
+    """The one of the delimiters that is most often in a line, outside quotes."""
     if columns.quotes:
         line = b"".join(line.split(b'"')[::2])
     return max(DELIMITERS, key=lambda delimiter: line.count(delimiter.encode()))

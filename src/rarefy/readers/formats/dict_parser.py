@@ -132,7 +132,7 @@ def add_dict(row: Any, plan: Plan, scratch: DictScratch, buffer: BatchBuffer, en
     keys, values = buffer.keys, buffer.values
     if type_address(row) != types[DICT]:
         return NOT_PLAIN
-    are_names_noted = len(buffer.names.recent) > 0
+    are_names_noted, has_groups = len(buffer.names.recent) > 0, len(buffer.groups) > 0
     name_end = 0
     position[0] = 0
     while next_item(row, position, item) != 0:
@@ -166,6 +166,8 @@ def add_dict(row: Any, plan: Plan, scratch: DictScratch, buffer: BatchBuffer, en
             if kind != CATEGORICAL and (kind != UNNAMED or plan.complete):
                 return NOT_PLAIN
             keys[entry], values[entry] = xxh64(text, 0, n_bytes, seed), 1.0
+            if has_groups:
+                buffer.groups[entry] = seed
             if are_names_noted and not note_gram(
                 buffer, entry, text, 0, n_bytes, (name, 0, name_end)
             ):
@@ -184,6 +186,8 @@ def add_dict(row: Any, plan: Plan, scratch: DictScratch, buffer: BatchBuffer, en
         if not is_number or not abs(value) <= LARGEST_WHOLE:
             return NOT_PLAIN
         keys[entry], values[entry] = known.keys[at], value
+        if has_groups:
+            buffer.groups[entry] = seed
         if are_names_noted and not note_gram(buffer, entry, text, 0, 0, (name, 0, name_end)):
             return NAMES_FULL
         entry += 1
@@ -191,10 +195,12 @@ def add_dict(row: Any, plan: Plan, scratch: DictScratch, buffer: BatchBuffer, en
 
 
 @compiled
-def read_dicts(dicts: Any, plan: Plan, scratch: DictScratch, buffer: BatchBuffer) -> int:
+def read_dicts(
+    n_rows: Any, dicts: Any, plan: Plan, scratch: DictScratch, buffer: BatchBuffer
+) -> int:
     """Write rows, given by the addresses of dicts; the number of entries, or what is in the way."""
     entry = 0
-    for row in range(len(dicts)):
+    for row in range(n_rows[0]):
         entry = add_dict(dicts[row], plan, scratch, buffer, entry)
         if entry < 0:
             break

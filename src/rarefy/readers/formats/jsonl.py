@@ -20,6 +20,7 @@ columns there are.
 
 import json
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,7 @@ from rarefy.readers.source import Block
 from rarefy.readers.text.scan import skip_empty_lines
 
 
+@lru_cache(100)
 def plan_for(columns: Columns) -> Plan:
     forms = dict(columns.forms)
     kinds = {columns.label: LABEL}

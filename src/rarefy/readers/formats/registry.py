@@ -48,7 +48,8 @@ def open_json(file: str, block: Block, columns: Columns, labels: Labels) -> Open
     from rarefy.readers.formats.json_sample import settled
     from rarefy.readers.formats.jsonl import begins_with_a_word, json_parser, label_at
 
-    labels.settle(words=begins_with_a_word(block, columns.label))
+    if not labels.are_settled:
+        labels.settle(words=begins_with_a_word(block, columns.label))
     find_label = partial(label_at, name=columns.label)
     columns, roles = settled(file, block, columns)
     return Opened(

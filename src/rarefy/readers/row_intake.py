@@ -1,0 +1,173 @@
+"""Single rows, whatever their form, as features in a buffer that is used again and again.
+
+Plain dicts are only noted: loops read them on their own. All else is made a line, and parsed by the
+parser of its format, which is kept from one line to the next. Whatever does not go this way is left
+to the readers of files, which say what is wrong with it, if something is.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rarefy.errors import InputError
+from rarefy.readers.buffers import BatchBuffer, new_buffer
+from rarefy.readers.feature_names import Names
+from rarefy.readers.formats.dict_parser import dict_scratch
+from rarefy.readers.formats.jsonl import plan_for
+from rarefy.readers.formats.registry import is_plainly_vw, recognise_text
+from rarefy.readers.in_memory import NAME
+from rarefy.readers.kept_reading import LONGEST_LINE, KeptReading, Parser, RowForm
+from rarefy.readers.row_lines import RowLines
+
+FEWEST_ENTRIES = 1 << 12  # that there is room for
+MOST_ROWS, MOST_ENTRIES = 1 << 13, 1 << 18
+
+
+class RowIntake:
+    """Takes rows, each time instead of those before; their features are in `buffer` then.
+
+    If they are plain dicts without crosses, `dicts` has their addresses, and else 0 at first.
+    """
+
+    parser: Parser | None = None  # that of the last row, if it was a line
+    _read_dicts: Callable[[], bool] | None  # before loops come, where there are crosses
+    _name_dicts: Callable[[], bool] | None
+
+    def __init__(self, form: RowForm, *, names_wanted: bool) -> None:
+        self._form, self._names_wanted = form, names_wanted
+        columns = form.columns
+        self._text_column = columns.text[0] if len(columns.text) == 1 else None
+        self._lines = RowLines(columns)
+        self._labelled_lines = RowLines(columns._replace(label_needed=True))
+        self.plan, self.scratch = plan_for(columns), dict_scratch()
+        self._row: Any = None  # the last one, if it was a single dict
+        self._line: tuple[bytes, str] | None = None  # text and format of the last, if it was one
+        self._make_memory(1, FEWEST_ENTRIES)
+
+    @property
+    def leaves_dicts(self) -> bool:
+        """Whether loops read plain dicts on their own."""
+        return self._form.reads_dicts and not self._form.crosses.is_needed
+
+    @property
+    def buffer(self) -> BatchBuffer:
+        return self._reading.buffer
+
+    @property
+    def names(self) -> Names:
+        """What features are called, once that is noted."""
+        return self._naming.names
+
+    # --- taking rows ------------------------------------------------------------------------
+
+    def take(self, x: Any, format: str | None, *, with_label: bool = False) -> bool:
+        """Take a row: a dict, pairs, a text, or a line; whether it may be plain, and is short."""
+        if type(x) is str:
+            if format is not None or self._text_column is None:
+                return self._take_text(x, format)
+            x = {self._text_column: x}
+        if type(x) is not dict or format is not None or with_label or not self._form.reads_dicts:
+            return self._take_as_line(
+                x, format, self._labelled_lines if with_label else self._lines
+            )
+        self._row, self._line, self.parser = x, None, None
+        self._addresses[0], self.n_rows[0] = id(x), 1
+        return self._read_dicts is None or self._read_dicts() or self.take_dict_as_line()
+
+    def take_dict_as_line(self) -> bool:
+        """Take the dict once more, which is not plain; whether that can be done."""
+        row, self._row = self._row, None
+        return row is not None and self._take_as_line(row, None, self._lines)
+
+    def _take_as_line(self, x: Any, format: str | None, lines: RowLines) -> bool:
+        try:
+            line = lines.line(x, 1, format)
+        except InputError:
+            return False
+        return self._take_line(line.text.removesuffix(b"\n"), line.format)
+
+    def _take_text(self, x: str, format: str | None) -> bool:
+        try:
+            text = x.removesuffix("\n").encode()
+            if format is None:
+                format = "vw" if is_plainly_vw(text) else recognise_text(NAME, text + b"\n")
+        except (UnicodeEncodeError, InputError):
+            return False
+        return self._take_line(text, format)
+
+    def _take_line(self, text: bytes, format: str) -> bool:
+        if len(text) > LONGEST_LINE or format not in self._form.line_formats:
+            return False
+        self._row, self._line = None, (text, format)
+        self.dicts[0], self.n_rows[0] = 0, 1
+        self.parser = self._reading.read_line(text, format)
+        return self.parser is not None
+
+    def take_dicts(self, rows: Sequence[Any]) -> bool:
+        """Take dicts; whether there are few enough. They have to stay until the next call."""
+        n = len(rows)
+        is_list = isinstance(rows, list | tuple) and 0 < n <= MOST_ROWS
+        if not self._form.reads_dicts or not is_list or set(map(type, rows)) != {dict}:
+            return False
+        if not self._has_room(n, sum(map(len, rows))):
+            return False
+        self._row = self._line = None
+        self._addresses[:n] = np.fromiter(map(id, rows), np.int64, n)
+        self.n_rows[0] = n
+        return self._read_dicts is None or self._read_dicts()
+
+    def take_features(self, indptr: Any, keys: NDArray[Any], values: NDArray[Any]) -> bool:
+        """Take rows by the keys and values of their features; whether there are few enough."""
+        n_rows, n = len(indptr) - 1, len(keys)
+        if not 0 < n_rows <= MOST_ROWS or not self._has_room(n_rows, n):
+            return False
+        self._row = self._line = None
+        self._addresses[0] = self.dicts[0] = 0
+        self.n_rows[0] = n_rows
+        self.buffer.indptr[: n_rows + 1] = indptr
+        self.buffer.keys[:n] = keys
+        self.buffer.values[:n] = values
+        return True
+
+    # --- names, which are noted only where features are new ---------------------------------
+
+    def note_names(self) -> bool:
+        """Read the rows once more, to note what features are called; whether that is done."""
+        if not self._names_wanted:
+            return True
+        if self._line is not None:
+            return self._naming.read_line(*self._line) is not None
+        if self._name_dicts is None:
+            self._name_dicts = self._reader_of_dicts(self._naming)
+        return bool(self._addresses[0]) and self._name_dicts()
+
+    def _reader_of_dicts(self, reading: KeptReading) -> Callable[[], bool]:
+        return reading.dict_reader(self.n_rows, self._addresses, self.plan, self.scratch)
+
+    # --- memory -----------------------------------------------------------------------------
+
+    def new_buffer(self) -> BatchBuffer:
+        """Another one, for dicts."""
+        return new_buffer(FEWEST_ENTRIES, expansion=self._form.expansion)
+
+    def _has_room(self, n_rows: int, n_entries: int) -> bool:
+        """Whether there is room for so much now; too much gets none."""
+        if n_rows <= len(self.dicts) and n_entries <= len(self.buffer.labels):
+            return True
+        if n_entries > MOST_ENTRIES:
+            return False
+        self._make_memory(n_rows, max(n_entries, FEWEST_ENTRIES))
+        return True
+
+    def _make_memory(self, n_rows: int, n_entries: int) -> None:
+        self.n_rows = np.ones(1, np.int64)
+        self._addresses = self.dicts = np.zeros(n_rows, np.int64)
+        self._reading = self._naming = KeptReading(self._form, self.n_rows, n_entries, names=False)
+        self._read_dicts = self._name_dicts = None
+        if self._form.crosses.is_needed:
+            self.dicts = np.zeros(n_rows, np.int64)
+            self._read_dicts = self._reader_of_dicts(self._reading)
+        if self._names_wanted:
+            self._naming = KeptReading(self._form, self.n_rows, n_entries, names=True)

@@ -1,0 +1,104 @@
+"""Looks after the folder of a service: files that come, entries that go, challengers that win."""
+
+import hashlib
+import logging
+import time
+from pathlib import Path
+
+from rarefy.errors import RarefyError
+from rarefy.serving.asked import Expire
+from rarefy.serving.operations import Forget
+from rarefy.serving.refusals import BusyError, NoRoomError
+from rarefy.serving.service import FILES, Service
+from rarefy.serving.slot import Slot
+
+DAY = 24 * 3600.0
+SETTLED = 3600.0  # seconds, after which a file that no entry of the log names is not needed
+log = logging.getLogger("rarefy.serve")
+
+
+class Caretaker:
+    """Has a look at the folder, whenever it is told to."""
+
+    def __init__(
+        self,
+        service: Service,
+        *,
+        keep_days: float = 30.0,
+        keep_bytes: int | None = None,
+        promote_within: float | None = None,
+    ) -> None:
+        self._service, self._log = service, service.log
+        self._keep_seconds, self._keep_bytes = keep_days * DAY, keep_bytes
+        self._promote_within = promote_within
+        self._seen: dict[Path, tuple[int, int]] = {}
+
+    def look(self) -> None:
+        """See to all that is to be done now; what fails is tried again the next time."""
+        for path in sorted(self._service.folder.glob("*.model")):
+            self._take_in(path)
+        for slot in list(self._service.slots.values()):
+            self._promote_better(slot)
+            self._forget_old(slot)
+            before = time.time() - self._service.limits.asked_seconds
+            slot.labels.missing += self._log.do(Expire(slot.name, before))
+        self._remove_unused_files()
+
+    def _take_in(self, path: Path) -> None:
+        """Load NAME.model, as `rarefy train` writes it, unless it has been loaded."""
+        status = path.stat()
+        state = status.st_mtime_ns, status.st_ino
+        if self._seen.get(path) == state:
+            return
+        try:
+            data = path.read_bytes()
+            sha = hashlib.sha256(data).hexdigest()
+            found = self._log.read("SELECT source FROM models WHERE name = ?", (path.stem,))
+            if not found or found[0][0] != sha:
+                self._service.load(path.stem, data, source=sha)
+                log.info("loaded", extra={"said": {"file": path.name}})
+        except (BusyError, NoRoomError):
+            raise
+        except RarefyError as error:  # others are not to wait for it
+            log.warning("file", extra={"said": {"file": path.name, "problem": str(error)}})
+        self._seen[path] = state
+
+    def _promote_better(self, slot: Slot) -> None:
+        """Let a challenger answer that is better by more than chance, and loses few answers."""
+        if self._promote_within is None:
+            return
+        found = {name: rivalry.figures() for name, rivalry in list(slot.rivalries.items())}
+        better = {
+            name: figures["gain"]
+            for name, figures in found.items()
+            if figures.get("is_better")
+            and figures["lost_at_most"] <= self._promote_within
+            and name not in slot.replaced
+        }
+        if better:
+            best = max(better, key=lambda name: better[name])
+            self._service.promote(slot.name, best, by_rule=True)
+            said = {"model": slot.name, "champion": best, **found[best]}
+            log.info("promoted", extra={"said": said})
+
+    def _forget_old(self, slot: Slot) -> None:
+        """Let entries go that are too old or too many, if they are in two snapshots."""
+        seqs = slot.snapshots.seqs()
+        if len(seqs) < 2:
+            return
+        until = self._log.last_before(slot.name, time.time() - self._keep_seconds)
+        if self._keep_bytes is not None:
+            until = max(until, self._log.last_beyond(slot.name, self._keep_bytes))
+        while self._log.do(Forget(slot.name, min(until, seqs[-2]))):
+            pass  # some at a time, so that nobody waits long
+
+    def _remove_unused_files(self) -> None:
+        """Remove model files that were uploaded, and are in no entry of the log any more."""
+        before = time.time() - SETTLED
+        paths = list((self._service.folder / FILES).iterdir())
+        old = [path for path in paths if path.stat().st_mtime < before]
+        if old:
+            used = self._log.files()
+            for path in old:
+                if path.stem not in used:
+                    path.unlink(missing_ok=True)

@@ -1,0 +1,240 @@
+"""The calls that learn and score few rows, bound to a model as it is now."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from rarefy.engine.learner import CACHE_BYTES, Learner
+from rarefy.engine.lending import Loan
+from rarefy.engine.reference import FIRST_EXAMPLES
+from rarefy.engine.watch import Watch
+from rarefy.readers.buffers import BatchBuffer
+from rarefy.readers.row_intake import RowIntake
+from rarefy.rules import hooks
+from rarefy.rules.averaging import is_averaged
+from rarefy.stores.array import ArrayStore
+from rarefy.stores.hashed import HashedStore
+from rarefy.stores.table_index import NO_TABLE
+from rarefy.stores.table_store import TableStore
+from rarefy.stores.unique_slots import new_seen
+from rarefy.streams.row_loops import (
+    RowMemory,
+    RowModel,
+    learn_rows,
+    learn_rows_classes,
+    score_rows,
+)
+from rarefy.system.model_lock import ModelLock
+
+NO_OWNERS = np.empty(0, np.uint8)  # of places that features share
+
+
+class Owner(Protocol):
+    """What has a task, a learner, and the store that leads to its slots; none: keys are slots."""
+
+    @property
+    def lock(self) -> ModelLock: ...
+
+    @property
+    def classes(self) -> Sequence[str]: ...
+
+    @property
+    def learner(self) -> Any: ...
+
+    @property
+    def store(self) -> Any: ...
+
+    @property
+    def task(self) -> Any: ...
+
+    @property
+    def watch(self) -> Watch | None: ...
+
+
+def refuse(*_: Any) -> None:
+    """What learns and scores nothing."""
+
+
+class BoundRows:
+    """Learns and scores what an intake has taken, in one step of the interpreter each."""
+
+    may_learn: bool  # whether rows go this way to be learned, too
+
+    def __init__(self, owner: Owner, intake: RowIntake) -> None:
+        self.owner, self._intake = owner, intake
+        self.learner: Any = None  # that the calls are bound to
+        self.has_learned = False  # rows that went the other way, on which it is checked whether
+        self._lender: Any = None  # of the last loan
+        self._loan: Loan | None = None
+        self._buffer: BatchBuffer | None = None  # that the intake had then
+        self.arguments: Any = None  # of the calls that are bound
+        self._learn: Callable[[], int | None] | None = None
+        self._score: Callable[[], int | None] | None = None
+        self._turn = np.zeros(1, np.int64)  # of the lock, in which single dicts need it not
+        self._free: tuple[Callable[..., Any], ...] = ()  # to learn and score single dicts
+
+    def is_ready(self) -> bool:
+        """Whether the calls are bound to the model as it is now; if they can be, they are."""
+        learner, owner = self.learner, self.owner
+        if (
+            learner is not None
+            and learner.loan is self._loan
+            and learner is owner.learner
+            and learner.state is self._state
+            and learner.n_features == self._n_features
+            and self._buffer is self._intake.buffer
+            and (self._table is None or self._table.is_index_of(self._index))
+        ):
+            return True
+        return self._bind()
+
+    def learn(self) -> int | None:
+        """Learn the rows, with `y` and `importance`; DONE, or why they are not learned."""
+        return (self._learn or self._bind_learn())()
+
+    def score(self) -> int | None:
+        """Write the `scores` of the rows; DONE, or why that cannot be."""
+        return (self._score or self._bind_score())()
+
+    def free(self, turn: int) -> tuple[Callable[..., Any], ...]:
+        """Functions that learn and score single dicts in that turn of the lock, without it."""
+        if not self._free:
+            self._free = self._bind_free()
+        self._turn[0] = turn
+        return self._free
+
+    # --- binding ----------------------------------------------------------------------------
+
+    def _bind(self) -> bool:
+        learner, store = self.owner.learner, self.owner.store
+        self.learner = None
+        has_slots = store is None or isinstance(store, TableStore | ArrayStore | HashedStore)
+        if (
+            not has_slots
+            or type(learner) is not Learner
+            or learner.group_sums is not None
+            or learner.clock.common != ()
+            or is_averaged(learner.rule)
+        ):
+            return False
+        self._table = store if isinstance(store, TableStore) else None
+        self._owners = store.owners if isinstance(store, HashedStore) else NO_OWNERS
+        self._index = NO_TABLE if self._table is None else self._table.index
+        self._loan = learner.lend(self._loan if learner is self._lender else None)
+        self.learner = self._lender = learner
+        self._state, self._n_features = learner.state, learner.n_features
+        self.may_learn = self._can_learn(learner, store)
+        model, buffer = self._model(learner), self._intake.buffer
+        if buffer is self._buffer and _are_same(model, self.arguments[0]):
+            return True
+        self._buffer = buffer
+        self.y, self.importance = np.zeros((2, len(self._intake.dicts)))
+        memory = self._memory(learner, buffer)
+        self.arguments, self.scores, self.may_add = (model, memory), memory.scores, memory.may_add
+        self._learn = self._score = None
+        self._free = ()
+        return True
+
+    def _bind_learn(self) -> Callable[[], int | None]:
+        """The call, compiled if need be, which is not before it is made for the first time."""
+        loop: Any = learn_rows if self.learner.n_outputs == 1 else learn_rows_classes
+        call: Callable[[], int | None] = loop.bound(*self.arguments) or refuse
+        self._learn = call
+        return call
+
+    def _bind_score(self) -> Callable[[], int | None]:
+        loop: Any = score_rows
+        call: Callable[[], int | None] = loop.bound(*self.arguments) or refuse
+        self._score = call
+        return call
+
+    def _bind_free(self) -> tuple[Callable[..., Any], ...]:
+        """Functions for the model as it is bound now, with memory of their own."""
+        model, learner = self.arguments[0], self.learner
+        self._turn, given = np.zeros(1, np.int64), np.zeros(3)  # a dict, target, importance
+        memory = self._memory(learner, self._intake.new_buffer())._replace(
+            turn=self._turn,
+            n_rows=np.ones(1, np.int64),
+            dicts=given[:1].view(np.int64),
+            y=given[1:2],
+            importance=given[2:],
+        )
+        loop: Any = learn_rows if learner.n_outputs == 1 else learn_rows_classes
+        learn = loop.python_function(model, memory, given=given)
+        loop = score_rows
+        score = loop.python_function(model, memory, given=given[:1], answer=memory.answer)
+        return learn or refuse, score or refuse
+
+    def _can_learn(self, learner: Learner, store: Any) -> bool:
+        reference = learner.reference
+        is_early = reference.n < FIRST_EXAMPLES
+        return (
+            (store is None or (store.own_by_name is None and self.has_learned))
+            and self.owner.task.class_weight is None
+            and learner.own_of_columns is None
+            and not (is_early and (reference.means_wanted or reference.spread_wanted))
+        )
+
+    def _model(self, learner: Learner) -> RowModel:
+        assert self._loan is not None
+        return RowModel(
+            self.owner.lock.turns,
+            self._loan.is_on,
+            learner.rule,
+            learner.intercept_rule,
+            learner.loss,
+            learner.weighting,
+            learner._clock.schedule,
+            self._index,
+            self._owners,
+            learner.n_features,
+            learner.state,
+            learner.intercept_state,
+            self._loan.clock,
+            self._loan.calibration,
+            self._loan.n_examples,
+            self._loan.targets,
+            learner.progress,
+            learner.reference.slots,
+            learner.reference.means,
+            learner.reference.location,
+            learner.state.nbytes > CACHE_BYTES,
+            *hooks(learner.rule),
+        )
+
+    def _memory(self, learner: Learner, buffer: BatchBuffer) -> RowMemory:
+        intake = self._intake
+        n_rows, n_entries = len(self.y), len(buffer.keys)
+        n_centred = len(learner.reference.slots)
+        size = n_entries + n_rows * n_centred
+        return RowMemory(
+            self.owner.lock.turns,  # whose turn it is: who calls holds the lock
+            intake.n_rows,
+            intake.dicts,
+            intake.plan,
+            intake.scratch,
+            buffer,
+            intake.names,
+            np.zeros(1, np.int64),
+            self.y,
+            self.importance,
+            np.zeros(n_entries, np.int32),
+            new_seen(4 * n_entries),
+            np.zeros(n_rows + 1, np.int64),
+            np.zeros(size, np.int32),
+            np.zeros(size),
+            np.zeros(n_centred, np.int64),
+            np.zeros(n_rows),
+            np.zeros((max(2, n_rows), learner.n_outputs)),  # of one row, it is of another kind
+            np.zeros(1),
+            learner.bench_for(size),
+            np.empty((2, learner.n_outputs)),
+        )
+
+
+def _are_same(model: Any, bound: Any) -> bool:
+    """Whether a call that is bound to the one is also a call with the other."""
+    if isinstance(model, tuple):
+        return type(model) is type(bound) and all(map(_are_same, model, bound))
+    return model is bound or (isinstance(model, int | float) and model == bound)

@@ -1,0 +1,47 @@
+"""A service in this process, and clients of it that need no network."""
+
+import json
+import random
+from pathlib import Path
+
+from starlette.testclient import TestClient
+
+from rarefy import SparseOnlineClassifier
+from rarefy.serving.app import make_app
+from rarefy.serving.caretaker import Caretaker
+from rarefy.serving.doors import Doors, Tokens
+from rarefy.serving.limits import Limits
+from rarefy.serving.pulse import Pulse
+from rarefy.serving.service import Service
+from tests.serving.served import row
+
+SAID = {"classes": ["a", "b"]}
+LIMITS = Limits(body_bytes=100_000, rows=1000, models=3, asked=5)
+
+
+class Client(TestClient):
+    """A client of a service in this process."""
+
+    def __init__(self, folder: Path, limits: Limits = LIMITS, **options: object) -> None:
+        self.service = Service(folder, limits, checkpoint_seconds=1000.0)
+        self.caretaker = Caretaker(self.service, **options)
+        self.pulse, self.tokens = Pulse(self.service), Tokens(folder)
+        app, _ = make_app(self.service, self.pulse, Doors(self.tokens, ("testserver",)))
+        super().__init__(app)
+
+    def learned(self, name: str = "m") -> bytes:
+        """The bytes of the model once it has learned all."""
+        assert self.service.wait()
+        return self.get(f"/models/{name}/file").content
+
+
+def rows(n: int, seed: int = 0) -> list[dict[str, object]]:
+    rng = random.Random(seed)
+    return [row(rng) for _ in range(n)]
+
+
+def model_of(rows: list[dict[str, object]], path: Path, **said: object) -> bytes:
+    model = SparseOnlineClassifier(**said).start(classes=["a", "b"])
+    model.learn_many([json.dumps(one) for one in rows], format="json")
+    model.save(path / "x.bin")
+    return (path / "x.bin").read_bytes()
