@@ -1,7 +1,8 @@
 """README.md as the description on package indexes, where links have to be absolute.
 
 The address of the site is set in one place, `[tool.rarefy] site` of pyproject.toml. While it is
-empty there is no site: links to pages become plain text, and the picture is left out.
+empty there is no site: links to pages become plain text, the picture is left out with its caption,
+and the list of pages is replaced by where the documentation is.
 """
 
 import re
@@ -11,6 +12,9 @@ from typing import Any
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
+PICTURE = re.compile(r"^!\[.*?\n\n", re.MULTILINE | re.DOTALL)  # and its caption
+PAGES = re.compile(r"(## Where to go next\n\n).*?(?=^## )", re.MULTILINE | re.DOTALL)
+IN_THE_SOURCES = "The documentation is in the source distribution: `make docs` builds the site.\n\n"
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(((?:docs/|CONTRIBUTING)[^)#]+)(#[^)]*)?\)")
 
 
@@ -30,10 +34,12 @@ def description(readme: str, site: str) -> str:
     def linked(match: re.Match[str]) -> str:
         mark, text, path, anchor = match.groups()
         if not site:
-            return "" if mark else text
+            return text
         if mark:
             return f"![{text}]({site}/_images/{Path(path).name})"
         page = path.removeprefix("docs/").replace("CONTRIBUTING", "contributing")
         return f"[{text}]({site}/{page.removesuffix('.md')}.html{anchor or ''})"
 
+    if not site:
+        readme = PAGES.sub(rf"\1{IN_THE_SOURCES}", PICTURE.sub("", readme))
     return LINK.sub(linked, readme)

@@ -1,7 +1,17 @@
-"""Run all benchmarks and write docs/results/benchmarks.md: `make bench`."""
+"""Run benchmarks and write docs/results/benchmarks.md: `make bench`.
+
+`python -m benchmarks one sweeps` measures only these sections; the others of the page stay.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+
+import click
 
 from benchmarks import (
     one,
+    one_call,
     refits,
     rules,
     serving,
@@ -13,7 +23,7 @@ from benchmarks import (
     width,
 )
 from benchmarks.data import svmlight, zipf_rows
-from benchmarks.tables import write_results
+from benchmarks.tables import RESULTS, page_with
 
 REAL = [
     (("imdb", "unigram-train.svm.xz"), "IMDB reviews"),
@@ -22,38 +32,55 @@ REAL = [
 ]
 
 
-def main() -> None:
-    sections = [("Start-up", startup.measure())]
-    print(sections[-1][1])
-    speed = []
+def speeds() -> str:
+    return "\n\n".join(_speeds())
+
+
+def _speeds() -> Iterator[str]:
     for n_features in (1_000_000, 50_000):
-        speed.append(rules.compare(zipf_rows(200_000, n_features)))
-        print(speed[-1])
+        yield rules.compare(zipf_rows(200_000, n_features))
     for path, name in REAL:
         dataset = svmlight(*path, name=name)
         if dataset is None:
             print(f"{name}: skipped, the data is not at hand")
             continue
-        speed.append(rules.compare(dataset))
-        print(speed[-1])
-    sections.append(("Speed of the rules", "\n\n".join(speed)))
-    sections.append(("Time against the number of features", width.measure()))
-    print(sections[-1][1])
-    sections.append(("One example at a time", one.measure()))
-    print(sections[-1][1])
-    sections.append(("Shards", shards.measure()))
-    print(sections[-1][1])
-    sections.append(("A service that learns", serving.measure()))
-    print(sections[-1][1])
-    sections.append(("A grid in one pass", sweeps.measure()))
-    print(sections[-1][1])
-    sections.append(("Refits", refits.measure()))
-    print(sections[-1][1])
-    sections.append(("Models that tune themselves", tuning.measure()))
-    print(sections[-1][1])
-    sections.append(("From text to a model", streams.measure()))
-    print(sections[-1][1])
-    write_results(sections)
+        yield rules.compare(dataset)
+
+
+def single_rows() -> str:
+    return f"{one.measure()}\n\n{one_call.measure()}"
+
+
+SECTIONS: dict[str, tuple[str, Callable[[], str]]] = {
+    "startup": ("Start-up", startup.measure),
+    "rules": ("Speed of the rules", speeds),
+    "width": ("Time against the number of features", width.measure),
+    "one": ("One example at a time", single_rows),
+    "shards": ("Shards", shards.measure),
+    "serving": ("A service that learns", serving.measure),
+    "sweeps": ("A grid in one pass", sweeps.measure),
+    "refits": ("Refits", refits.measure),
+    "tuning": ("Models that tune themselves", tuning.measure),
+    "streams": ("From text to a model", streams.measure),
+}
+
+
+def circumstances() -> str:
+    """When, and how busy the machine was: more than its cores are, times by the clock are noise."""
+    load, n_cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
+    return f"Measured on {datetime.now(UTC):%Y-%m-%d}, at a load of {load:.1f} on {n_cores} cores."
+
+
+@click.command()
+@click.argument("names", nargs=-1, type=click.Choice([*SECTIONS]))
+def main(names: tuple[str, ...]) -> None:
+    for name in names or SECTIONS:
+        title, measure = SECTIONS[name]
+        before = circumstances()
+        text = f"{before}\n\n{measure()}"
+        print(text)
+        titles = [title for title, _ in SECTIONS.values()]
+        RESULTS.write_text(page_with(RESULTS.read_text(), title, text, titles))
 
 
 if __name__ == "__main__":

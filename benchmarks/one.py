@@ -110,6 +110,8 @@ def dicts() -> dict[str, float]:
 
     ours, rows, labels = learned_dicts()
     like_river, _, _ = learned_dicts("ogd")
+    watched, _, _ = learned_dicts()
+    watched.watch()
 
     def river(*, is_scaled: bool) -> Any:
         model = linear_model.LogisticRegression()
@@ -121,6 +123,8 @@ def dicts() -> dict[str, float]:
             '… with `rule="ogd"`': one_by_one(like_river, rows, labels),
             "… River's LogisticRegression": one_by_one(river(is_scaled=False), rows, labels),
             "… with its StandardScaler": one_by_one(river(is_scaled=True), rows, labels),
+            "`learn_one`": only_learning(ours, rows, labels),
+            "… of a model with `watch`": only_learning(watched, rows, labels),
             "`learn_many`": lambda: ours.learn_many(rows, labels),
             '… with `rule="ogd"`, learning': lambda: like_river.learn_many(rows, labels),
             "… `learn_one` of River's LogisticRegression": only_learning(

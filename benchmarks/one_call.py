@@ -76,7 +76,8 @@ def measure() -> str:
     )
     found["`learn_one`"] = nanoseconds(model.learn_one, rows, labels)
     table = [[name, f"{number:.0f}"] for name, number in found.items()]
-    return markdown_table(["", "ns"], table)
+    text = "Nanoseconds of a single call; a line of the first five includes those before it.\n\n"
+    return text + markdown_table(["", "ns"], table)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,15 @@
 """Tables that are shown while the benchmarks run and kept in docs/results/benchmarks.md."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "benchmarks.md"
+HEAD = """# Benchmarks: speed, next to other tools
+
+Written by `make bench`, section by section. Times are the best of several runs; compare the ratios,
+not the times.
+"""
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -17,10 +23,10 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> s
     return "\n".join(lines)
 
 
-def write_results(sections: Sequence[tuple[str, str]]) -> None:
-    """Write the sections, (title, text), in order."""
-    text = "# Benchmark results\n\nWritten by `make bench`. "
-    text += "Times are the best of 5 runs; compare the ratios, not the times.\n"
-    for title, body in sections:
-        text += f"\n## {title}\n\n{body}\n"
-    RESULTS.write_text(text)
+def page_with(page: str, title: str, text: str, titles: Sequence[str]) -> str:
+    """The page with a section new or replaced; its sections are in the order of the titles."""
+    found = re.findall(r"^## (.+?)\n+(.*?)\s*(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
+    sections = {**dict(found), title: text}
+    return HEAD + "".join(
+        f"\n## {each}\n\n{sections[each]}\n" for each in titles if each in sections
+    )

@@ -38,7 +38,11 @@ def test_the_description_of_the_package_has_absolute_links_only(monkeypatch):
     assert all(target.startswith("https://") for target in targets), targets
     assert "https://a.b/how-to/tuning.html" in targets
     assert "https://a.b/_images/peers-books.svg" in targets
-    assert re.findall(r"\]\([^)]+\)", description(readme, "")) == []
+    plain = description(readme, "")
+    assert re.findall(r"\]\([^)]+\)", plain) == []
+    assert "Accuracy against model size" not in plain  # the caption of a picture that is not there
+    assert "## Where to go next\n\nThe documentation is in the source distribution" in plain
+    assert plain.endswith("Licence: Apache-2.0.\n")
 
 
 def test_the_version_is_the_same_everywhere():
