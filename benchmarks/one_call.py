@@ -9,7 +9,14 @@ import numpy as np
 from benchmarks.one import N_ROWS, learned_dicts
 from benchmarks.tables import markdown_table
 from rarefy.jit import compiled
-from rarefy.streams.row_loops import RowMemory, RowModel, _placed, _read, learn_rows, score_rows
+from rarefy.streams.fast_path_loops import (
+    RowMemory,
+    RowModel,
+    _placed,
+    _read,
+    learn_rows,
+    score_rows,
+)
 
 REPEATS = 200
 

@@ -58,7 +58,7 @@ def assert_same(ours: list[Any], theirs: list[Any]) -> None:
 
 def is_short(model: Any) -> bool:
     hot, learner = model._matrix_rows._hot, model.learner_
-    return hot is not None and hot.bound.learner is learner and learner.loan is not None
+    return hot is not None and hot.bound.learner is learner and learner.live_scalars is not None
 
 
 @pytest.mark.parametrize("as_row", [sparse.csr_array, sparse.csr_matrix, lambda row: row.toarray()])

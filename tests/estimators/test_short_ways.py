@@ -18,7 +18,7 @@ import pytest
 import rarefy
 from rarefy import SparseOnlineClassifier
 from rarefy.streams.single_rows import SingleRows
-from tests.estimators.test_hot_rows import assert_same, state
+from tests.estimators.test_fast_path import assert_same, state
 
 N = 120
 MOST_LONG = 6  # the first one, and whenever the table, or the text of its names, is made anew

@@ -5,8 +5,8 @@ from fnmatch import fnmatchcase
 import numpy as np
 import pytest
 
-from rarefy.model.own_columns import ColumnNames, groups_of_columns, l1_of_columns
-from rarefy.model.own_numbers import GroupsByName, L1ByName
+from rarefy.model.columns_by_name import ColumnNames, groups_of_columns, l1_of_columns
+from rarefy.model.numbers_by_name import GroupsByName, L1ByName
 
 NAMES = ["a", "b1", "b2", "a*", "c[1]", "c1", "b1", "", "d", "B1"]
 L1 = (("b1", 3.0), ("b*", 2.0), ("a*", 5.0), ("c[1]", 7.0), ("?", 9.0), ("*1", 11.0))

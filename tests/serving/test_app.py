@@ -17,7 +17,7 @@ from rarefy.serving.doors import Tokens, check_listening
 from rarefy.serving.member import Member
 from rarefy.serving.service import LARGE, Service
 from rarefy.serving.slot import Slot
-from rarefy.streams.hot_rows import HotRows
+from rarefy.streams.fast_path import FastPath
 from tests.serving.in_process import SAID, Client, model_of, rows
 
 
@@ -187,7 +187,7 @@ def test_models_that_go_are_not_kept_in_memory(client: Client) -> None:
         until = time.monotonic() + 5.0
         while (n := objects_of(Member)) > 1 and time.monotonic() < until:
             time.sleep(0.01)  # the thread that learned has it for a moment
-        return n + objects_of(HotRows)
+        return n + objects_of(FastPath)
 
     gc.collect()
     gc.disable()

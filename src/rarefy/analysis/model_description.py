@@ -6,7 +6,7 @@ from typing import Any
 
 from rarefy.files.model import Model
 from rarefy.files.model_checks import first_pass_of
-from rarefy.model.own_columns import ColumnNames, places_of_groups
+from rarefy.model.columns_by_name import ColumnNames, places_of_groups
 from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.describe import described, is_unknown, name_of_unknown
 from rarefy.parameters.meaning import has_own_steps, resolve

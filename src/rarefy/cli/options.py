@@ -9,7 +9,7 @@ import click
 
 from rarefy.model.class_weights import BALANCED
 from rarefy.model.losses import LOSSES
-from rarefy.model.own_numbers import NAMESPACES
+from rarefy.model.numbers_by_name import NAMESPACES
 from rarefy.parameters.entry import AUTO
 from rarefy.parameters.kinds import (
     Flag,

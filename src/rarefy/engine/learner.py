@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rarefy.arrays import Floats, Rows, longest, part_of, portions
 from rarefy.engine import loop as engine
 from rarefy.engine.divergence import divergence
-from rarefy.engine.lending import Lending
+from rarefy.engine.live_scalars import LiveScalarsOwner
 from rarefy.engine.reference import NO_REFERENCE, Reference
 from rarefy.engine.snapshots import Arrays
 from rarefy.engine.state import grown_state, new_state
@@ -42,7 +42,7 @@ class LearnerCheckpoint(NamedTuple):
     arrays: Arrays  # of the search
 
 
-class Learner(Lending, StateByFeature):
+class Learner(LiveScalarsOwner, StateByFeature):
     """Learns rows one after the other; its weights can be read at any moment.
 
     `n_outputs` is 1 for a loss of one score, or the number of classes for a loss of many.
@@ -132,7 +132,7 @@ class Learner(Lending, StateByFeature):
 
     def grow(self, n_features: int) -> None:
         """Make room for more columns, which start at weight zero."""
-        self._end_loan()
+        self._settle_live_scalars()
         n_fields = len(self.rule.state_fields)
         self.state = grown_state(self.state, n_fields, n_features * self.n_outputs)
         self.n_features = max(self.n_features, n_features)

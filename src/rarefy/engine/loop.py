@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.arrays import LARGEST_SCORE, Floats, Rows
-from rarefy.engine.class_meeting import meet_class, meet_pair
+from rarefy.engine.multiclass_examples import meet_class, meet_pair
 from rarefy.jit import compiled, inlined
 from rarefy.jit.intrinsics import lay_out, load, prefetch, store, take_up
 from rarefy.jit.sum_tuples import plus, row_zeros, step_zeros, times

@@ -13,7 +13,7 @@ from rarefy.model.class_weights import ClassWeight, ClassWeights
 from rarefy.model.importance import PLAIN, Weighting
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model.multiclass import multiclass_loss
-from rarefy.model.own_numbers import GivenGroups, GivenL1, GroupsByName, L1ByName, OwnByName
+from rarefy.model.numbers_by_name import GivenGroups, GivenL1, GroupsByName, L1ByName, OwnByName
 from rarefy.rules.averaging import is_averaged
 
 GROW = "grow"  # instead of a list of classes

@@ -21,17 +21,17 @@ from rarefy.engine.watched import Seen, Watched
 from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.estimators.matrices import Content, content_of
 from rarefy.estimators.passes import Fitting
-from rarefy.estimators.warner import warn_of
+from rarefy.estimators.training_warnings import warn_of
 from rarefy.files.label_types import label_names
 from rarefy.model.class_weights import ClassWeights
+from rarefy.model.columns_by_name import ColumnNames, groups_of_columns, l1_of_columns
 from rarefy.model.label_runs import LabelRuns
-from rarefy.model.own_columns import ColumnNames, groups_of_columns, l1_of_columns
-from rarefy.model.own_numbers import NAMESPACES, L1ByName
+from rarefy.model.numbers_by_name import NAMESPACES, L1ByName
 from rarefy.parameters.entry import AUTO
 from rarefy.readers.features.columns import nearest
 from rarefy.rules import FINITE_DATA
 from rarefy.rules.anchoring import anchored, is_anchored
-from rarefy.streams.hot_rows import HotRows
+from rarefy.streams.fast_path import FastPath
 from rarefy.streams.refit_stream import Refit
 from rarefy.streams.stream_model import NO_TOTALS, StreamModel
 from rarefy.system.deferred_signals import Deferral
@@ -43,7 +43,7 @@ class FromMatrices:
     """Part of the base of both estimators."""
 
     stream_: StreamModel | None
-    _hot: HotRows | None
+    _hot: FastPath | None
     _class_totals: NDArray[np.float64] = NO_TOTALS  # what the rows of each class weigh so far
     _first_rows: Content | None = None  # of those that were learned first
     _label_runs = LabelRuns()  # of what partial_fit has learned; never changed, but replaced
@@ -167,7 +167,7 @@ class FromMatrices:
         known = self.__dict__
         return "learner_" in known and self.stream_ is None and "feature_names_in_" not in known
 
-    def _few(self: Any, X: Any) -> HotRows | None:
+    def _few(self: Any, X: Any) -> FastPath | None:
         """What learns and scores the rows of a matrix on the short way, if they can go it."""
         task, n_columns = self._learned_by.task, self.n_features_in_
         self._matrix_rows.watch = self._watch

@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from rarefy.engine.task import GROW, may_grow, with_growing_classes
 from rarefy.errors import InputError
-from rarefy.estimators.warner import Warner
+from rarefy.estimators.training_warnings import WarningReporter
 from rarefy.readers import Reader
 from rarefy.readers.in_memory import RowsReader, are_rows
 from rarefy.stores import make_store
-from rarefy.streams.hot_rows import HotRows
+from rarefy.streams.fast_path import FastPath
 from rarefy.streams.refit_stream import Refit, check_readable_again
 from rarefy.streams.run import Run
 from rarefy.streams.stream_model import StreamModel, check_names_kept
@@ -46,7 +46,7 @@ class FromStreams:
     """Part of the base of both estimators."""
 
     stream_: StreamModel | None = None  # of an estimator that learned from a reader
-    _hot: HotRows | None
+    _hot: FastPath | None
 
     def fit_stream(
         self: Any,
@@ -102,7 +102,7 @@ class FromStreams:
             refit = Refit.of({**draft.get_params(), "refit": is_refitted})
             if refit is not None:
                 check_readable_again(run)
-            Training(run, refit=refit, reporter=Warner()).carry_out()
+            Training(run, refit=refit, reporter=WarningReporter()).carry_out()
             draft._take_over(run.model)
             draft.is_slim_ = refit is not None
             draft._learned(task)

@@ -15,7 +15,7 @@ from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.task import Task
 from rarefy.engine.watch import Watch
 from rarefy.readers.features.columns import Columns
-from rarefy.streams.hot_rows import HotRows
+from rarefy.streams.fast_path import FastPath
 from rarefy.system.model_lock import ModelLock
 
 CALLS_BEFORE = 100  # of the other way: what is called less often is not worth being compiled
@@ -36,7 +36,7 @@ class MatrixRows:
         self.task: Task | None = None
         self.watch: Watch | None = None
         self._n_calls = 0
-        self._hot: HotRows | None = None
+        self._hot: FastPath | None = None
         self._checked: tuple[Any, ...] = ()  # parameters that were checked
 
     def note_parameters(self, estimator: Any) -> None:
@@ -52,7 +52,7 @@ class MatrixRows:
         """Whether they are the same as when they were checked."""
         return bool(self._checked) and all(map(is_, self._parameters(estimator), self._checked))
 
-    def take(self, X: Any, learner: OnlineLearner, task: Task, n_columns: int) -> HotRows | None:
+    def take(self, X: Any, learner: OnlineLearner, task: Task, n_columns: int) -> FastPath | None:
         """What learns or scores the rows, if they are as they should be and such calls are many."""
         entries = _entries_of(X, n_columns)
         if entries is None:
@@ -62,7 +62,7 @@ class MatrixRows:
             return None
         self.learner, self.task = learner, task
         if self._hot is None:
-            self._hot = HotRows(self, Columns())
+            self._hot = FastPath(self, Columns())
         return self._hot if self._hot.take_features(*entries) else None
 
 

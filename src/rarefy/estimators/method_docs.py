@@ -8,76 +8,80 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-from rarefy.estimators.described import Described
+from rarefy.estimators.docstring_entry import DocstringEntry
 from rarefy.estimators.method_examples import EXAMPLES, RAISES, SEE_ALSO
 
 PARAMETERS = {
-    "X": Described(
+    "X": DocstringEntry(
         "matrix, data frame, rows or Reader",
         "The rows: a dense array, a sparse matrix or a data frame; for a model of rows with names, "
         "also a reader, a list of dicts or a table.",
     ),
-    "y": Described("array-like", "The labels, or the numbers to predict."),
-    "sample_weight": Described("array-like, optional", "How much each row counts; 1 by default."),
-    "classes": Described(
+    "y": DocstringEntry("array-like", "The labels, or the numbers to predict."),
+    "sample_weight": DocstringEntry(
+        "array-like, optional", "How much each row counts; 1 by default."
+    ),
+    "classes": DocstringEntry(
         'list or "grow", optional',
         'All classes, needed in the first call; or "grow", if new ones may come at any time.',
     ),
-    "x": Described("dict, list of (name, value), or str", "The row, as in `learn_one`."),
-    "rows": Described("sequence", "The rows, each as in `learn_one`."),
-    "weight": Described("array-like, optional", "The importance of each row; 1 by default."),
-    "id": Described(
+    "x": DocstringEntry("dict, list of (name, value), or str", "The row, as in `learn_one`."),
+    "rows": DocstringEntry("sequence", "The rows, each as in `learn_one`."),
+    "weight": DocstringEntry("array-like, optional", "The importance of each row; 1 by default."),
+    "id": DocstringEntry(
         "hashable, optional",
         "Under which the row is remembered, until `learn_one(id=..., y=...)` brings its label.",
     ),
-    "format": Described(
+    "format": DocstringEntry(
         '{"vw", "svmlight", "json", "csv"}, optional',
         "Says that rows are lines, and of which format. By default that is inferred.",
     ),
-    "path": Described("str or Path", "The model file."),
-    "slim": Described(
+    "path": DocstringEntry("str or Path", "The model file."),
+    "slim": DocstringEntry(
         "bool, default=False", "Leave out what only further training needs; smaller, and final."
     ),
-    "most": Described("int", "How many rows are remembered at most."),
-    "seconds": Described("float", "For how long a row is remembered."),
-    "reader": Described("Reader", "What `rarefy.read` gives."),
-    "store": Described(
+    "most": DocstringEntry("int", "How many rows are remembered at most."),
+    "seconds": DocstringEntry("float", "For how long a row is remembered."),
+    "reader": DocstringEntry("Reader", "What `rarefy.read` gives."),
+    "store": DocstringEntry(
         '{"table", "hashed", "array"}, default="table"',
         "How weights are stored: exactly, in 2^bits places with collisions, or by column.",
     ),
-    "bits": Described("int, optional", 'The number of bits of the store "hashed".'),
-    "capacity": Described("int, optional", 'The most features of the store "table".'),
-    "names": Described("bool, default=True", "Whether the names of features are kept."),
-    "cache": Described("str or Path, optional", "A file that keeps the parsed rows."),
-    "shuffle": Described("bool, default=False", "Whether rows come in random order."),
-    "shuffle_memory": Described("int, optional", "Bytes for shuffling; 1 GB by default."),
-    "start.weight": Described("str, optional", "The column of the weights of rows."),
-    "start.format": Described(
+    "bits": DocstringEntry("int, optional", 'The number of bits of the store "hashed".'),
+    "capacity": DocstringEntry("int, optional", 'The most features of the store "table".'),
+    "names": DocstringEntry("bool, default=True", "Whether the names of features are kept."),
+    "cache": DocstringEntry("str or Path, optional", "A file that keeps the parsed rows."),
+    "shuffle": DocstringEntry("bool, default=False", "Whether rows come in random order."),
+    "shuffle_memory": DocstringEntry("int, optional", "Bytes for shuffling; 1 GB by default."),
+    "start.weight": DocstringEntry("str, optional", "The column of the weights of rows."),
+    "start.format": DocstringEntry(
         '{"json", "vw", "svmlight"}, default="json"', "What rows are like, and names mean."
     ),
-    "label": Described('str, default="label"', "The column of the labels."),
-    "text": Described("list of str", "Columns to split into words and pairs of words."),
-    "categorical": Described("list of str", "Columns whose values are categories."),
-    "numeric": Described("list of str", "Columns whose values are numbers."),
-    "ignore": Described("list of str", "Columns that are not used."),
-    "cross": Described("list of tuples", "Columns whose values are combined."),
-    "ngram": Described("int or dict, optional", "The longest n-grams of texts; 2 by default."),
-    "skips": Described("int or dict, optional", "How many words n-grams may leave out."),
+    "label": DocstringEntry('str, default="label"', "The column of the labels."),
+    "text": DocstringEntry("list of str", "Columns to split into words and pairs of words."),
+    "categorical": DocstringEntry("list of str", "Columns whose values are categories."),
+    "numeric": DocstringEntry("list of str", "Columns whose values are numbers."),
+    "ignore": DocstringEntry("list of str", "Columns that are not used."),
+    "cross": DocstringEntry("list of tuples", "Columns whose values are combined."),
+    "ngram": DocstringEntry("int or dict, optional", "The longest n-grams of texts; 2 by default."),
+    "skips": DocstringEntry("int or dict, optional", "How many words n-grams may leave out."),
 }
-ITSELF = Described("self", "The estimator itself.")
+ITSELF = DocstringEntry("self", "The estimator itself.")
 RETURNS = {
     **dict.fromkeys(("fit", "partial_fit", "fit_stream", "start", "remember"), ITSELF),
     **dict.fromkeys(("learn_one", "learn_many"), ITSELF),
-    "predict": Described("array of shape (n_rows,)", "A label, or a number, for each row."),
-    "predict_one": Described("label or float", "None, if no class is known yet."),
-    "predict_many": Described("list", "A label, or a number, for each row."),
-    "decision_function": Described("array of shape (n_rows,) or (n_rows, n_classes)", "Scores."),
+    "predict": DocstringEntry("array of shape (n_rows,)", "A label, or a number, for each row."),
+    "predict_one": DocstringEntry("label or float", "None, if no class is known yet."),
+    "predict_many": DocstringEntry("list", "A label, or a number, for each row."),
+    "decision_function": DocstringEntry(
+        "array of shape (n_rows,) or (n_rows, n_classes)", "Scores."
+    ),
     **dict.fromkeys(
         ("predict_proba", "predict_proba_many", "predict_log_proba"),
-        Described("array of shape (n_rows, n_classes)", "In the order of `classes_`."),
+        DocstringEntry("array of shape (n_rows, n_classes)", "In the order of `classes_`."),
     ),
-    "predict_proba_one": Described("dict", "The probability of each class, by its label."),
-    "load": Described("estimator", "With the parameters that it was trained with."),
+    "predict_proba_one": DocstringEntry("dict", "The probability of each class, by its label."),
+    "load": DocstringEntry("estimator", "With the parameters that it was trained with."),
 }
 
 
@@ -117,5 +121,5 @@ def _parameter(method: str, name: str) -> str:
     return _entry(f"{name} : {described.kind}", described)
 
 
-def _entry(head: str, described: Described) -> str:
+def _entry(head: str, described: DocstringEntry) -> str:
     return f"{head}\n    {described.about}"

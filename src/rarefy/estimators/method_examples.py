@@ -4,15 +4,17 @@
 its qualified name where the methods of two classes need different texts.
 """
 
-from rarefy.estimators.described import Described
+from rarefy.estimators.docstring_entry import DocstringEntry
 
-INVALID = Described("ConfigError", "If a parameter is invalid, or does not fit the others.")
-BAD_ROWS = Described("InputError", "If rows, labels or weights are invalid. Nothing is learned.")
-DIVERGED = Described("DivergenceError", "If weights grow without bound.")
-NOT_FITTED = Described("NotFittedError", "If the model has learned nothing yet.")
-UNREADABLE = Described("InputError", "If rows are not of the kind that the model has learned.")
-NO_PROBABILITIES = Described("AttributeError", "If the loss has no probabilities, as `hinge`.")
-CANNOT_LEARN = Described("InputError", "If the model is slim, or a row is invalid.")
+INVALID = DocstringEntry("ConfigError", "If a parameter is invalid, or does not fit the others.")
+BAD_ROWS = DocstringEntry(
+    "InputError", "If rows, labels or weights are invalid. Nothing is learned."
+)
+DIVERGED = DocstringEntry("DivergenceError", "If weights grow without bound.")
+NOT_FITTED = DocstringEntry("NotFittedError", "If the model has learned nothing yet.")
+UNREADABLE = DocstringEntry("InputError", "If rows are not of the kind that the model has learned.")
+NO_PROBABILITIES = DocstringEntry("AttributeError", "If the loss has no probabilities, as `hinge`.")
+CANNOT_LEARN = DocstringEntry("InputError", "If the model is slim, or a row is invalid.")
 
 RAISES = {
     **dict.fromkeys(("fit", "partial_fit", "fit_stream"), (INVALID, BAD_ROWS, DIVERGED)),
@@ -23,10 +25,10 @@ RAISES = {
         ("predict_proba", "predict_proba_one", "predict_proba_many", "predict_log_proba"),
         (NO_PROBABILITIES, NOT_FITTED, UNREADABLE),
     ),
-    "start": (INVALID, Described("InputError", "If classes or columns are invalid.")),
-    "remember": (Described("ConfigError", "If a number is out of range."),),
-    "save": (NOT_FITTED, Described("InputError", "If the model cannot be saved as it is.")),
-    "load": (Described("InputError", "If the file is no model file, or of the other kind."),),
+    "start": (INVALID, DocstringEntry("InputError", "If classes or columns are invalid.")),
+    "remember": (DocstringEntry("ConfigError", "If a number is out of range."),),
+    "save": (NOT_FITTED, DocstringEntry("InputError", "If the model cannot be saved as it is.")),
+    "load": (DocstringEntry("InputError", "If the file is no model file, or of the other kind."),),
 }
 SEE_ALSO = {
     "fit": {

@@ -10,15 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 from rarefy.arrays import LARGEST_VALUE
 from rarefy.engine.task import Task, may_grow, with_growing_classes
 from rarefy.errors import InputError
-from rarefy.estimators.later_labels import NOTHING_LEARNED
+from rarefy.estimators.delayed_labels import NOTHING_LEARNED
 from rarefy.estimators.matrices import check_importance
 from rarefy.readers.features.columns import Columns, checked_columns, checked_names
 from rarefy.readers.features.crosses import checked_crosses
 from rarefy.readers.features.grams import checked_sizes
 from rarefy.readers.row_lines import choose_line_format
 from rarefy.stores import make_store
-from rarefy.streams.hot_rows import HotRows
-from rarefy.streams.row_loops import DONE
+from rarefy.streams.fast_path import FastPath
+from rarefy.streams.fast_path_loops import DONE
 from rarefy.streams.single_rows import SingleRows
 from rarefy.streams.stream_model import Reading, StreamModel, check_names_kept
 from rarefy.system.deferred_signals import Deferral
@@ -31,7 +31,7 @@ class OneAtATime:
 
     stream_: StreamModel | None
     _single_rows: SingleRows | None = None
-    _hot: HotRows | None = None  # for rows that can go the short way, once one has gone the other
+    _hot: FastPath | None = None  # for rows that can go the short way, once one has gone the other
 
     def start(
         self: Any,
@@ -131,7 +131,7 @@ class OneAtATime:
         return self
 
     def _learn_one_short(
-        self: Any, hot: HotRows, x: Any, y: Any, weight: Any, format: str | None
+        self: Any, hot: FastPath, x: Any, y: Any, weight: Any, format: str | None
     ) -> bool:
         """Whether a row was learned on the short way; if not, nothing has changed."""
         if weight is not None and not _is_plain(weight):
@@ -189,7 +189,7 @@ class OneAtATime:
             self._note_learned()
         self._begin_short_way(single.hot, has_learned=True)
 
-    def _begin_short_way(self: Any, hot: HotRows, *, has_learned: bool) -> None:
+    def _begin_short_way(self: Any, hot: FastPath, *, has_learned: bool) -> None:
         """Have rows go the short way from now on, if they can."""
         hot.bound.has_learned |= has_learned
         hot.target_of, hot.own_target_of, hot.labels = self._for_single_labels()

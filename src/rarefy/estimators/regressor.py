@@ -16,7 +16,7 @@ from rarefy.estimators.sparse_online import SparseOnline, has_partial_fit
 from rarefy.model.losses import REGRESSION_LOSSES
 from rarefy.parameters.build import make_loss
 from rarefy.parameters.table import DEFAULT_RULE, REGRESSOR, RegressorParameters
-from rarefy.streams.hot_rows import TargetOf
+from rarefy.streams.fast_path import TargetOf
 from rarefy.streams.stream_model import StreamModel
 from rarefy.system.deferred_signals import Deferral
 

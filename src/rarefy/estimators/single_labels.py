@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.streams.hot_rows import TargetOf, no_target
+from rarefy.streams.fast_path import TargetOf, no_target
 
 
 class LabelTable(NamedTuple):

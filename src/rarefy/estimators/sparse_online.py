@@ -17,10 +17,9 @@ from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.sharding import check_sharding
 from rarefy.engine.task import Task
 from rarefy.errors import ConfigError, InputError
+from rarefy.estimators.delayed_labels import DelayedLabels
 from rarefy.estimators.from_matrices import FromMatrices
 from rarefy.estimators.from_streams import FromStreams
-from rarefy.estimators.going_on import GoingOn
-from rarefy.estimators.later_labels import LaterLabels
 from rarefy.estimators.matrices import (
     as_csr,
     check_structure,
@@ -29,6 +28,7 @@ from rarefy.estimators.matrices import (
 )
 from rarefy.estimators.matrix_rows import MatrixRows
 from rarefy.estimators.one_at_a_time import OneAtATime
+from rarefy.estimators.partial_fit_rows import PartialFitOfRows
 from rarefy.estimators.persistence import Saving
 from rarefy.estimators.signatures import Parametrised
 from rarefy.estimators.watching import Watching
@@ -63,7 +63,14 @@ class LearnedBy(NamedTuple):
 
 
 class SparseOnline(
-    FromMatrices, FromStreams, OneAtATime, LaterLabels, GoingOn, Watching, Saving, Parametrised
+    FromMatrices,
+    FromStreams,
+    OneAtATime,
+    DelayedLabels,
+    PartialFitOfRows,
+    Watching,
+    Saving,
+    Parametrised,
 ):
     """The base of both estimators; it has no `__init__` and is not used by itself."""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from rarefy.errors import EXPECTED, ConfigError
 from rarefy.estimators.persistence import Saving, estimator_for, model_of_estimator
-from rarefy.estimators.warner import Warner
+from rarefy.estimators.training_warnings import WarningReporter
 from rarefy.readers import Reader
 from rarefy.system.output_checks import check_outputs
 from rarefy.training.anchored_start import anchored_plan
@@ -142,7 +142,7 @@ def trained(plan: Plan, progress: Callable[[ProgressLine], None] | None) -> Any:
 def _carry_out(plan: Plan, progress: Callable[[ProgressLine], None] | None) -> dict[str, Any]:
     """Train and save the model; metrics of what is held out."""
     checkpoints = None if plan.path is None else Checkpoints(plan)
-    reporter = Warner() if progress is None else _Caller(progress)
+    reporter = WarningReporter() if progress is None else _Caller(progress)
     training = Training(
         plan.run,
         refit=plan.refit,
@@ -162,7 +162,7 @@ def _carry_out(plan: Plan, progress: Callable[[ProgressLine], None] | None) -> d
     return training.tracker.final_holdout(is_over=True)
 
 
-class _Caller(Warner):
+class _Caller(WarningReporter):
     """Hands lines to a function of the user."""
 
     wants_lines = True

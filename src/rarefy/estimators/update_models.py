@@ -15,7 +15,7 @@ from rarefy.estimators.anchor_models import anchored
 from rarefy.estimators.classifier import SparseOnlineClassifier
 from rarefy.estimators.matrices import check_importance
 from rarefy.estimators.persistence import estimator_for
-from rarefy.estimators.warner import Warner
+from rarefy.estimators.training_warnings import WarningReporter
 from rarefy.model.answers import right_answers
 from rarefy.parameters.entry import MOST_PASSES
 from rarefy.splits import held_out
@@ -174,7 +174,7 @@ def _from_files(
     work = SafeUpdate(old, data, limits, path, **asked)
     check_outputs([path, work.plan.settings["cache"]], work.inputs)
     task = work.plan.run.model.task
-    found = work.carry_out(Warner())
+    found = work.carry_out(WarningReporter())
     if found.model is None:
         return _result(found, None)
     if output is not None:

@@ -13,7 +13,7 @@ from rarefy.model.class_weights import BALANCED
 from rarefy.model.importance import Weighting
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model.multiclass import MULTICLASS
-from rarefy.model.own_numbers import NAMESPACES
+from rarefy.model.numbers_by_name import NAMESPACES
 from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.describe import is_unknown
 from rarefy.parameters.entry import MOST_FEATURES as LARGEST_TARGET

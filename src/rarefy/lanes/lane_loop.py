@@ -23,7 +23,7 @@ from rarefy.jit.lane_intrinsics import (
     set_clock,
     store,
 )
-from rarefy.lanes.lane_meeting import (
+from rarefy.lanes.lane_examples import (
     add_step_terms,
     begin_step_sums,
     conclude,

@@ -15,7 +15,7 @@ from rarefy.model.importance import (
     Weighting,
 )
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
-from rarefy.model.own_numbers import GivenGroups, GivenL1
+from rarefy.model.numbers_by_name import GivenGroups, GivenL1
 from rarefy.model.schedules import SCHEDULES, Constant
 from rarefy.parameters.combinations import (
     check_average,

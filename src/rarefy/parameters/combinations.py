@@ -6,7 +6,7 @@ from typing import Any
 from rarefy.checks import choose
 from rarefy.errors import ConfigError
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
-from rarefy.model.own_numbers import GivenL1
+from rarefy.model.numbers_by_name import GivenL1
 from rarefy.parameters.meaning import has_own_steps, rules_with_common_steps
 from rarefy.parameters.table import check_number, check_values, is_auto
 from rarefy.rules import (

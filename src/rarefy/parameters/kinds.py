@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from rarefy.checks import check_flag, check_whole, choose
 from rarefy.errors import ConfigError
 from rarefy.model.class_weights import BALANCED, ClassWeight
-from rarefy.model.own_numbers import NAMESPACES, GivenGroups, GivenL1
+from rarefy.model.numbers_by_name import NAMESPACES, GivenGroups, GivenL1
 
 
 class Number(NamedTuple):

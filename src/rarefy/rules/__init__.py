@@ -17,11 +17,11 @@ from rarefy.rules.cumulative import (
 from rarefy.rules.dual_averaging import Da, Frda, Rda
 from rarefy.rules.fobos import Fobos, FrComid
 from rarefy.rules.ftrl import Ftrl
+from rarefy.rules.l1_by_feature import with_l1_by_feature
 from rarefy.rules.leader import Ftpfrl, Ftprl
 from rarefy.rules.mirror_descent import Eg, EgSigned, PNorm
 from rarefy.rules.normalized import Normalized, NormalizedAdagrad
 from rarefy.rules.ogd import Ogd
-from rarefy.rules.own_l1 import with_own_l1
 from rarefy.rules.passive_aggressive import Pa, Pa1, Pa1OfNumbers, Pa2, Pa2OfNumbers, PaOfNumbers
 from rarefy.rules.pegasos import Pegasos
 from rarefy.rules.perceptron import PerceptronRule, SecondOrderPerceptron
@@ -95,7 +95,7 @@ CUMULATIVE: dict[type, tuple[Any, Any]] = {
 }
 # with an l1 for each coordinate
 WITH_OWN_L1: dict[type, Any] = {
-    cls: with_own_l1(cls)
+    cls: with_l1_by_feature(cls)
     for cls in (
         *RULES.values(),
         *AWARE.values(),

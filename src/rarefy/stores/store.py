@@ -11,7 +11,7 @@ from rarefy.engine.learner import Learner
 from rarefy.engine.online_learner import RowLearner
 from rarefy.engine.snapshots import Arrays
 from rarefy.errors import InputError
-from rarefy.model.own_numbers import OwnByName
+from rarefy.model.numbers_by_name import OwnByName
 from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import Names
 from rarefy.stores.unique_slots import are_within, new_seen, unique_in_rows

@@ -20,7 +20,7 @@ from rarefy.engine.online_learner import RowLearner
 from rarefy.engine.snapshots import Arrays
 from rarefy.engine.watched import Watched
 from rarefy.errors import InputError
-from rarefy.model.own_numbers import OwnByName
+from rarefy.model.numbers_by_name import OwnByName
 from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import ABSENT
 from rarefy.stores.name_texts import NO_NAME, NameTexts, check_names

@@ -14,7 +14,7 @@ from rarefy.readers.in_memory import NAME, LinesReader, RowsReader
 from rarefy.readers.row_lines import Line, RowLines
 from rarefy.stores import Prepared
 from rarefy.streams.class_numbers import ClassNumbers
-from rarefy.streams.hot_rows import HotRows
+from rarefy.streams.fast_path import FastPath
 from rarefy.streams.pipeline import prepared_batches
 from rarefy.streams.stream_model import Reading, StreamModel
 from rarefy.system.deferred_signals import Deferral
@@ -34,7 +34,7 @@ class SingleRows:
         self._lines = RowLines(self._columns)
         self._labelled_lines = RowLines(self._with_label)
         self._dicts = DictBatches(self._columns)
-        self.hot = HotRows(model, self._columns, self._cross)
+        self.hot = FastPath(model, self._columns, self._cross)
 
     def reads_like(self, reading: Reading) -> bool:
         return (self._with_label, self._cross) == (

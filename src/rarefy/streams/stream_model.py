@@ -21,7 +21,7 @@ from rarefy.engine.watched import Seen, Watched
 from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.model.answers import predicted_classes, probabilities
 from rarefy.model.class_weights import ClassWeights
-from rarefy.model.own_numbers import NAMESPACES, L1ByName, fits
+from rarefy.model.numbers_by_name import NAMESPACES, L1ByName, fits
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import texts_of

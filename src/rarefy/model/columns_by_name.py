@@ -1,4 +1,4 @@
-"""What the columns of a matrix have of their own by name: an l1, or a group.
+"""The l1 or the group of each column of a matrix, given by column names or globs.
 
 There may be many columns, and few that are named: nothing here goes over all names unless it has
 to.
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.arrays import Floats
-from rarefy.model.own_numbers import GroupsOfColumns, L1ByName, is_glob
+from rarefy.model.numbers_by_name import GroupsOfColumns, L1ByName, is_glob
 
 Places = NDArray[np.int64]
 

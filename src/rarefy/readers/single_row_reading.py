@@ -1,4 +1,4 @@
-"""What reads single rows into a buffer, kept from one row to the next."""
+"""Reading single rows into a buffer that is allocated once."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,12 +12,12 @@ from rarefy.readers.features.grams import OF_TEXTS, expansion, grams_of
 from rarefy.readers.features.row_crosses import DONE, RowCrosses
 from rarefy.readers.formats.dict_parser import DictScratch, read_dicts
 from rarefy.readers.formats.jsonl_parser import Plan
-from rarefy.readers.kept_csv import KeptCsv
-from rarefy.readers.kept_parser import KeptParser
+from rarefy.readers.single_csv_row import SingleCsvRow
+from rarefy.readers.single_line_parser import SingleLineParser
 
 LONGEST_LINE = 1 << 12  # bytes
 
-Parser = KeptParser | KeptCsv
+Parser = SingleLineParser | SingleCsvRow
 
 
 def refuse() -> int:
@@ -45,12 +45,12 @@ class RowForm:
         """What parses lines into a buffer."""
         classes = self.classes()
         if format == "csv":
-            return KeptCsv(self.columns, buffer, LONGEST_LINE, classes)
+            return SingleCsvRow(self.columns, buffer, LONGEST_LINE, classes)
         words = any(number_or_none(name) is None for name in classes)
-        return KeptParser(format, self.columns, buffer, LONGEST_LINE, labels_are_words=words)
+        return SingleLineParser(format, self.columns, buffer, LONGEST_LINE, labels_are_words=words)
 
 
-class KeptReading:
+class SingleRowReading:
     """Reads rows into `buffer`, and what their features are called into `names`, if asked for."""
 
     def __init__(self, form: RowForm, n_rows: Numbers, n_entries: int, *, names: bool) -> None:

@@ -1,8 +1,8 @@
-"""Few rows on the shortest way: in compiled calls that are bound to the model.
+"""The fast path for few rows: compiled calls that are bound to the model.
 
-Everything is laid out once. Whatever does not go this way is left to others, with the same results.
-Single dicts need not even the model's lock: a call is one step of the interpreter, and is refused
-while somebody holds the lock.
+All buffers are allocated once. Rows that cannot take the fast path are left to the ordinary one,
+with the same results. Single dicts do not need the model's lock: a call is one step of the
+interpreter, and is refused while another thread holds the lock.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,10 +17,10 @@ from rarefy.engine.watch import Watch
 from rarefy.engine.watched import Seen
 from rarefy.model.calibration import Calibration
 from rarefy.readers.features.columns import Columns
-from rarefy.readers.kept_reading import RowForm
-from rarefy.readers.row_intake import RowIntake
-from rarefy.streams.bound_rows import BoundRows, Owner, refuse
-from rarefy.streams.row_loops import DIVERGED, DONE, NOT_TAKEN, UNKNOWN_FEATURE
+from rarefy.readers.single_row_intake import SingleRowIntake
+from rarefy.readers.single_row_reading import RowForm
+from rarefy.streams.bound_calls import BoundCalls, Owner, refuse
+from rarefy.streams.fast_path_loops import DIVERGED, DONE, NOT_TAKEN, UNKNOWN_FEATURE
 
 TargetOf = Callable[[Any], float | None]
 
@@ -34,7 +34,7 @@ def _known_classes(owner: Owner) -> Sequence[str]:
     return () if owner.task.classes_grow else owner.classes
 
 
-class HotRows:
+class FastPath:
     """Learns and scores rows, if they go the shortest way; who calls holds the model's lock.
 
     `learn_one`, a function of a dict, a target and its importance, which gives DONE or not, and
@@ -54,8 +54,8 @@ class HotRows:
         store = owner.store
         form = RowForm(columns, cross, partial(_known_classes, owner))
         names_wanted = store is not None and store.names_wanted
-        self._intake = RowIntake(form, names_wanted=names_wanted)
-        self.bound = BoundRows(owner, self._intake)
+        self._intake = SingleRowIntake(form, names_wanted=names_wanted)
+        self.bound = BoundCalls(owner, self._intake)
         self.learn_one = self.score_one = refuse
         self.target_of = self.own_target_of = no_target
         self.labels = None

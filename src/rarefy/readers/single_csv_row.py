@@ -1,4 +1,4 @@
-"""Rows of CSV, each with its header, read by what was found out when that header came first."""
+"""Single rows of CSV with their header: what the header means is worked out once and cached."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ END = b"\n" + PADDING
 START = Parsed(0, 0, 0, 1, 0)
 
 
-class KeptCsv:
+class SingleCsvRow:
     """Parses rows of CSV to the beginning of a buffer.
 
     Only what is known of all columns beforehand is kept: what is told from a row is told anew.

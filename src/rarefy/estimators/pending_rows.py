@@ -1,4 +1,4 @@
-"""Rows that were predicted and whose labels are to come later."""
+"""Predicted rows that wait for their labels, bounded in number and time."""
 
 import time
 from collections.abc import Callable, Hashable
@@ -14,7 +14,7 @@ MOST_SECONDS = 24 * 3600.0
 MOST_EVER = 1 << 40
 
 
-class AskedRow(NamedTuple):
+class PendingRow(NamedTuple):
     """A row, the scores that it had, what they were scaled by, and when."""
 
     x: Any
@@ -24,7 +24,7 @@ class AskedRow(NamedTuple):
     since: float
 
 
-class AskedRows:
+class PendingRows:
     """The latest rows that were asked for, by their ids: so many at most, and for so long."""
 
     def __init__(
@@ -39,7 +39,7 @@ class AskedRows:
         self._most = most
         self._seconds = seconds
         self._now = now
-        self._rows: dict[Hashable, AskedRow] = {}  # the oldest first
+        self._rows: dict[Hashable, PendingRow] = {}  # the oldest first
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -55,10 +55,10 @@ class AskedRows:
         """Remember a row; one of the same id is forgotten, as are those that are too many."""
         _check_id(id)
         self._rows.pop(id, None)
-        self._rows[id] = AskedRow(x, format, scores, calibration, self._now())
+        self._rows[id] = PendingRow(x, format, scores, calibration, self._now())
         self._forget_old()
 
-    def row(self, id: Hashable) -> AskedRow:
+    def row(self, id: Hashable) -> PendingRow:
         """The row that was asked for by this id."""
         _check_id(id)
         self._forget_old()

@@ -1,7 +1,7 @@
-"""Rules with an l1 for each coordinate.
+"""Rules with an l1 of its own for each coordinate.
 
-It is the last number of a coordinate's state, where it is written before the coordinate is learned.
-All else is as in the rule that has one l1 for all.
+It is the last number of the coordinate's state, and written there before the coordinate is first
+learned. Apart from that, the rule is the one that has a single l1.
 """
 
 from typing import Any, NamedTuple, get_type_hints
@@ -14,7 +14,7 @@ from rarefy.rules.rule_protocol import State, rule, unpenalised
 OWN_L1 = "l1"  # what the state calls it
 
 
-def with_own_l1(cls: Any) -> Any:
+def with_l1_by_feature(cls: Any) -> Any:
     """The class of rules like those of another class, but with an l1 for each coordinate."""
     if cls._fields[0] == "l1":
 

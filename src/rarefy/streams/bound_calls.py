@@ -1,4 +1,4 @@
-"""The calls that learn and score few rows, bound to a model as it is now."""
+"""Compiled calls that learn and score few rows, bound to the arrays of a model."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -6,11 +6,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from rarefy.engine.learner import CACHE_BYTES, Learner
-from rarefy.engine.lending import Loan
+from rarefy.engine.live_scalars import LiveScalars
 from rarefy.engine.reference import FIRST_EXAMPLES
 from rarefy.engine.watch import Watch
 from rarefy.readers.buffers import BatchBuffer
-from rarefy.readers.row_intake import RowIntake
+from rarefy.readers.single_row_intake import SingleRowIntake
 from rarefy.rules import hooks
 from rarefy.rules.averaging import is_averaged
 from rarefy.stores.array import ArrayStore
@@ -18,7 +18,7 @@ from rarefy.stores.hashed import HashedStore
 from rarefy.stores.table_index import NO_TABLE
 from rarefy.stores.table_store import TableStore
 from rarefy.stores.unique_slots import new_seen
-from rarefy.streams.row_loops import (
+from rarefy.streams.fast_path_loops import (
     RowMemory,
     RowModel,
     learn_rows,
@@ -56,17 +56,17 @@ def refuse(*_: Any) -> None:
     """What learns and scores nothing."""
 
 
-class BoundRows:
+class BoundCalls:
     """Learns and scores what an intake has taken, in one step of the interpreter each."""
 
     may_learn: bool  # whether rows go this way to be learned, too
 
-    def __init__(self, owner: Owner, intake: RowIntake) -> None:
+    def __init__(self, owner: Owner, intake: SingleRowIntake) -> None:
         self.owner, self._intake = owner, intake
         self.learner: Any = None  # that the calls are bound to
         self.has_learned = False  # rows that went the other way, on which it is checked whether
-        self._lender: Any = None  # of the last loan
-        self._loan: Loan | None = None
+        self._scalars_of: Any = None  # the learner
+        self._scalars: LiveScalars | None = None
         self._buffer: BatchBuffer | None = None  # that the intake had then
         self.arguments: Any = None  # of the calls that are bound
         self._learn: Callable[[], int | None] | None = None
@@ -79,7 +79,7 @@ class BoundRows:
         learner, owner = self.learner, self.owner
         if (
             learner is not None
-            and learner.loan is self._loan
+            and learner.live_scalars is self._scalars
             and learner is owner.learner
             and learner.state is self._state
             and learner.n_features == self._n_features
@@ -121,8 +121,8 @@ class BoundRows:
         self._table = store if isinstance(store, TableStore) else None
         self._owners = store.owners if isinstance(store, HashedStore) else NO_OWNERS
         self._index = NO_TABLE if self._table is None else self._table.index
-        self._loan = learner.lend(self._loan if learner is self._lender else None)
-        self.learner = self._lender = learner
+        self._scalars = learner.go_live(self._scalars if learner is self._scalars_of else None)
+        self.learner = self._scalars_of = learner
         self._state, self._n_features = learner.state, learner.n_features
         self.may_learn = self._can_learn(learner, store)
         model, buffer = self._model(learner), self._intake.buffer
@@ -177,10 +177,10 @@ class BoundRows:
         )
 
     def _model(self, learner: Learner) -> RowModel:
-        assert self._loan is not None
+        assert self._scalars is not None
         return RowModel(
             self.owner.lock.turns,
-            self._loan.is_on,
+            self._scalars.is_on,
             learner.rule,
             learner.intercept_rule,
             learner.loss,
@@ -191,10 +191,10 @@ class BoundRows:
             learner.n_features,
             learner.state,
             learner.intercept_state,
-            self._loan.clock,
-            self._loan.calibration,
-            self._loan.n_examples,
-            self._loan.targets,
+            self._scalars.clock,
+            self._scalars.calibration,
+            self._scalars.n_examples,
+            self._scalars.targets,
             learner.progress,
             learner.reference.slots,
             learner.reference.means,

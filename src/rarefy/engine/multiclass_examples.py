@@ -1,4 +1,4 @@
-"""How rules that look at an example as a whole meet one that has a score for every class."""
+"""Rules that look at a whole example (`meet`), for losses with a score for every class."""
 
 from typing import Any
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rarefy import ConfigError, InputError, SparseOnlineClassifier
-from rarefy.estimators.asked_rows import AskedRows
+from rarefy.estimators.pending_rows import PendingRows
 
 
 def rows(n: int = 40) -> list[tuple[dict[str, float], str]]:
@@ -69,7 +69,7 @@ def test_what_is_not_remembered():
 
 def test_rows_are_forgotten_after_a_while():
     now = [0.0]
-    asked = AskedRows(most=10, seconds=5.0, now=lambda: now[0])
+    asked = PendingRows(most=10, seconds=5.0, now=lambda: now[0])
     asked.add("old", {}, None, np.zeros((1, 1)))
     now[0] = 4.0
     asked.add("new", {}, None, np.zeros((1, 1)))
@@ -79,4 +79,4 @@ def test_rows_are_forgotten_after_a_while():
         asked.row("old")
     for wrong in ({"most": 0}, {"seconds": 0.0}):
         with pytest.raises(ConfigError):
-            AskedRows(**wrong)
+            PendingRows(**wrong)

@@ -1,7 +1,6 @@
-"""The parser of lines of VW text, svmlight and JSON, kept from one line to the next.
+"""A parser of single lines of VW text, svmlight and JSON, with buffers that are used again.
 
-Files are read by a parser, and with memory, of their own. For a single line, that would take a
-hundred times as long as parsing it.
+Setting up a parser as for a file would take a hundred times as long as parsing one line.
 """
 
 import math
@@ -32,7 +31,7 @@ def _numbers(array: Any) -> Any:
     return memoryview(array)
 
 
-class KeptParser:
+class SingleLineParser:
     """Parses lines of one format, each to the beginning of a buffer.
 
     In JSON, labels may be words, and are kept as such.

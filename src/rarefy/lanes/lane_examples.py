@@ -1,4 +1,4 @@
-"""How rules of lanes look at an example as a whole: what engine/loop.py does, lane by lane.
+"""Rules that look at a whole example (`meet`), lane by lane, as engine/loop.py does for one model.
 
 A feature that stands for several columns counts as often in the sums as there are columns.
 """

@@ -1,4 +1,4 @@
-"""Few rows, learned or scored in one call: what stores and learners do, without Python between.
+"""Compiled loops of the fast path: look up slots, then learn or score, in one call.
 
 The loops are those that batches go through, so that the results are the same to the bit.
 """
@@ -68,7 +68,7 @@ class RowModel(NamedTuple):
     """What rows are learned by."""
 
     turns: Numbers  # of the model's lock
-    is_on: Numbers  # 1: the loan of what follows is valid
+    is_on: Numbers  # 1: what follows is valid
     rule: Any
     intercept_rule: Any
     loss: Any

@@ -1,4 +1,4 @@
-"""Remarks of a training that are warnings, as Python gives them."""
+"""Remarks made during training, as Python warnings."""
 
 import warnings
 
@@ -15,7 +15,7 @@ def warn_of(runs: LabelRuns, remedy: str) -> None:
         warnings.warn(f"{complaint} {remedy}", RarefyWarning, stacklevel=4)
 
 
-class Warner(Reporter):
+class WarningReporter(Reporter):
     """Warns of what has to be known, and shows nothing."""
 
     def say(self, message: str) -> None:

@@ -1,4 +1,4 @@
-"""`partial_fit` of other things than matrices: readers, rows with names, and iterators of such."""
+"""`partial_fit` of readers, rows with names, and iterators of either."""
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby, islice
@@ -16,7 +16,7 @@ from rarefy.streams.stream_model import StreamModel
 ROWS_AT_ONCE = 1000  # of an iterator
 
 
-class GoingOn:
+class PartialFitOfRows:
     """Part of the base of both estimators."""
 
     def _is_no_matrix(self: Any, X: Any) -> bool:

@@ -1,8 +1,8 @@
-"""Single rows, whatever their form, as features in a buffer that is used again and again.
+"""Single rows of any form, as features in a buffer that is allocated once.
 
-Plain dicts are only noted: loops read them on their own. All else is made a line, and parsed by the
-parser of its format, which is kept from one line to the next. Whatever does not go this way is left
-to the readers of files, which say what is wrong with it, if something is.
+Of plain dicts only the address is noted: compiled loops read them directly. Other forms become a
+line, which the cached parser of its format reads. Rows that fit neither are left to the readers of
+files, which also say what is wrong with an invalid row.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,14 +18,14 @@ from rarefy.readers.formats.dict_parser import dict_scratch
 from rarefy.readers.formats.jsonl import plan_for
 from rarefy.readers.formats.registry import is_plainly_vw, recognise_text
 from rarefy.readers.in_memory import NAME
-from rarefy.readers.kept_reading import LONGEST_LINE, KeptReading, Parser, RowForm
 from rarefy.readers.row_lines import RowLines
+from rarefy.readers.single_row_reading import LONGEST_LINE, Parser, RowForm, SingleRowReading
 
 FEWEST_ENTRIES = 1 << 12  # that there is room for
 MOST_ROWS, MOST_ENTRIES = 1 << 13, 1 << 18
 
 
-class RowIntake:
+class SingleRowIntake:
     """Takes rows, each time instead of those before; their features are in `buffer` then.
 
     If they are plain dicts without crosses, `dicts` has their addresses, and else 0 at first.
@@ -143,7 +143,7 @@ class RowIntake:
             self._name_dicts = self._reader_of_dicts(self._naming)
         return bool(self._addresses[0]) and self._name_dicts()
 
-    def _reader_of_dicts(self, reading: KeptReading) -> Callable[[], bool]:
+    def _reader_of_dicts(self, reading: SingleRowReading) -> Callable[[], bool]:
         return reading.dict_reader(self.n_rows, self._addresses, self.plan, self.scratch)
 
     # --- memory -----------------------------------------------------------------------------
@@ -164,10 +164,12 @@ class RowIntake:
     def _make_memory(self, n_rows: int, n_entries: int) -> None:
         self.n_rows = np.ones(1, np.int64)
         self._addresses = self.dicts = np.zeros(n_rows, np.int64)
-        self._reading = self._naming = KeptReading(self._form, self.n_rows, n_entries, names=False)
+        self._reading = self._naming = SingleRowReading(
+            self._form, self.n_rows, n_entries, names=False
+        )
         self._read_dicts = self._name_dicts = None
         if self._form.crosses.is_needed:
             self.dicts = np.zeros(n_rows, np.int64)
             self._read_dicts = self._reader_of_dicts(self._reading)
         if self._names_wanted:
-            self._naming = KeptReading(self._form, self.n_rows, n_entries, names=True)
+            self._naming = SingleRowReading(self._form, self.n_rows, n_entries, names=True)

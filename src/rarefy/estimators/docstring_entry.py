@@ -3,6 +3,6 @@
 from typing import NamedTuple
 
 
-class Described(NamedTuple):
+class DocstringEntry(NamedTuple):
     kind: str
     about: str

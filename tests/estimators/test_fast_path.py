@@ -86,7 +86,7 @@ def test_dicts_on_the_short_way(n_classes, options):
     n_short = 0
     for n, (row, weight) in enumerate(zip(some, weights, strict=True)):
         model.learn_one(row, row["label"], weight)
-        n_short += model.learner_.loan is not None
+        n_short += model.learner_.live_scalars is not None
         if n % 50 == 0:
             assert model.t_ > 0 or n < 2
     assert n_short > 50
@@ -112,7 +112,7 @@ def test_regression_on_the_short_way():
     model = SparseOnlineRegressor(loss="huber", rule="adagrad-fobos").start()
     for row in some:
         model.learn_one(row, row["label"])
-    assert model.learner_.loan is not None
+    assert model.learner_.live_scalars is not None
     assert_same(model, expected)
     predicted = expected.predict(rarefy.read("rows.jsonl")).tolist()
     assert [model.predict_one(row) for row in some] == predicted
@@ -129,7 +129,7 @@ def test_many_at_once_and_one_by_one():
     begin, short = 0, []
     for n in (256, 1, 70, 2, 30, 61):
         many.learn_many(some[begin : begin + n], labels[begin : begin + n])
-        short.append(many.learner_.loan is not None)
+        short.append(many.learner_.live_scalars is not None)
         begin += n
     assert begin == N
     assert short == [False, True, True, True, True, True]
@@ -186,7 +186,7 @@ def test_lines_on_the_short_way(format):
     model = SparseOnlineClassifier().start(classes=[-1, 1], format=format, **options)
     for line in some:
         model.learn_one(line)
-    assert model.learner_.loan is not None
+    assert model.learner_.live_scalars is not None
     assert_same(model, expected)
     predicted = expected.predict(rarefy.read(f"rows.{format}")).tolist()
     assert [model.predict_one(line + "\n", format=format) for line in some] == predicted
@@ -224,7 +224,7 @@ def test_lines_of_json_on_the_short_way(store):
     for line, label in zip(some, labels, strict=True):
         model.learn_one(line)
         twin.learn_one(line, label)
-        n_short += model.learner_.loan is not None
+        n_short += model.learner_.live_scalars is not None
     assert n_short > 100
     assert_same(model, expected)
     assert_same(twin, expected)
@@ -248,7 +248,7 @@ def test_the_hashed_store_on_the_short_way():
     model = SparseOnlineClassifier().start(classes=["a", "b"], store="hashed", bits=4)
     for row, label in zip(some, labels, strict=True):
         model.learn_one(row, label)
-    assert model.learner_.loan is not None
+    assert model.learner_.live_scalars is not None
     assert_same(model, expected)
     predicted = expected.predict(rarefy.read("rows.jsonl")).tolist()
     assert [model.predict_one(row) for row in some] == predicted
@@ -261,7 +261,7 @@ def test_texts_and_floats_of_numpy_on_the_short_way():
         text, label = ["see you", "a prize"][n % 2], "xy"[n % 2]
         model.learn_one(text, label)
         twin.learn_many([{"words": text}], [label])
-    assert model.learner_.loan is not None
+    assert model.learner_.live_scalars is not None
     assert model.predict_one("a prize") == twin.predict_one({"words": "a prize"}) == "y"
     for n in range(5):
         model.learn_one({"a": np.float64(n), "words": "you"}, "x")
@@ -319,9 +319,9 @@ def test_long_texts_have_room():
     model = SparseOnlineClassifier(rule="ftrl").start(classes=["x", "y"], text=["s", "t"])
     row = {"s": text, "t": text}
     model.learn_one(row, "x").learn_one({"s": text}, "y")
-    loan = model.learner_.loan
-    assert model.learn_one({"t": text}, "x").learner_.loan is loan
-    assert model.learn_one(row, "x").learner_.loan is None
+    live_scalars = model.learner_.live_scalars
+    assert model.learn_one({"t": text}, "x").learner_.live_scalars is live_scalars
+    assert model.learn_one(row, "x").learner_.live_scalars is None
 
 
 def test_what_is_not_plain_goes_the_other_way():

@@ -1,4 +1,4 @@
-"""Numbers that a feature has by the name of its namespace or column: its l1, or its group."""
+"""The l1 or the group of a feature, given by the name of its namespace or column."""
 
 import functools
 from fnmatch import fnmatchcase

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rarefy.engine.watched import Seen
 from rarefy.errors import InputError
-from rarefy.estimators.asked_rows import MOST_ROWS, MOST_SECONDS, AskedRows
+from rarefy.estimators.pending_rows import MOST_ROWS, MOST_SECONDS, PendingRows
 from rarefy.model.answers import right_answers
 
 NOTHING_LEARNED = (
@@ -18,17 +18,17 @@ NOTHING_LEARNED = (
 )
 
 
-class LaterLabels:
+class DelayedLabels:
     """Part of the base of both estimators."""
 
-    _asked: AskedRows | None = None  # rows whose labels are to come
+    _asked: PendingRows | None = None  # rows whose labels are to come
 
     def remember(self: Any, most: int = MOST_ROWS, seconds: float = MOST_SECONDS) -> Any:
         """Say how many rows to remember that are predicted with an id, and for how long.
 
         Those that are remembered now are forgotten. They are not saved with the model.
         """
-        self._asked = AskedRows(most, seconds)
+        self._asked = PendingRows(most, seconds)
         return self
 
     def _learn_asked(self: Any, id: Hashable, x: Any, y: Any, weight: float | None) -> None:
@@ -36,7 +36,7 @@ class LaterLabels:
         if x is not None or y is None:
             raise InputError(f"id={id!r}: give y, the label, and no x: the row is remembered.")
         with self._lock:
-            asked = (self._asked or AskedRows()).row(id)
+            asked = (self._asked or PendingRows()).row(id)
             progress = self.learner_.settled().progress
             before = progress.copy()
             with self._unwatched():
@@ -63,7 +63,7 @@ class LaterLabels:
         with self._lock:
             scores = self._scores_of_row(x, format).copy()
             if self._asked is None:
-                self._asked = AskedRows()
+                self._asked = PendingRows()
             calibration = self.learner_.settled().calibration
             self._asked.add(id, deepcopy(x), format, scores, calibration)
         return scores
