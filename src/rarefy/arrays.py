@@ -1,4 +1,4 @@
-"""The arrays that everything is made of, and rows as the compiled loops take them."""
+"""Array types, and rows in the form in which compiled loops take them."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Checks of single values that a user gives; the message says what is accepted."""
+"""Checks of single values from users; the error says what is accepted."""
 
 import math
 import numbers

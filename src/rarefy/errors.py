@@ -1,4 +1,4 @@
-"""Every error that rarefy raises on purpose; all of them are ValueErrors, as scikit-learn's are."""
+"""The exceptions and warnings of rarefy; as in scikit-learn, errors are ValueErrors."""
 
 
 class RarefyError(ValueError):

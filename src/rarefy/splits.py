@@ -1,4 +1,4 @@
-"""Rows that are held out, and folds, by hashing the number of a row: the same in every pass."""
+"""Held-out rows and folds, drawn by hashing row numbers: the same in every pass."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""From the parameters that users give to the task that they describe."""
+"""From the parameters of users to a task."""
 
 from typing import Any
 

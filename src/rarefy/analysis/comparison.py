@@ -1,4 +1,4 @@
-"""What became of the weights of a model in another one."""
+"""How the weights of one model differ from those of another."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

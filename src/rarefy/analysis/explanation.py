@@ -1,4 +1,4 @@
-"""Why a model predicts what it does for one row: what each feature adds to the score."""
+"""Why a model predicts what it does for one row: the contribution of each feature."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Which features moved examples from right answers to wrong ones: value × change of weight."""
+"""Which features turned right answers into wrong ones: value × change of weight."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""Answers that two models do not both have right: which ones, how many, what share."""
+"""Counts of answers that only one of two models has right."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

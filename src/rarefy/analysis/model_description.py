@@ -1,4 +1,4 @@
-"""What a model is, how it was trained and what it has learned, as JSON has it."""
+"""A model described as JSON: what it is, how it was trained, what it has learned."""
 
 import math
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Flips between two models, from Python."""
+"""`rarefy.flips`: the answers that differ between two models."""
 
 from typing import Any
 

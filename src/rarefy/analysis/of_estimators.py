@@ -1,4 +1,4 @@
-"""`rarefy.evaluate` and `rarefy.explain`: from Python, what the commands show of model files."""
+"""`rarefy.evaluate` and `rarefy.explain`: the Python twins of the commands."""
 
 from os import PathLike
 from typing import Any

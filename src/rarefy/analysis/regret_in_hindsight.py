@@ -1,4 +1,4 @@
-"""`rarefy.regret`: how much more learning costs than the best fixed weights would have.
+"""`rarefy.regret`: the loss of online learning beyond that of the best fixed weights.
 
 Regret (T2.2, T4.3, T4.51) is Σ (ℓ_t(w_t) + Φ_t(w_t)) - min_w Σ (ℓ_t(w) + Φ_t(w)), where w_t is what
 round t was predicted with. Φ_t is the penalty of the round: λ Σ_i r_{t,i} |w_i| + λ₂/2 |w|², with

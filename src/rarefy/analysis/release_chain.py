@@ -1,4 +1,4 @@
-"""A stream as a team lives it: a model is shipped every so many rows, by one method or another.
+"""A stream replayed as a chain of releases: a model is shipped every N rows.
 
 Every model is judged by the rows that come before the next one is shipped, which none of the models
 has learned by then; so is what is lost from one release to the next.

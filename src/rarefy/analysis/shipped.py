@@ -1,4 +1,4 @@
-"""What `releases` tells of the models that were shipped, and the ways in which they follow."""
+"""The releases of a chain, their figures, and the methods by which one follows another."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Two models that answer the same files, each of which reads them in its own way."""
+"""Predictions of two models for the same files, each with its own way of reading them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple

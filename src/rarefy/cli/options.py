@@ -1,4 +1,4 @@
-"""Options that several commands have, and what all of them report."""
+"""Options that several commands share."""
 
 import math
 import re

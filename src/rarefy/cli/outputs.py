@@ -1,4 +1,4 @@
-"""Where commands write what they were asked for."""
+"""Output files of commands."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Signals that ask the command to end: whoever has something to save is told, else it ends at once.
+"""Signals that end a command, after it has saved what it must.
 
 A thread waits for them, so that the command ends within moments, whatever it is doing: a handler
 would have to wait for compiled code to return, and could not raise anything in the middle of an

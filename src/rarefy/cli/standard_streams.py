@@ -1,4 +1,4 @@
-"""Standard streams that are there, whatever the command was started with."""
+"""Standard streams that can be used even if the command was started without them."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""A training as a command carries it out: shown, saved, and ended by signals."""
+"""Training as commands do it: with a display, checkpoints and interruption."""
 
 import signal
 import time

@@ -1,4 +1,4 @@
-"""Datasets of Ray Data: blocks that are in the memory of a cluster, or are read into it by Ray.
+"""A reader of Ray Data's datasets.
 
 So data may come from wherever Ray Data reads it, as from object stores. The blocks are tables of
 Arrow, whose rows are read as those of a Parquet file are.

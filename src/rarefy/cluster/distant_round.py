@@ -1,4 +1,4 @@
-"""A round whose shards workers learn: the driver says what they begin with, and merges.
+"""A round whose shards are learned by workers; the driver sends them state, and merges.
 
 The features of a shard's rows come to the driver once each, in the order in which they occur, and
 get their slots as if the rows themselves had come. Only where that is not the same, because a table

@@ -1,4 +1,4 @@
-"""The rows of a run that workers read and learn: the driver sees their labels, and no features."""
+"""The rows of a run that workers read and learn: the driver sees labels, but no features."""
 
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Numbers for what occurs, in the order in which it comes, compiled."""
+"""Consecutive numbers for keys, in order of first occurrence, compiled."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""Data in pieces, which workers read each by itself, as one reader would read all of them."""
+"""Data split into pieces that workers read separately, with the result of one reader."""
 
 import os
 from collections.abc import Iterator

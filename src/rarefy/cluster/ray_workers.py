@@ -1,4 +1,4 @@
-"""Workers of Ray: tasks, whose results are objects in the memory of the nodes.
+"""Workers on Ray: tasks whose results stay in Ray's object store.
 
 A task whose worker dies is run again, and an object that is lost with a node is made again by the
 task that made it. All tasks are plain functions, so they give the same.

@@ -1,4 +1,4 @@
-"""What workers do in a round: plain functions of what they are given, which keep nothing.
+"""The work of one shard in a round, as pure functions that any engine can run.
 
 A function that is called again, elsewhere, gives the same. Rows are those of stored batches; spans
 say which rows of each of them, in order.

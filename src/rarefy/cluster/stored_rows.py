@@ -1,4 +1,4 @@
-"""Batches that workers have read, and that stay with them: which rows are where."""
+"""Where the batches are that workers have read and keep."""
 
 from bisect import bisect_right
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""`rarefy.cluster.sweep`: a grid whose points are spread over workers, which read the data."""
+"""`rarefy.cluster.sweep`: a grid whose points are spread over workers."""
 
 from dataclasses import replace
 from typing import Any

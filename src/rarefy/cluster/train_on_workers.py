@@ -1,4 +1,4 @@
-"""`rarefy.cluster.train`: `rarefy.train` with rows that workers read and learn."""
+"""`rarefy.cluster.train`: `rarefy.train` on rows that workers read and learn."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

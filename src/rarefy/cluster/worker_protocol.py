@@ -1,4 +1,4 @@
-"""What an engine has to do: run functions elsewhere, and keep what they give until it is needed.
+"""The interface of a cluster engine: run a function on a worker, and fetch its result.
 
 `InThisProcess` is the simplest one, for tests, and to see how many bytes travel.
 """

@@ -1,4 +1,4 @@
-"""What is said when weights diverge: where, why, what to do, and what became of the model."""
+"""The error for weights that diverge: where, why, and what to do."""
 
 from typing import Any, Protocol
 

@@ -1,4 +1,4 @@
-"""SAG and SVRG: the minimum of the mean loss + λ |w| + λ₂/2 |w|² over rows that are all there.
+"""SAG and SVRG: minimise the mean loss + λ |w| + λ₂/2 |w|² over rows in memory.
 
 Both step along a known mean gradient, corrected by what the gradient of one row, drawn at random,
 is now and was when the mean was taken:

@@ -1,4 +1,4 @@
-"""A rule, a loss, their state and their clock: all that learning needs, without scikit-learn."""
+"""A learner: rule, loss, state and clock; it knows nothing of scikit-learn."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

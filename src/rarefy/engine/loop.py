@@ -1,4 +1,4 @@
-"""The one loop: read a row, predict, take the loss's slope, let the rule step.
+"""The learning loop: read a row, predict, take the slope of the loss, let the rule step.
 
 State is an array with one row per coordinate (all that a rule knows about it, in one or two cache
 lines). With C classes the coordinate of feature i and class z has row i * C + z.

@@ -1,4 +1,4 @@
-"""Putting models together that have learned different rows of the same problem.
+"""Merging models that have learned different rows of the same problem.
 
 What a rule knows of a coordinate is made of sums over examples (a rule says which, and how far that
 is exact: `to_sums`). So what models have added to a common beginning can be added up,

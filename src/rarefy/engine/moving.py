@@ -1,4 +1,4 @@
-"""Learners whose weights are moved, and that learn on from there."""
+"""Learners whose weights are set from outside, and that learn on from there."""
 
 from copy import copy
 from typing import Any

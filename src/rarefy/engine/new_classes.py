@@ -1,4 +1,4 @@
-"""Classes that come while a model learns: each has weights from the row on that brings it.
+"""Classes that appear during learning: their weights start with their first row.
 
 Numbers of classes count in the order in which the classes came. So a label that is higher than all
 before is that of a new class.

@@ -1,4 +1,4 @@
-"""The minimum of a smooth convex function by Newton's method, each step by conjugate gradients.
+"""Newton's method for smooth convex functions, each step by conjugate gradients.
 
 No sum is left to BLAS: its order would depend on the number of threads, which also wait busily for
 each other while the machine has other work.

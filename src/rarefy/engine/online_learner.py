@@ -1,4 +1,4 @@
-"""What others may ask of whatever learns: one model, or several that learn side by side."""
+"""The interface of learners: a single model, or several that learn side by side."""
 
 from collections.abc import Callable
 from typing import Any, Protocol

@@ -1,4 +1,4 @@
-"""Models that are cut to a number of features."""
+"""Cutting a model to a number of features."""
 
 from collections.abc import Callable
 from copy import copy

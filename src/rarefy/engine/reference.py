@@ -1,4 +1,4 @@
-"""Where features and targets lie: what rows are learned relative to, by rules that ask for it.
+"""The reference point of rows and targets, for rules that learn relative to one.
 
 A feature whose values are far from zero and close to each other (a year, a temperature) says almost
 the same as the intercept, and rules that step along one coordinate at a time are slow to tell the

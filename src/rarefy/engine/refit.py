@@ -1,4 +1,4 @@
-"""Relaxed refit: the weights that were kept are learned again, to the minimum, without l1.
+"""Relaxed refit: the kept weights are fitted again without l1, to the minimum.
 
 The penalty that leaves few features also makes their weights small. Once the features are chosen it
 has done its work, and what is minimised over the weights that are not zero is

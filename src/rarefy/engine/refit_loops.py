@@ -1,4 +1,4 @@
-"""Rows of which some take no part (importance 0), and functions of the scores that weights give.
+"""Compiled loops of the refit, over rows some of which may have weight 0.
 
 The variables are the weights, and then an intercept for every output. With several outputs the
 weights of column c are those from `weights_of[c]` up to `weights_of[c + 1]`, and `outputs` says for

@@ -1,4 +1,4 @@
-"""What a refit minimises: the mean loss of rows, and a penalty, as a function of weights."""
+"""The objective of a refit: mean loss plus penalty, as a function of the weights."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""What one shard learns in a round, beside the model, which stays as it is."""
+"""The part of a round that one shard learns, without changing the model."""
 
 from collections.abc import Sequence
 from copy import copy

@@ -1,4 +1,4 @@
-"""Learning in shards: side by side, each from its own rows, and put together in rounds.
+"""Learning in shards: side by side, each on its own rows, merged after every round.
 
 In a round, each of K shards begins with the model so far and learns its part of the rows, where
 what it learns about a feature counts several times, on behalf of the shards that meet it, too. What

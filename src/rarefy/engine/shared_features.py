@@ -1,4 +1,4 @@
-"""Features that several shards meet: what each of them begins with, and what becomes of it.
+"""Features that several shards of a round have: handing out their state, and merging it.
 
 What a shard meets in a round is a bit for each feature, in words of 64. Where features are many,
 one that a shard alone has met is learned in the state of the model, as nobody else looks at it. Of

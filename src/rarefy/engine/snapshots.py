@@ -1,4 +1,4 @@
-"""What goes into model files to go on with learning, and comes back: numbers, and named arrays."""
+"""The state of a learner as named numbers and arrays, for model files."""
 
 import math
 import sys

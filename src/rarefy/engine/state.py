@@ -1,4 +1,4 @@
-"""Where the state of all coordinates lives: an array, one row per coordinate."""
+"""The state of all coordinates: an array with a row for each."""
 
 import math
 from typing import NamedTuple

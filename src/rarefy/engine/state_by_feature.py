@@ -1,4 +1,4 @@
-"""The state of a learner, feature by feature, as stores, files and merges need it."""
+"""The state of a learner by feature, for stores, files and merges."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is to be learned, and the learner that learns it."""
+"""What is to be learned, and the making of a learner for it."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""How well a model predicts along the way: over the last rows, and over all of them, fading.
+"""Progressive metrics: over a rolling window, and fading over all rows.
 
 Every row counts as it was predicted just before it was learned, by its importance.
 """

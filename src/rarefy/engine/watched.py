@@ -1,4 +1,4 @@
-"""A learner of which is kept what it predicts just before it learns."""
+"""A learner that records its predictions just before it learns."""
 
 from typing import Any, NamedTuple
 

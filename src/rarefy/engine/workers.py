@@ -1,4 +1,4 @@
-"""Threads that do work side by side."""
+"""A pool of threads."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""What `fit` and `partial_fit` do with rows that are checked."""
+"""`fit` and `partial_fit` of matrices."""
 
 import warnings
 from copy import copy, deepcopy

@@ -1,4 +1,4 @@
-"""What estimators do with readers: learn from files larger than memory, and predict them."""
+"""Learning from readers, for files larger than memory, and predicting them."""
 
 import numbers
 from pathlib import Path

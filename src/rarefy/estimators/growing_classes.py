@@ -1,4 +1,4 @@
-"""Classes that may come at any time: `classes="grow"`."""
+"""`classes="grow"`: classes that may appear at any time."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Users' arrays, checked, and brought into the form that the engine may trust."""
+"""Validation of arrays and matrices, and their conversion for the engine."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Matrices of few rows on the shortest way: what is as it should be is learned or scored at once.
+"""The fast path for matrices of few rows.
 
 All else, and all that is wrong, is left to the checks of every matrix, with the same results.
 """

@@ -1,4 +1,4 @@
-"""What the docstrings of methods say of their parameters and results, in numpydoc's form.
+"""Docstrings of methods: parameters and results, in numpydoc's form.
 
 The same few parameters are those of many methods. They are described here once, and the sections
 are added to each method that has none of its own.

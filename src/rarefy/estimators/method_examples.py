@@ -1,4 +1,4 @@
-"""What the docstrings of methods show: an example each, errors, and related methods.
+"""Docstrings of methods: examples, errors and related methods.
 
 `method_docs` adds them, as it adds descriptions of parameters. A key is the name of a method, or
 its qualified name where the methods of two classes need different texts.

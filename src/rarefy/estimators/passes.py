@@ -1,4 +1,4 @@
-"""Going over the rows of a matrix several times, as often as it pays."""
+"""Several passes over a matrix, as many as pay."""
 
 import math
 from collections.abc import Callable, Iterator

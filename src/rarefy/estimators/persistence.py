@@ -1,4 +1,4 @@
-"""Estimators in model files: those that the command line writes and reads, too."""
+"""Saving and loading estimators, in the model files of the command line."""
 
 import inspect
 from copy import copy

@@ -1,4 +1,4 @@
-"""A bar on standard error that shows how far a loop over rows has come."""
+"""A progress bar for loops over rows."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

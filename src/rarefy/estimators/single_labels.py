@@ -1,4 +1,4 @@
-"""Labels of single rows, from what the loss learns for them, and to it."""
+"""Conversion between the labels of single rows and the targets of the loss."""
 
 from typing import Any, NamedTuple
 

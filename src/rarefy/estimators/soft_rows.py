@@ -1,4 +1,4 @@
-"""`rarefy.soft_targets`: rows with probabilities for labels, as rows with weights."""
+"""`rarefy.soft_targets`: probabilities as labels, by weighted rows."""
 
 from typing import Any, NamedTuple
 

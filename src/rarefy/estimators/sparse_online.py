@@ -1,4 +1,4 @@
-"""What classifier and regressor share: checking, learning, reading the weights."""
+"""The base of classifier and regressor: checks, learning, weights."""
 
 import functools
 import numbers

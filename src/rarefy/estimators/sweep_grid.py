@@ -1,4 +1,4 @@
-"""`rarefy.sweep`: learn a whole grid of models, and judge them."""
+"""`rarefy.sweep`: train a whole grid of models, and compare them."""
 
 import os
 import warnings

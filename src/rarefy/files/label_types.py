@@ -1,4 +1,4 @@
-"""Which labels of matrices a model file can hold, and how their NumPy type is written there."""
+"""The types of labels that a model file can hold."""
 
 import re
 from typing import Any

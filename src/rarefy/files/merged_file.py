@@ -1,4 +1,4 @@
-"""Merging models as files have them."""
+"""Merging model files."""
 
 import os
 import warnings

@@ -1,4 +1,4 @@
-"""A model that can be saved: all that a prediction needs, and how the model came to be."""
+"""A model as it is saved: what prediction needs, and how the model was trained."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""What a model file may say: anything that no training can have written is refused."""
+"""Validation of model files: what no training can have written is refused."""
 
 import math
 from typing import Any

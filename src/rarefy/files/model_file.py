@@ -1,4 +1,4 @@
-"""Models on disk: a line that says what it is, a JSON header, and arrays; no pickle.
+"""The model file: a magic line, a JSON header, and arrays; no pickle.
 
 rarefy model 1\\n (2 in the middle of a search for parameters, or of a run with a limit to features;
 3 with weights of classes, or a decision threshold; 4 if probabilities are calibrated; 5 if classes

@@ -1,4 +1,4 @@
-"""The weights of a model in formats of other programs, as lines of text."""
+"""Weights as text, in the formats of other programs."""
 
 import csv
 import io

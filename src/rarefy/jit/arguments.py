@@ -1,4 +1,4 @@
-"""What loops are called with, as numbers and addresses: the layout that Numba gives arguments.
+"""Arguments of compiled loops as numbers and addresses, in Numba's layout.
 
 Read from Numba 0.68 and NumPy 2.4.
 """

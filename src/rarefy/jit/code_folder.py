@@ -1,4 +1,4 @@
-"""The folder of machine code: what is in it is run, so that nobody else may have put it there.
+"""The folder of cached machine code; as it is executed, nobody else may write to it.
 
 Everything is opened first and looked at then, a folder inside another, so that nothing can be
 exchanged between the look and the use. Windows has no owners by number, and no way to open files

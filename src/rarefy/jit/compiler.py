@@ -1,4 +1,4 @@
-"""Machine code of loops that runs without Numba, by means of what is private in Numba.
+"""Compiling loops to machine code that runs without Numba, by Numba's private parts.
 
 Read from Numba 0.68 and llvmlite 0.50, and run with all from Numba 0.61 and llvmlite 0.44 on:
 `compile_extra` and its flags, how compiled functions are called and what they return, and their

@@ -1,4 +1,4 @@
-"""Loops: functions that run as machine code, compiled once for each kind of arguments.
+"""Dispatch of loops: machine code is looked up, or compiled, by the types of arguments.
 
 There are two ways to compile them: our own (compiler.py), whose machine code a later start loads
 without Numba, and `numba.njit` (njit.py), where the former does not work.

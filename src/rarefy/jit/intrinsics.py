@@ -1,4 +1,4 @@
-"""What loops ask of the processor beyond Python: state in rows, prefetching, words of text.
+"""Low-level operations for loops: aligned state rows, prefetching, words of text.
 
 The instructions are made by Numba's code generator and LLVM's builder; read from Numba 0.68 and
 llvmlite 0.50.

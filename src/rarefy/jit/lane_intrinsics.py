@@ -1,4 +1,4 @@
-"""The compiler's part of models side by side: the loop over lanes, and where a lane's numbers lie.
+"""Compiler support for models side by side: the loop over lanes, and access to their numbers.
 
 A lane is one of WIDTH models. What they have in common, such as their class, is compiled in; their
 floats lie in arrays whose last axis is the lane. A function that `each_lane` calls for every lane

@@ -1,4 +1,4 @@
-"""Sums that lanes add up, of which a rule may have any number, in rows of the lanes' work.
+"""Sums over the entries of a row for rules of lanes.
 
 Read from Numba 0.68 and llvmlite 0.50.
 """

@@ -1,4 +1,4 @@
-"""Marks on what loops may call; they mean something to the compiler once it is there.
+"""Decorators for functions that loops may call; they cost nothing until Numba is imported.
 
 Rules, losses and schedules are NamedTuples with methods. As plain Python they are just that;
 `compile_methods` lets compiled code call the same methods, resolved by the class at compile time,

@@ -1,4 +1,4 @@
-"""Loops as `numba.njit` compiles, caches and calls them.
+"""Loops compiled and cached by plain `numba.njit`.
 
 This is the way of arguments that only Numba knows, and of all loops where the private way does not
 work. It needs Numba's documented interface only, and what registration.py says of it. Read from

@@ -1,4 +1,4 @@
-"""The object code of a loop: one file each, which LLVM loads without the compiler.
+"""Cached object code: a file for each loop, which LLVM loads without Numba.
 
 The first line of a file is a checksum of the rest: a line of JSON that says how to call the code,
 and the code.

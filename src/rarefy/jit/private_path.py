@@ -1,4 +1,4 @@
-"""Whether Numba's and llvmlite's inside is as compiler.py, arguments.py and object_code.py know it.
+"""Whether Numba's and llvmlite's private parts are as the code here expects them.
 
 If it is, loops are machine code that a later start loads without Numba. If not, they are functions
 of `numba.njit` (njit.py): the same models to the last bit, and later starts that take seconds.

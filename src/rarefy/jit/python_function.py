@@ -1,4 +1,4 @@
-"""Machine code as a function of Python's own kind.
+"""Machine code as a built-in function of Python.
 
 A call takes a fifth of the time of one by ctypes, and is one step of the interpreter: no other
 thread does anything meanwhile. The function is given an object and floats. It writes the address of

@@ -1,4 +1,4 @@
-"""What loops ask of Python's own objects, given by their addresses: dicts, texts and numbers.
+"""Access from loops to Python's dicts, texts and numbers, by address.
 
 Whoever calls such a loop holds the interpreter's lock, as bound calls do. The functions are those
 of Python's stable interface; that an object's type stands at the end of its head, and a float's

@@ -1,4 +1,4 @@
-"""What marks mean to Numba: functions, methods and instructions that compiled code may call.
+"""Registering marked functions, methods and intrinsics with Numba.
 
 Read from Numba 0.68. This is its interface for extensions (`numba.extending` and the templates that
 it is made of), and both ways to compile need it: that of compiler.py and that of njit.py.

@@ -1,4 +1,4 @@
-"""Tuples of sums. A rule may have any number of them; of none, nothing is left in the code.
+"""Tuples of sums; with no sums, nothing is compiled.
 
 Read from Numba 0.68.
 """

@@ -1,4 +1,4 @@
-"""Up to eight models of one kind, side by side in memory."""
+"""A block of up to eight models of one kind, side by side in memory."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Copies of state between lanes, and between the lanes of a block and models by themselves."""
+"""Copying state between lanes, and between a lane and a single model."""
 
 from typing import Any
 

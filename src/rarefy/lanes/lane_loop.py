@@ -1,4 +1,4 @@
-"""The loops of engine/loop.py for models side by side: all lanes of a block take a row at once.
+"""The loops of engine/loop.py for a block: all its lanes learn a row at once.
 
 A lane does what that loop does with the model by itself, operation by operation. A row that a lane
 does not see is played by it, too, for the sake of the others, but leaves nothing behind.

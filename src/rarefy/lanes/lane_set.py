@@ -1,4 +1,4 @@
-"""Many models that learn side by side from one reading of the rows."""
+"""Any number of models that learn side by side from one reading of the rows."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

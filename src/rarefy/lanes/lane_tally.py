@@ -1,4 +1,4 @@
-"""What lanes count: how good their predictions are, and how many weights they keep."""
+"""Metrics and weight counts of lanes."""
 
 from rarefy.arrays import Floats
 from rarefy.jit import inlined

@@ -1,4 +1,4 @@
-"""Where the numbers of models side by side lie: one row of an array for each, the lane last."""
+"""Memory layout of models side by side: one row of an array per number, the lane last."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""What scores say: which class, whether that is right, and with which probability.
+"""Answers from scores: the class, whether it is right, and its probability.
 
 A right answer is what the user sees as one: of two classes, the second is predicted where the score
 is above zero, as in scikit-learn, or above another threshold that the user has set, and of several

@@ -1,4 +1,4 @@
-"""Probabilities that keep what they promise: scores are scaled by what came of earlier ones.
+"""Calibrated probabilities: scores are scaled by the outcomes of earlier ones.
 
 The score of a row just before it is learned is an honest sample of what the model says of new rows.
 So they show by what factor scores are too small, at no extra pass (temperature scaling): of two

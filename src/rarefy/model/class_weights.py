@@ -1,4 +1,4 @@
-"""How much more rows count by their class: what their importance is multiplied by.
+"""Class weights: factors of a row's importance by its label.
 
 Weights are given, or balanced: W / (K W_k) for each of K classes, where W_k is what the rows of
 class k weigh, and W what all weigh. Where all rows are known beforehand, W and W_k are of all rows;

@@ -1,4 +1,4 @@
-"""What every coordinate needs to know about the current round, computed once per example.
+"""What all coordinates need to know about the current round, computed once per row.
 
 Besides the round and its step, the clock holds two running sums by which lazy coordinates find
 out what they missed: `total`, S_t, and `decay`, by how much the l2 penalty alone has lowered

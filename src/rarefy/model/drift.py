@@ -1,4 +1,4 @@
-"""How far something moves that runs downhill for a time: the closed forms behind every `drift`.
+"""Closed forms of importance-aware updates: how far a score moves while it is learned.
 
 None of them overflows or loses digits, however long the time and however far the way.
 """

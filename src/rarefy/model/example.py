@@ -1,4 +1,4 @@
-"""What a rule is told of an example as a whole, between its prediction and the steps."""
+"""What a rule is given of a whole example, between its prediction and the steps."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""How much an example weighs: its importance, the endowment, and what step follows from both.
+"""The weight of an example: its importance, the endowment, and the resulting step.
 
 An endowment γ makes examples that the model has right weigh more than those that it has wrong, so
 that later ones do not take back what was right (T chapter 5). Importance-aware updates (T2.4.3)

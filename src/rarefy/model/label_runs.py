@@ -1,4 +1,4 @@
-"""Whether the labels of rows come in longer runs than chance would make.
+"""A test for labels that come in longer runs than chance would make.
 
 A model that learns row by row forgets: where all rows of a class come first, it ends up with what
 it learned last, and predictions on the way look good, because the label before was the same.

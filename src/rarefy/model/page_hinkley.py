@@ -1,4 +1,4 @@
-"""When a mean has risen: the Page-Hinkley test.
+"""The Page-Hinkley test: has the mean risen?
 
 Page, Continuous inspection schemes, Biometrika 41, 1954; as Gama, Sebastião and Rodrigues (On
 evaluating stream learning algorithms, Machine Learning 90, 2013) use it for losses: with the mean

@@ -1,4 +1,4 @@
-"""How well scores put the rows of the second class before the others, whatever the threshold."""
+"""AUC and average precision."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Sums over many rounds of what changes smoothly with the round, without playing them.
+"""Sums of smooth functions over many rounds, without a loop over them.
 
 A term is a NamedTuple with a method at(t). Early and short stretches are added up; for the others
 the sum is the integral with shifted ends and central-difference corrections (Euler-Maclaurin),

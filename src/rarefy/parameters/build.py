@@ -1,4 +1,4 @@
-"""From the parameters that users give to what they describe; nonsense is refused here."""
+"""From the parameters of users to rules, losses and schedules, with checks."""
 
 import math
 from typing import Any

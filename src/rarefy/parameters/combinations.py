@@ -1,4 +1,4 @@
-"""Combinations of parameters that make no sense, and are refused."""
+"""Checks of parameters that do not go together."""
 
 from collections.abc import Mapping
 from typing import Any

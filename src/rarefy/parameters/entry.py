@@ -1,4 +1,4 @@
-"""What an entry of the table of parameters says."""
+"""An entry of the table of parameters."""
 
 from typing import Any, Literal, NamedTuple
 

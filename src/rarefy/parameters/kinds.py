@@ -1,4 +1,4 @@
-"""Kinds of values that a parameter may have: each refuses all else, and says what it accepts."""
+"""Kinds of parameter values; each checks a value, and says what it accepts."""
 
 import math
 import numbers

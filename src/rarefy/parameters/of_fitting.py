@@ -1,4 +1,4 @@
-"""Parameters that say how `fit` goes about it."""
+"""Parameters of `fit`."""
 
 from typing import Annotated, Any, Literal, TypedDict
 

@@ -1,4 +1,4 @@
-"""Parameters that say what is learned: of rules, losses, classes, and how much examples count."""
+"""Parameters of models: rules, losses, classes, importance."""
 
 import math
 from collections.abc import Mapping

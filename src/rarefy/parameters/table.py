@@ -1,4 +1,4 @@
-"""The table of parameters: what each may be, its default, and what it does.
+"""The table of parameters: type, range, default and description of each.
 
 Checks, the signatures and docstrings of the estimators, options of commands and their help, grids
 of sweeps, and the parameters in model files follow from it. A parameter of a rule stands in

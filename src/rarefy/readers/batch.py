@@ -1,4 +1,4 @@
-"""What every reader gives: a batch of rows."""
+"""A batch of rows, the result of every reader."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Blocks of lines parsed, each format by its compiled parser, and what is wrong with bad lines."""
+"""Parsing blocks of lines with the compiled parser of a format, and reporting bad lines."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""The memory that parsers write batches to; it is used again, as fresh memory costs time."""
+"""Buffers that parsers write batches to; they are used again, as fresh memory is slow."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Plain dicts as batches, without the detour of lines."""
+"""Batches from plain dicts."""
 
 from collections.abc import Sequence
 from typing import Any

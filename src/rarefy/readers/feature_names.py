@@ -1,4 +1,4 @@
-"""What the keys of a batch stand for: an open-addressing table from keys to texts, compiled.
+"""Names of the features of a batch: an open-addressing table from keys to texts, compiled.
 
 A feature is called `namespace=name`, or only by the one of the two that is not empty.
 """

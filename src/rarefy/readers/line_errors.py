@@ -1,4 +1,4 @@
-"""Lines that cannot be read: what is wrong with one and where, and what becomes of the others."""
+"""Errors for lines that cannot be read: where, why, and what happens to the other lines."""
 
 import threading
 

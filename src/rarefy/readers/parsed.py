@@ -1,4 +1,4 @@
-"""How far a parser came, and what is wrong where it stopped."""
+"""The result of a parser: how far it came, and the error where it stopped."""
 
 from enum import IntEnum
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Rows as Python has them, each as the line that means the same in a file.
+"""Rows of Python as the line that means the same in a file.
 
 What a row means follows from what a model has learned from. Of files with named columns (CSV, JSON
 lines, Parquet, Arrow), a row is an object of JSON lines; of files without (VW text, svmlight), it

@@ -1,4 +1,4 @@
-"""The mean of all past weights, to predict with in place of the last ones.
+"""Averaging: predictions by the mean of all past weights.
 
 Online-to-batch conversion (T3.5): w̄ = (w_1 + ... + w_T) / T, w_t being the weight by which round t
 was predicted, so w_1 = 0. Learning goes on with w_t as if there was no mean. For convex losses and

@@ -1,4 +1,4 @@
-"""A rule whose coordinates count what they learn several times: what a shard learns by."""
+"""The rule of a shard: coordinates count what they learn several times."""
 
 import functools
 from typing import Any, NamedTuple

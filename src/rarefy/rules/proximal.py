@@ -1,4 +1,4 @@
-"""How the penalties act on a weight.
+"""Proximal operators of the penalties.
 
 `l2` is None where there is no L2 penalty: compiled code then has no trace of it.
 """

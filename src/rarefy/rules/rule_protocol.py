@@ -1,4 +1,4 @@
-"""What a rule is.
+"""The interface of rules.
 
 A rule is a NamedTuple of parameters with two pure methods that act on one coordinate:
 

@@ -1,4 +1,4 @@
-"""Methods for data that are all there: SAG (T3.23-3.26) and SVRG, both in engine/finite_data.py.
+"""SAG (T3.23-3.26) and SVRG as rules; their loops are in engine/finite_data.py.
 
 They minimise the mean loss + λ |w| + λ₂/2 |w|² to the end, and so need all rows, many times: these
 rules cannot learn from a stream. What is left of them is the weight of each coordinate.

@@ -1,4 +1,4 @@
-"""The service as HTTP: its paths, who may use them, and what is said if a request fails."""
+"""The HTTP application: paths, permissions, and errors."""
 
 import logging
 import time

@@ -1,4 +1,4 @@
-"""Predictions whose labels come later: remembered in the log's database, learned when they do."""
+"""Predictions that wait for their labels, kept in the database of the log."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""Bodies of requests: rows in one of several formats, as the readers take them."""
+"""Request bodies: rows in one of several formats."""
 
 import io
 import zlib

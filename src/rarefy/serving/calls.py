@@ -1,4 +1,4 @@
-"""Requests and their answers, as ASGI has them: nothing is worked out that nobody asks for."""
+"""Requests and responses of ASGI, parsed only as far as needed."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol

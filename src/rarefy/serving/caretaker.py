@@ -1,4 +1,4 @@
-"""Looks after the folder of a service: files that come, entries that go, challengers that win."""
+"""Housekeeping: new and changed model files, expiry of the log, promotion by rule."""
 
 import hashlib
 import logging

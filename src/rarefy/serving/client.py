@@ -1,4 +1,4 @@
-"""A client of the service; requests that fail on the way are sent again, and learned once."""
+"""Clients of the service; failed requests are sent again, and learned once."""
 
 import asyncio
 import secrets

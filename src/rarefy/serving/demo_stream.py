@@ -1,4 +1,4 @@
-"""Made events, so that a page has something to show: `rarefy serve --demo`."""
+"""`rarefy serve --demo`: a synthetic stream of events for the page."""
 
 import random
 import threading

@@ -1,4 +1,4 @@
-"""Who may come in: tokens, hosts and origins, and the headers that answers have."""
+"""Access control: tokens, hosts, origins, and security headers."""
 
 import hashlib
 import hmac

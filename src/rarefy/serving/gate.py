@@ -1,4 +1,4 @@
-"""What every request passes, and every answer: some take a shorter way, all get headers."""
+"""ASGI middleware: security headers, and a short way for frequent requests."""
 
 from typing import Any
 

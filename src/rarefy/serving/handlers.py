@@ -1,4 +1,4 @@
-"""What each request does: a handler for each, which takes it and answers it."""
+"""The request handlers."""
 
 import asyncio
 import secrets

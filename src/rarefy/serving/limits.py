@@ -1,4 +1,4 @@
-"""How much a service takes, and the names that it takes."""
+"""Limits of a service, and valid names."""
 
 import re
 from typing import NamedTuple

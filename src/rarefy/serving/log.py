@@ -1,4 +1,4 @@
-"""The log: every request that changes a model, in one order, on disk before it is answered.
+"""The log: all requests that change a model, in one order, on disk before they are answered.
 
 It is a database of SQLite in WAL mode with synchronous=FULL. One thread writes: what has come while
 it was writing is the next group, which is one transaction, and so one wait for the disk.

@@ -1,4 +1,4 @@
-"""What another model would have learned from what really happened: `rarefy replay`."""
+"""`rarefy replay`: train another model from the log."""
 
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""One model that is served: it reads bodies, predicts and learns."""
+"""A served model, champion or challenger: it reads bodies, predicts and learns."""
 
 import inspect
 from collections.abc import Sequence

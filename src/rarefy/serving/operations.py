@@ -1,4 +1,4 @@
-"""What can be written to the log."""
+"""The operations that the log records."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""The service as a process: it listens, looks after its folder, and ends in good order."""
+"""The service as a process: start, housekeeping, orderly end."""
 
 import gc
 import json

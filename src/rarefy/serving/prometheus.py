@@ -1,4 +1,4 @@
-"""What `/metrics` tells Prometheus."""
+"""Metrics for Prometheus."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator

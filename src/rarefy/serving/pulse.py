@@ -1,4 +1,4 @@
-"""What a page shows of models as they learn: figures, once a second, and those before."""
+"""Figures for the page, once a second, with their history."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""What a request is refused for, with the HTTP status that says so."""
+"""Errors of requests, with their HTTP status."""
 
 from rarefy.errors import InputError
 

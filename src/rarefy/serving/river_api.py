@@ -1,4 +1,4 @@
-"""The service as the API of River has it (django-river-ml), so that its client works.
+"""The API of django-river-ml, so that its client works.
 
 Models are begun here, by parameters, and not uploaded there: nothing is unpickled.
 """

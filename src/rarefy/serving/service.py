@@ -1,4 +1,4 @@
-"""All models of a folder: the log that they share, and what is asked of them."""
+"""The models of a folder, and the log that they share."""
 
 import hashlib
 import os

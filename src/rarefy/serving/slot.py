@@ -1,4 +1,4 @@
-"""A served model: its champion and challengers, which learn what the log says, in its order.
+"""The champion and challengers under one name, which learn from the log in its order.
 
 Only one thread changes it. What that thread does with an entry depends on the entries before it and
 on nothing else, so that after a crash the same entries lead to the same bytes.

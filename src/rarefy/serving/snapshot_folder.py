@@ -1,4 +1,4 @@
-"""Snapshots of a served model: folders that are there as a whole, or not at all.
+"""Snapshots of a served model, written atomically.
 
 FOLDER/snapshots/NAME/SEQ holds a model file for each member and state.json, which says who is the
 champion. They are the members as they were when the entry SEQ of the log had been learned.

@@ -1,4 +1,4 @@
-"""How well the members of a model predict what they are about to learn, one against another."""
+"""Progressive metrics of champion and challengers, and their comparison."""
 
 import math
 import time

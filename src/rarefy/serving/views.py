@@ -1,4 +1,4 @@
-"""What is said of models, as JSON has it."""
+"""Descriptions of models as JSON."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The index of a feature is its place; there are as many places as the largest index needs."""
+"""The array store: the index of a feature is its slot."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""2^bits places; a key takes the one that its lowest bits name, shared or not.
+"""The hashed store: 2^bits slots, chosen by the lowest bits of a key; keys may collide.
 
 Whole numbers below 2^bits, as in svmlight files, thus have a place each. To tell the user how many
 places are shared, each has a byte: a mark of the key that came, the least one of several (0: none

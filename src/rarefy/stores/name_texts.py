@@ -1,4 +1,4 @@
-"""The names of the features in a table: for each, its length and its text, one after the other."""
+"""Names of the features in a table: their lengths, and their texts in one buffer."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which namespace or column a feature of a table is of, told from its key and its name.
+"""The namespace or column of a feature in a table, from its key and name.
 
 A feature is called `namespace=name`, and its key is the hash of the name with that of the namespace
 as the seed (rarefy/hashing.py). By the key, it is known which `=` is meant, and that a cross, whose

@@ -1,4 +1,4 @@
-"""What the stores share."""
+"""The interface of stores."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol

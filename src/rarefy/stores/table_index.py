@@ -1,4 +1,4 @@
-"""The open-addressing table of a store: from 64-bit keys to places, with counts."""
+"""The open-addressing table of a store: from 64-bit keys to slots, with counts."""
 
 from typing import Any, NamedTuple
 

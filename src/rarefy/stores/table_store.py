@@ -1,4 +1,4 @@
-"""A place for every feature that carries state: an open-addressing table of 64-bit keys, exact.
+"""The exact store: a slot for every feature with state, in a table of 64-bit keys.
 
 A feature's place in the table is also that of its state. When the table is three quarters full,
 features that the rule has forgotten (of weight zero, and no other state) are erased, and the table

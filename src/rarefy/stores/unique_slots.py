@@ -1,4 +1,4 @@
-"""Making the places of a row unique, compiled."""
+"""Joining entries of a row that have the same slot, compiled."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""A bit for each of many numbers."""
+"""A set of numbers, as bits."""
 
 import numpy as np
 

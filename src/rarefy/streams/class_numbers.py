@@ -1,4 +1,4 @@
-"""The numbers of classes that grow: in the order in which they come."""
+"""Numbers of growing classes, in order of appearance."""
 
 from collections.abc import Iterable, Sequence
 

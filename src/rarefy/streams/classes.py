@@ -1,4 +1,4 @@
-"""Which classes there are, told from labels, and what is learned for each label."""
+"""The classes of a stream, from its labels, and the target for each label."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Examples that are not learned, to see how well the model predicts them while it learns."""
+"""Held-out rows: predicted while the model learns, and never learned."""
 
 from collections.abc import Iterator
 from typing import Any

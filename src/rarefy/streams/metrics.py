@@ -1,4 +1,4 @@
-"""How well scores meet their targets, gathered batch by batch; every row counts by its importance.
+"""Metrics of scores and targets, gathered batch by batch, weighted by importance.
 
 What is undefined, such as the AUC of rows of one class, is left out.
 """

@@ -1,4 +1,4 @@
-"""Batches that are read, parsed and prepared in threads while earlier ones are learned."""
+"""Batches that threads read, parse and prepare while earlier ones are learned."""
 
 from collections.abc import Callable, Generator
 

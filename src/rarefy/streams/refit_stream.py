@@ -1,4 +1,4 @@
-"""The refit of a model that has learned from a stream: its rows are read once more."""
+"""The refit of a stream model: its rows are read once more."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple

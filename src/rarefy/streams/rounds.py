@@ -1,4 +1,4 @@
-"""Rows of a stream that are gathered until they make a round of shards."""
+"""Collecting the rows of a stream into rounds of shards."""
 
 from typing import Any
 

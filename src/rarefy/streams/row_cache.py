@@ -1,4 +1,4 @@
-"""Rows that were read once, in an Arrow file, for further passes without parsing.
+"""The row cache: parsed rows in an Arrow file, for further passes.
 
 A record batch of the file is a batch of the reader, as the store prepared it: the columns label,
 importance, line (one value a row), places and values (a list a row). With names, the lists

@@ -1,4 +1,4 @@
-"""What comes from a row cache is what a reader gives, whoever wrote the file.
+"""Validation of row caches, whoever wrote them.
 
 Compiled code does not look where it reads and writes, so that everything that leads it somewhere
 is checked before: types, offsets, places, numbers of labels.

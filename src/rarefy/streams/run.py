@@ -1,4 +1,4 @@
-"""Going over data several times in steps, so that learning can be stopped and gone on with."""
+"""A run: passes over data in steps, which can be stopped and resumed."""
 
 import math
 from collections.abc import Callable, Generator, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Rows in random order: as many at a time as fit the memory that is given.
+"""Shuffling a stream: as many rows at a time as fit a given memory.
 
 Which rows make a window depends on the rows alone, and their order in it on the seed, the pass and
 their numbers. So it is the same however the data are cut into batches, and a run that goes on with

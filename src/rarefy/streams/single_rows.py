@@ -1,4 +1,4 @@
-"""Rows of Python, one or some at a time, learned and scored by a model as those of files are."""
+"""Rows of Python, learned and scored as those of files are."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""A model that learns from, and predicts, what a reader gives."""
+"""A stream model: a learner with its store and classes, for what readers give."""
 
 import math
 import warnings

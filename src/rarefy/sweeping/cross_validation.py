@@ -1,4 +1,4 @@
-"""All models of a grid learn the same rows, and are judged by those that they did not learn."""
+"""Cross-validation of a grid: all models learn the same rows side by side."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor

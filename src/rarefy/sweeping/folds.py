@@ -1,4 +1,4 @@
-"""Which rows are held out together."""
+"""Folds of cross-validation."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The points of a grid: every combination of parameters of which several values are given."""
+"""The points of a grid: all combinations of the given values."""
 
 import numbers
 from collections.abc import Sequence

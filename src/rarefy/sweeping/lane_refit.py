@@ -1,4 +1,4 @@
-"""Lanes as they are after a refit, judged by their own fold."""
+"""Refit of lanes, judged by their own fold."""
 
 import math
 from collections.abc import Sequence

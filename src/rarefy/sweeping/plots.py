@@ -1,4 +1,4 @@
-"""The pictures of a sweep: what accuracy costs in weights, and how it depends on l1."""
+"""Plots of a sweep: accuracy against weights, and against l1."""
 
 import math
 from typing import TYPE_CHECKING, Any

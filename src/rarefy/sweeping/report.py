@@ -1,4 +1,4 @@
-"""A sweep as a page of HTML that needs nothing else."""
+"""The report of a sweep: a self-contained HTML page."""
 
 import base64
 import io

@@ -1,4 +1,4 @@
-"""What a sweep found: a table with a row for each point of the grid, and ways to choose from it."""
+"""The result of a sweep: a table of all points, and ways to choose one."""
 
 import math
 from collections.abc import Callable

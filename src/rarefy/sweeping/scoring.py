@@ -1,4 +1,4 @@
-"""What points of a grid are chosen by."""
+"""The criteria by which points of a grid are compared."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

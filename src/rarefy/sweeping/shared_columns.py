@@ -1,4 +1,4 @@
-"""The columns of a matrix as the features of lanes: fewer, and those that occur often side by side.
+"""Columns of a matrix renumbered for lanes: equal ones joined, frequent ones side by side.
 
 Columns that occur only once, and do so in the same row with the same value, always have the same
 weight: they share one feature. In word pairs of reviews, that leaves a fourth of the features.

@@ -1,4 +1,4 @@
-"""All models of a grid learn from a stream: rows are read, and never kept."""
+"""A sweep over a stream, without keeping its rows."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Files that are never half there, and other places that take what is written."""
+"""Atomic writes: a file is there as a whole, or not at all."""
 
 import errno
 import io

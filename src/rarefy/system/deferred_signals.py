@@ -1,4 +1,4 @@
-"""Signals that wait while something changes that must not be left half changed.
+"""Deferring signals while something must not be left half changed.
 
 Python runs handlers between two instructions of the main thread, whichever thread of the process
 has got the signal. To block signals in one thread does not put them off, then; to replace all

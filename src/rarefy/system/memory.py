@@ -1,4 +1,4 @@
-"""How much memory this process takes."""
+"""The memory that this process uses."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The lock of a model: a prediction sees it before an example is learned, or after it."""
+"""The lock of a model: predictions see it before or after an example, never in between."""
 
 import threading
 from typing import Any

@@ -1,4 +1,4 @@
-"""Nothing is written to a file that is read, by whatever names it goes."""
+"""Checks that no input file is overwritten, under whatever name."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""Learning the difference to an old model: its penalties pull towards the old weights.
+"""Learning the difference to an old model: penalties pull towards its weights.
 
 A model is anchored where it is: it predicts as before, has learned nothing, and what it learns from
 now on is a difference to the old weights (rules/anchoring.py). It goes on as every model does.

@@ -1,4 +1,4 @@
-"""Where a training saves what it has learned, when all goes well and when it does not."""
+"""Checkpoints of a training, regular and on interruption."""
 
 import os
 import tempfile

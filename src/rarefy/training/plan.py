@@ -1,4 +1,4 @@
-"""What is to be trained, and what it takes to save it."""
+"""The plan of a training: what is trained, and where it is saved."""
 
 import os
 import shlex

@@ -1,4 +1,4 @@
-"""How every model is trained on a stream: read and learn, settle, refit; saved as it goes."""
+"""The training procedure: read and learn, settle, refit, save."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext

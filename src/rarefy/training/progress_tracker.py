@@ -1,4 +1,4 @@
-"""How learning goes: progressive and held-out metrics, at twice as many examples each time."""
+"""Progressive and held-out metrics during training, at doubling numbers of examples."""
 
 import math
 import time

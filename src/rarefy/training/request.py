@@ -1,4 +1,4 @@
-"""What may be asked of a training, in the words of the user, and what that describes."""
+"""A request for training, in the words of the user, and the task that it describes."""
 
 import inspect
 from collections.abc import Mapping

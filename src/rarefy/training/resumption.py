@@ -1,4 +1,4 @@
-"""Going on with a model file: a run that was interrupted, or new data for a finished model."""
+"""Resuming from a model file: an interrupted run, or new data for a finished model."""
 
 import os
 import shlex

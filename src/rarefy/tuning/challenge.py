@@ -1,4 +1,4 @@
-"""Whether a model that has learned alone would do better with other parameters by now.
+"""Challenges: whether other hyperparameters would now be better for a model.
 
 It is a step of local search: others near the model go on from where it is, on the same rows. That
 is closest to an evolution strategy with weighted recombination (as in CMA-ES, without its

@@ -1,4 +1,4 @@
-"""A search for parameters that has not come to its end, as model files have it.
+"""An unfinished search for hyperparameters in a model file.
 
 The header has the parameters that the user gave, the point of the model in use, and what else it
 takes to go on. In arrays are the models that learn side by side; files call a population a pack,

@@ -1,4 +1,4 @@
-"""Features numbered as they occur, so that models side by side take room for no others."""
+"""Features numbered as they occur, so that lanes store no others."""
 
 from typing import Any
 

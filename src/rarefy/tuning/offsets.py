@@ -1,4 +1,4 @@
-"""Whether features or targets lie far from zero, which the rules to be tuned do not correct.
+"""A check for features or targets far from zero, which tuned rules do not centre.
 
 Rules that step along one coordinate at a time are slow to find an offset. The scale-free rules are
 not: they learn relative to the first examples (see engine/reference.py).

@@ -1,4 +1,4 @@
-"""A task that leaves hyperparameters open, which are found while it is learned."""
+"""A task with open hyperparameters, which are found while it is learned."""
 
 from itertools import chain
 from typing import Any

@@ -1,4 +1,4 @@
-"""The phases of a search for hyperparameters, and what leads from one to the next.
+"""The phases of a search for hyperparameters, and the transitions between them.
 
     NotBegun -> Racing -> Alone -> Challenged -> Alone -> Challenged -> ...
 

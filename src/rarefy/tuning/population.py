@@ -1,4 +1,4 @@
-"""A population of models that learn the same rows side by side, at points of a space."""
+"""A population of models that learn the same rows, at points of a search space."""
 
 from abc import ABC, abstractmethod
 from typing import Any

@@ -1,4 +1,4 @@
-"""How models fared, interval by interval: the time between two comparisons.
+"""The results of models, interval by interval between comparisons.
 
 They are compared by the losses of their predictions for examples that were new to them, those of
 late counting more. Among classifiers, some that are right more often have smaller scores and so a

@@ -1,4 +1,4 @@
-"""What is left to learning: which parameters are to be found, and where to look for them."""
+"""The search space: which hyperparameters are open, and their ranges."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Rules in a stationary form: what is good for them hardly depends on the number of examples.
+"""Rules in a stationary form, whose best parameters hardly depend on the number of rows.
 
 Feature-aware penalties grow with it while what has to stand up to them does not, and steps that
 fall by its root fall too fast for most data. So while their l1 is to be found, penalties follow a

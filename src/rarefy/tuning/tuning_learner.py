@@ -1,4 +1,4 @@
-"""A learner that finds its hyperparameters while it learns."""
+"""A learner that tunes its hyperparameters while it learns."""
 
 from collections.abc import Callable
 from copy import copy

@@ -1,4 +1,4 @@
-"""Models between an old one and one that has learned on from it."""
+"""Models between an old one and the one that has learned on from it."""
 
 from copy import copy
 

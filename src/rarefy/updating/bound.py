@@ -1,4 +1,4 @@
-"""What rate of lost answers is to be expected on new rows at most, by those of held-out rows.
+"""An upper confidence bound for the rate of lost answers on new rows.
 
 Clopper and Pearson (1934): if k of n rows are lost, the rate of lost answers is below the bound
 with a confidence of 97.5 %, whatever it is: the upper end of the usual interval of 95 %. Rows that

@@ -1,4 +1,4 @@
-"""Which model of the way from an old one to a new one is taken, if any."""
+"""Choosing a model on the path from old to new."""
 
 import math
 import numbers

@@ -1,4 +1,4 @@
-"""The way from an old model to a new one, w = (1 - α) w_new + α w_old, and how far to go on it.
+"""The path from old to new, w = (1 - α) w_new + α w_old, and the points on it.
 
 Scores are linear in the weights, so the scores of both ends give those of every α. The steps of
 the way are fixed beforehand and taken from the old end on, each only if the bound of its lost

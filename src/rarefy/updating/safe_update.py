@@ -1,4 +1,4 @@
-"""From a model in use to the next one: learn on, score what is held out, choose."""
+"""Safe update: learn on, score the held-out rows, choose."""
 
 import os
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Lost answers by the value of a column: who loses, where most lose little."""
+"""Lost answers by the value of a column."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What changed from a model to another: what `rarefy diff` shows."""
+"""`rarefy diff`: what changed from one model to another."""
 
 from collections.abc import Iterator
 from typing import Any

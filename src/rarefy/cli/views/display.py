@@ -1,4 +1,4 @@
-"""How commands show that they work: as JSON, as text, or in a terminal with a bar."""
+"""Progress of a command: as JSON, as text, or in a terminal with a bar."""
 
 import json as json_text
 import os

@@ -1,4 +1,4 @@
-"""The explanation of a prediction: what `rarefy inspect --why` shows."""
+"""`rarefy inspect --why`: the explanation of a prediction."""
 
 from collections.abc import Iterator
 

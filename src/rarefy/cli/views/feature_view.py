@@ -1,4 +1,4 @@
-"""The features of a model and their weights, as a table."""
+"""Tables of features and their weights."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

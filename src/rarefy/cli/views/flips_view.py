@@ -1,4 +1,4 @@
-"""Answers that changed from a model to another: what `rarefy flips` shows."""
+"""`rarefy flips`: answers that changed from one model to another."""
 
 from collections.abc import Iterator
 from typing import Any

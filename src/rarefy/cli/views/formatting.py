@@ -1,4 +1,4 @@
-"""Values as people, and programs, read them."""
+"""Formatting of values, for people and for programs."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""How well a model predicts: what `rarefy evaluate` shows."""
+"""`rarefy evaluate`: how well a model predicts."""
 
 from collections.abc import Iterator
 from typing import Any

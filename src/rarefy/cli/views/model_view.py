@@ -1,4 +1,4 @@
-"""What a model is and how it was trained: what `rarefy inspect` shows."""
+"""`rarefy inspect`: what a model is and how it was trained."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Chains of releases: what `rarefy releases` shows."""
+"""`rarefy releases`: chains of releases."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

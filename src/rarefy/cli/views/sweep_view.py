@@ -1,4 +1,4 @@
-"""What `rarefy sweep` says at the end."""
+"""`rarefy sweep`: the summary at the end."""
 
 import os
 from collections.abc import Sequence

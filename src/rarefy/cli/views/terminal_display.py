@@ -1,4 +1,4 @@
-"""How a command goes, in a terminal: lines of text, and a bar below them."""
+"""Progress of a command in a terminal: lines of text with a bar below them."""
 
 import math
 import time

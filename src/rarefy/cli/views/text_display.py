@@ -1,4 +1,4 @@
-"""How a command goes, as lines of text on standard error.
+"""Progress of a command as lines of text on standard error.
 
 Rich writes them off a terminal too, so that there is one way to write: it adds 15 ms to the start.
 """

@@ -1,4 +1,4 @@
-"""The way from a model to the next one: what `rarefy update` shows."""
+"""`rarefy update`: the step from one model to the next."""
 
 from collections.abc import Iterator
 from typing import Any

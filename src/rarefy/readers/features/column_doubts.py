@@ -1,4 +1,4 @@
-"""Columns that may not be what they were taken for: running text, ids, dates, odd numbers."""
+"""Columns that may have been misread: running text, ids, dates, odd numbers."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""What the user says about named columns: for CSV, JSON lines, Parquet and Arrow."""
+"""The roles of named columns, as given by the user."""
 
 import warnings
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Which columns and namespaces are to be crossed: globs, and names of nothing."""
+"""Which columns and namespaces are crossed: globs, and names that match nothing."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Whether the columns, or the format, have the words of which n-grams are wanted."""
+"""Checks that n-grams are asked of columns or formats that have words."""
 
 from rarefy.errors import InputError
 from rarefy.readers.features.columns import Columns, listed_columns, nearest

@@ -1,4 +1,4 @@
-"""Labels that are words: each has a number, in the order in which they came."""
+"""Labels that are words, numbered in order of appearance."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence

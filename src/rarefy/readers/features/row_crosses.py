@@ -1,4 +1,4 @@
-"""Crosses of single rows, from one buffer to another, in one call that is bound to both."""
+"""Crosses of single rows, in one compiled call."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

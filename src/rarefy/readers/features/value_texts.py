@@ -1,4 +1,4 @@
-"""How values that are not text are written where their text counts: in categorical columns.
+"""The text of numbers and other values in categorical columns.
 
 Usually that is as PyArrow writes them: whole numbers as digits, 1.0 too; other floats in the
 shortest form that leads back to them (0.1, 1e-7); true and false; 2024-01-31 for a date, and

@@ -1,4 +1,4 @@
-"""Dicts read without the detour of a line, compiled; each feature is that of the JSON object.
+"""A compiled parser of Python dicts; features are those of the same object in JSON lines.
 
 Only what is plain is read: texts as names; numbers, texts and None as values. Whatever else
 there is, and whatever is wrong, is left to the parser of lines, which says so.

@@ -1,4 +1,4 @@
-"""What the columns of JSON lines are, by the first rows of a file."""
+"""The columns of JSON lines, from the first rows of a file."""
 
 import json
 import warnings

@@ -1,4 +1,4 @@
-"""The parts of JSON without parts, compiled: strings, numbers, true, false and null (RFC 8259)."""
+"""Strings, numbers, true, false and null of JSON (RFC 8259), compiled."""
 
 from typing import Any
 

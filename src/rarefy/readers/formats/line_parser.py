@@ -1,4 +1,4 @@
-"""What the parsers of lines that are full of short numbers have in common, compiled."""
+"""Shared parts of the parsers of lines full of short numbers, compiled."""
 
 from typing import Any
 

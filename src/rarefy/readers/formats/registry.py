@@ -1,4 +1,4 @@
-"""The formats: which there are, and how to tell them."""
+"""All formats, and how files are recognised."""
 
 import os
 import re

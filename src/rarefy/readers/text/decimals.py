@@ -1,4 +1,4 @@
-"""The double nearest to a decimal number, a tie to even, compiled, whatever the locale is.
+"""Correctly rounded conversion of decimal numbers, compiled.
 
 Numbers of up to 19 digits are multiplied by a power of five of 128 bits, which is always enough
 (Mushtak and Lemire, Fast number parsing without fallback, 2023). Of longer ones the first 19 digits

@@ -1,4 +1,4 @@
-"""Numbers in text, compiled.
+"""Parsing of numbers in text, compiled.
 
 Every block of text ends with a newline, which ends any number, and has eight more bytes behind it,
 so no loop here has to look for the end of the data.

@@ -1,4 +1,4 @@
-"""Where tokens end, for a few thousand bytes of text at a time, compiled.
+"""Finding the ends of tokens, a few thousand bytes at a time, compiled.
 
 A parser that goes from token to token has to find the end of one before it can begin with the
 next, and the processor can do little else meanwhile. Here the text is compared with the separators

@@ -1,4 +1,4 @@
-"""Names of less than 16 bytes, a space between them, whose hashes are worked out side by side.
+"""Hashing of names shorter than 16 bytes, several at a time.
 
 As with short numbers (short_numbers.py), a first step only finds the names and copies them, and a
 second one, which has no branches, hashes many of them, so that the compiler makes it work on

@@ -1,4 +1,4 @@
-"""Short numbers, of up to eight bytes, in two steps, compiled.
+"""Parsing of numbers of up to eight bytes, in two steps, compiled.
 
 The first step only copies the numbers, as they are written, to a word each. The second one turns
 the words of many features into numbers, in loops that have no branches, so that the compiler makes
