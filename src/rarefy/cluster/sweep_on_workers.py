@@ -1,5 +1,6 @@
 """`rarefy.cluster.sweep`: a grid whose points are spread over workers."""
 
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -62,6 +63,7 @@ def sweep(reader: Reader, *, on: str | Workers = RAY, in_memory: bool = False, *
     """
     if not isinstance(reader, Reader) or not reader.can_be_read_again:
         raise ConfigError("a sweep on a cluster needs files that all workers read: rarefy.read.")
+    files = [os.path.abspath(file) for file in reader.files]  # workers may be in other folders
     workers = workers_of(on) if isinstance(on, str) else on
 
     def spread(asked: Asked) -> Judged:
@@ -69,7 +71,8 @@ def sweep(reader: Reader, *, on: str | Workers = RAY, in_memory: bool = False, *
 
         def judge(points: list[Point]) -> tuple[dict[str, Floats], Extent]:
             shares = np.array_split(np.arange(len(points)), min(workers.n_readers, len(points)))
-            how = reader.settings(), replace(asked, n_threads=1), in_memory
+            settings = {**reader.settings(), "files": files}
+            how = settings, replace(asked, n_threads=1), in_memory
             handles = [workers.start(judged, *how, [points[n] for n in share]) for share in shares]
             found = [workers.result(handle) for handle in handles]
             names, extent = found[0][0], found[0][1]
