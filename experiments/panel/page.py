@@ -26,7 +26,7 @@ DIVERGED = -1e3  # R²
 ROUNDING = 1e-9
 
 INTRODUCTION = """\
-# Defaults compared with defaults
+# Panel: default settings of several tools, compared
 
 How good is a tool when nobody has set anything? This page compares the default settings of rarefy,
 scikit-learn, Vowpal Wabbit and River on data of all kinds, by {n_folds}-fold cross-validation with
