@@ -40,7 +40,9 @@ def test_the_description_of_the_package_has_absolute_links_only(monkeypatch):
     assert "https://a.b/_images/paths-truncation.svg" in targets
     plain = description(readme, "")
     assert re.findall(r"\]\([^)]+\)", plain) == []
-    assert "A rare feature that is nearly always right" not in plain  # the caption of a picture that is not there
+    assert (
+        "A rare feature that is nearly always right" not in plain
+    )  # the caption of a picture that is not there
     assert "## Where to go next\n\nThe documentation is in the source distribution" in plain
     assert plain.endswith("Licence: Apache-2.0.\n")
 
@@ -51,6 +53,42 @@ def test_the_version_is_the_same_everywhere():
     assert project["version"] == __version__
     assert f"version: {__version__}\n" in citation
     assert f"## {__version__} (" in (ROOT / "CHANGELOG.md").read_text()
+
+
+IN_THE_PANEL = {  # what rows of the README's table are called there
+    "book reviews, accuracy": "books",
+    "SMS spam, accuracy": "sms",
+    "Reuters news, 25 classes, accuracy": "reuters",
+    "ad clicks (Criteo), AUC": "criteo",
+    "breast cancer, raw units, accuracy": "breast cancer",
+    "diabetes, raw units, R²": "diabetes",
+}
+
+
+def table_rows(text: str) -> dict[str, list[str]]:
+    lines = (line[1:-1].replace("*", "").split("|") for line in text.splitlines())
+    return {cells[0].strip(): [cell.strip() for cell in cells[1:]] for cells in lines if cells[1:]}
+
+
+def in_hundredths(cell: str) -> str:
+    """88.1 % and 0.881 are 88.1; a word stays a word."""
+    number = cell.replace("−", "-").removesuffix(" %")
+    if not re.fullmatch(r"-?[\d.]+", number):
+        return cell
+    return f"{float(number) * (1.0 if '%' in cell else 100.0):.1f}"
+
+
+def test_the_table_of_the_readme_is_that_of_the_panel():
+    scores = (ROOT / "docs/results/panel.md").read_text().partition("## Scores")[2]
+    panel = table_rows(scores.partition("\n## ")[0])
+    columns = [panel[""].index(name) for name in ("rarefy", "SGD", "LR / Ridge", "VW")]
+    readme = table_rows((ROOT / "README.md").read_text())
+    for row, dataset in IN_THE_PANEL.items():
+        expected = [panel[dataset][column].partition(" ±")[0] for column in columns]
+        found = [in_hundredths(cell) for cell in readme[row]]
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            assert one == other or abs(float(one) - float(other)) < 0.51, row  # -2.09 and -208.6
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
