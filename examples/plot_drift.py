@@ -2,10 +2,10 @@
 A stream that changes
 =====================
 
-Rows come one by one, are predicted, and then learned. Halfway, what the user likes is reversed. The
-model keeps figures of its own predictions, and says when its loss has risen. What to do then is up
-to the program: a model that has learned for long is slow to change its mind, and one that begins
-anew is not.
+Rows come one by one, are predicted, and then learned. Halfway through, the taste of the users is
+reversed. `watch` keeps metrics of the predictions and reports when the loss has risen. What to do
+then is up to the program: a model that has learned for a long time adapts slowly, and a new model
+adapts fast.
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +26,7 @@ def visit(t):
 
 
 # %%
-# `watch` looks on; it changes nothing of the model.
+# `watch` only observes; it does not change the model.
 
 
 def begin():
@@ -50,10 +50,10 @@ print("drift was reported at", sorted(set(drifts)))
 
 # %%
 
-rounds, learns_on, begins_anew = zip(*accuracy, strict=True)
+rounds, keeps_learning, starts_again = zip(*accuracy, strict=True)
 plt.figure(figsize=(7, 3), layout="constrained")
-plt.plot(rounds, learns_on, label="learns on")
-plt.plot(rounds, begins_anew, label="begins anew when drift is reported")
+plt.plot(rounds, keeps_learning, label="keeps learning")
+plt.plot(rounds, starts_again, label="starts again when drift is reported")
 plt.axvline(CHANGE, color="grey", linestyle="--", label="the change")
 plt.xlabel("row")
 plt.ylabel("accuracy of the last 300")

@@ -2,8 +2,9 @@
 Between the old model and the new one
 =====================================
 
-A model that has learned on is more accurate, and wrong where the old one was right. The models in
-between lose fewer answers; `rarefy.update` chooses the best within a budget.
+A model that was trained further is more accurate, but wrong on some rows that the old model had
+right. Models between the two lose fewer of these answers; `rarefy.update` chooses the best one within
+a budget.
 """
 
 import matplotlib.pyplot as plt
