@@ -3,8 +3,8 @@ Between the old model and the new one
 =====================================
 
 A model that was trained further is more accurate, but wrong on some rows that the old model had
-right. Models between the two lose fewer of these answers; `rarefy.update` chooses the best one within
-a budget.
+right. Models between the two lose fewer of these answers; `rarefy.update` chooses the best one
+within a budget.
 """
 
 import matplotlib.pyplot as plt
