@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 from rarefy.errors import ConfigError, DivergenceError
+from rarefy.rules.pegasos import Pegasos
 from tests import data, naive
 from tests.in_order import classifier_in_order, regressor_in_order
 
@@ -30,7 +31,7 @@ def eager(problem: data.Problem, loss: str, l1: float, l2: float, passes: int = 
 
 @pytest.mark.parametrize("loss", ["hinge", pytest.param("squared", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("l1", [0.0, 0.03])
-@pytest.mark.parametrize("average", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("average", [False, True])
 def test_lazy_weights_are_those_of_the_equation(loss, l1, average):
     problem = data.problem("regression" if loss == "squared" else "binary", n=300)
     in_order = regressor_in_order if loss == "squared" else classifier_in_order
@@ -42,6 +43,23 @@ def test_lazy_weights_are_those_of_the_equation(loss, l1, average):
     if not average:
         np.testing.assert_allclose(model.intercept_, b, rtol=1e-9, atol=1e-12)
         assert (model.coef_ == 0.0).any() == (l1 > 0.0)
+
+
+@pytest.mark.parametrize("first", [3, 100, 10_000, 10**6, 10**9])
+@pytest.mark.parametrize("rounds", [1, 5, 300, 3_000])
+@pytest.mark.parametrize("truncated_after", [0.01, 0.7, 4.0])
+def test_sums_of_past_weights_are_exact_in_late_rounds(first, rounds, truncated_after):
+    """A weight that is zero after that many times the rounds, from an earlier round on."""
+    v, away = -37.3, 2
+    rule = Pegasos(l1=0.01 * -v / (away + rounds * truncated_after), l2=0.01)
+    fall, last = rule.l1 / rule.l2, first - away
+    each = [min(v + fall * (t - last), 0.0) / t for t in range(first, first + rounds)]
+    found = rule.closed_sum(None, (v, float(last)), float(first), float(first + rounds))
+    assert found == pytest.approx(math.fsum(each), rel=1e-11)
+
+
+def test_a_weight_that_never_occurred_has_no_past():
+    assert Pegasos(l1=0.1).closed_sum(None, (0.0, 0.0), 0.0, 1000.0) == 0.0
 
 
 @pytest.mark.slow

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 from rarefy.jit import compile_methods, helper
 from rarefy.model.clock import Clock, earlier_round
-from rarefy.model.sums import sum_until_zero
+from rarefy.model.sums import SMOOTH_FROM, sum_until_zero
 
 State = tuple[float, ...]
+_FEW = 4.0  # as many rounds are added up
 
 
 @compile_methods
@@ -78,6 +79,41 @@ def falling_by_rounds(w: float, fall: float, after: float, until: float) -> floa
     if n * fall >= abs(w):
         n = min(n, math.ceil(abs(w) / max(fall, 1e-300)))
     return math.copysign(n * abs(w) - fall * 0.5 * n * (n - 1.0), w)
+
+
+@helper
+def falling_means(v: float, fall: float, after: float, until: float) -> float:
+    """The sum of v/t over t = after ... until - 1; |v| falls by the same amount until it is zero.
+
+    Σ (v - fall j) / (s + j) over j < n needs Σ 1/t, a logarithm with corrections (Euler-Maclaurin),
+    and Σ j/(s + j), which is n - s Σ 1/t without what cancels out there.
+    """
+    if after == 0.0:  # it never occurred
+        return 0.0
+    v, n = abs(v), until - after
+    if n * fall >= v:
+        n = min(n, math.ceil(v / max(fall, 1e-300)))
+    total = 0.0
+    while n > 0.0 and (after < SMOOTH_FROM or n <= _FEW):
+        total += v / after
+        v, after, n = v - fall, after + 1.0, n - 1.0
+    if n == 0.0:
+        return total
+    low = after - 0.5
+    high = low + n
+    share = n / low
+    log = math.log1p(share)
+    rest = share - log
+    if share < 0.01:
+        rest = (
+            share
+            * share
+            * (0.5 - share * (1.0 / 3.0 - share * (0.25 - share * (0.2 - share / 6.0))))
+        )
+    below, above = 1.0 / (low * low), 1.0 / (high * high)
+    correction = (above - below) / 24.0 - (above * above - below * below) * 7.0 / 960.0
+    behind = low * rest - 0.5 * log - after * correction
+    return total + v * (log + correction) - fall * behind
 
 
 @helper

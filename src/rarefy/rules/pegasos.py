@@ -6,13 +6,14 @@ v ← soft(v - g/λ₂, λ/λ₂) with v = t w: without l1, w is minus the mean 
 The projection on the ball of radius 1/√λ₂ (T3.18), which the paper calls optional, is left out.
 Steps of 1/(λ₂ t) suit weights that are penalised; the intercept is not, and takes steps c/√t.
 
-Lazy form: while a coordinate is away, |v| falls by λ/λ₂ a round.
-"""
+Lazy form: while a coordinate is away, |v| falls by λ/λ₂ a round."""
 
+import math
 from typing import NamedTuple
 
 from rarefy.model.clock import Clock
 from rarefy.rules.ogd import Ogd
+from rarefy.rules.past_sums import falling_means
 from rarefy.rules.proximal import soft
 from rarefy.rules.rule_protocol import State, rule
 
@@ -39,3 +40,9 @@ class Pegasos(NamedTuple):
 
     def forgets_at_zero(self) -> bool:
         return True
+
+    def closed_sum(self, clock: Clock, state: State, after: float, until: float) -> float:
+        v, last = state
+        fall = self.l1 / self.l2
+        left = soft(v, (after - last) * fall)
+        return math.copysign(falling_means(left, fall, after, until), v)

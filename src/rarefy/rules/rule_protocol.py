@@ -24,7 +24,8 @@ Nine more methods have defaults that suit most rules:
     closed_sum(clock, state, after, until) -> float
                                             the sum of the weights of the rounds after+1 ... until,
                                             in which the coordinate did not occur, for the mean of
-                                            all past weights; without l2
+                                            all past weights; without l2, unless the rule always
+                                            has one (its default is not None)
     past_sum(shares, clock, state, after, until) -> float
                                             the same by its integral (rules/past_sums.py), with l2
                                             and where rounds count differently
@@ -216,7 +217,10 @@ def past_sum(
 def has_closed_sum(some_rule: Any) -> bool:
     """Whether `closed_sum` is right for a rule."""
     is_own = type(some_rule).closed_sum is not closed_sum
-    return some_rule.rests() or (is_own and getattr(some_rule, "l2", None) is None)
+    always_has_l2 = some_rule._field_defaults.get("l2") is not None
+    return some_rule.rests() or (
+        is_own and (always_has_l2 or getattr(some_rule, "l2", None) is None)
+    )
 
 
 def row_terms(self: Any, clock: Clock, state: State, x: float) -> tuple[()]:
