@@ -8,7 +8,6 @@ from benchmarks.data import zipf_rows
 from experiments.field.methods import METHODS
 from experiments.peers.data import task
 from experiments.peers.plan import FULL
-from rarefy import SparseOnlineClassifier
 from rarefy.rules import FINITE_DATA
 
 MADE, UNIT = "made", "fobos"
@@ -40,12 +39,11 @@ def rows_of(dataset: str) -> tuple[Any, Any]:
     return found.X, found.y
 
 
-def model_of(name: str) -> tuple[SparseOnlineClassifier, int]:
+def model_of(name: str) -> tuple[Any, int]:
     """With the defaults, and how many passes it makes."""
     method = METHODS[name]
     passes = PASSES_OF_FINITE if method.rule in FINITE_DATA else 1
-    once = {"passes": passes, "shuffle": False, "calibrate": False}
-    return SparseOnlineClassifier(method.rule, **once, **method.use), passes
+    return method.model(passes, shuffle=False), passes
 
 
 def cost(name: str, X: Any, y: Any) -> Cost:

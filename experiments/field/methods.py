@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.peers.plan import FULL
+from rarefy import SparseOnlineClassifier, VotedPerceptron
 from rarefy.parameters.meaning import has_own_steps
 from rarefy.rules import FINITE_DATA, PROJECTED, RULES
 from rarefy.rules.rule_protocol import is_worn as never_worn
 
 Values = tuple[float, ...]
+VOTED = "perceptron, voted"
 
 
 def spaced(low: float, high: float, n: int) -> Values:
@@ -57,6 +59,12 @@ class Method(NamedTuple):
             return False
         forms = PROJECTED.get(RULES[self.rule], {})
         return forms.get(self.use.get("projection"), RULES[self.rule]).is_worn is never_worn
+
+    def model(self, passes: int, *, shuffle: bool = True, **setting: float) -> Any:
+        if self.rule == VOTED:  # which is no rule, but an estimator
+            return VotedPerceptron(passes, shuffle=shuffle)
+        given = {"passes": passes, "shuffle": shuffle, "calibrate": False}
+        return SparseOnlineClassifier(self.rule, **given, **setting, **self.use)
 
 
 def times(value: float, factors: Values) -> Values:
@@ -138,4 +146,5 @@ METHODS = {
         for name, radii in PROJECTIONS.items()
     },
     **{f"{rule}, mean": Method(rule, grid_of(rule), {"average": True}) for rule in AVERAGED},
+    VOTED: Method(VOTED, {}),
 }

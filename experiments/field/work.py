@@ -11,7 +11,7 @@ from experiments.peers.data import Task, task
 from experiments.peers.methods import METHODS as TOOLS
 from experiments.peers.outcome import Outcome
 from experiments.peers.plan import FULL
-from rarefy import DivergenceError, SparseOnlineClassifier, sweep
+from rarefy import DivergenceError, VotedPerceptron, sweep
 from rarefy.rules import FINITE_DATA
 
 PASSES_OF_FINITE = 30
@@ -63,6 +63,13 @@ def outcome(method: Method, made: Task) -> Outcome:
     )
 
 
+def numbers_of(model: Any) -> int:
+    """How many numbers a prediction needs: weights, or all entries of the rows that vote."""
+    if isinstance(model, VotedPerceptron):
+        return int(model.mistakes_.rows.nnz)
+    return int(model.n_nonzero_)
+
+
 def one_by_one(method: Method, made: Task) -> Outcome:
     passes = PASSES_OF_FINITE if method.rule in FINITE_DATA else FULL.passes
     accuracy, weights = [], []
@@ -70,12 +77,10 @@ def one_by_one(method: Method, made: Task) -> Outcome:
         of_folds = []
         for fold in range(FULL.n_folds):
             X, y, X_own, y_own = made.split(fold)
-            model = SparseOnlineClassifier(
-                method.rule, passes=passes, calibrate=False, **setting, **method.use
-            )
+            model = method.model(passes, **setting)
             try:
                 model.fit(X, y)
-                of_folds.append((model.score(X_own, y_own), model.n_nonzero_))
+                of_folds.append((model.score(X_own, y_own), numbers_of(model)))
             except DivergenceError:
                 of_folds.append((COIN_TOSS, 0))
         accuracy.append([float(score) for score, _ in of_folds])

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rarefy.estimators.sweep_grid import sweep
     from rarefy.estimators.train_files import train
     from rarefy.estimators.update_models import update
+    from rarefy.estimators.voted_perceptron import VotedPerceptron
     from rarefy.jit import helper
     from rarefy.readers import read
     from rarefy.rules import rule
@@ -46,6 +47,7 @@ __all__ = [
     "SparseOnlineClassifierCV",
     "SparseOnlineRegressor",
     "SparseOnlineRegressorCV",
+    "VotedPerceptron",
     "__version__",
     "anchored",
     "evaluate",
@@ -73,6 +75,7 @@ _LATE = {
     "SparseOnlineClassifierCV": "rarefy.estimators.cv",
     "SparseOnlineRegressor": "rarefy.estimators",
     "SparseOnlineRegressorCV": "rarefy.estimators.cv",
+    "VotedPerceptron": "rarefy.estimators.voted_perceptron",
     "anchored": "rarefy.estimators.anchor_models",
     "evaluate": "rarefy.analysis.of_estimators",
     "explain": "rarefy.analysis.of_estimators",

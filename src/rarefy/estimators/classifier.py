@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from rarefy.checks import choose, numbers_if_all_are
 from rarefy.engine.task import GROW, may_grow
 from rarefy.errors import ConfigError, InputError
+from rarefy.estimators.checked_input import checked_labels, class_numbers
 from rarefy.estimators.growing_classes import GrowingClasses
-from rarefy.estimators.matrices import check_importance, check_targets, sorted_labels
+from rarefy.estimators.matrices import check_importance, sorted_labels
 from rarefy.estimators.signatures import takes
 from rarefy.estimators.single_labels import SingleLabels
 from rarefy.estimators.sparse_online import SparseOnline, has_partial_fit
@@ -122,7 +122,7 @@ class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SingleLabels, Spar
             with Deferral() as signals, self._draft(keeps_rows=True) as draft:
                 first = not draft.__sklearn_is_fitted__()
                 X = draft._check_rows(X, reset=first)
-                y = draft._check_labels(X, y)
+                y = checked_labels(X, y)
                 importance = check_importance(sample_weight, len(y))
                 task = draft._task_to_learn(classes)
                 draft._check_classes(classes, first)
@@ -242,7 +242,7 @@ class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SingleLabels, Spar
         self.start(classes=classes)
 
     def _targets_of(self, rows: Any, y: Any) -> NDArray[np.float64]:
-        labels = self._check_labels(rows, y)
+        labels = checked_labels(rows, y)
         if labels.dtype.kind == "b" and self.classes_.dtype.kind == "U":
             labels = np.where(labels, "true", "false")  # as files have them
         return self._encode(labels)
@@ -250,13 +250,13 @@ class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SingleLabels, Spar
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """Rows, targets and importance as the engine takes them; the classes are those of y."""
         X = self._check_rows(X, reset=True)
-        y = self._check_labels(X, y)
+        y = checked_labels(X, y)
         self.classes_ = sorted_labels("y", y)
         return X, self._encode(y), check_importance(sample_weight, len(y))
 
     def _known_targets(self, X: Any, y: Any) -> NDArray[np.float64]:
         """The targets of rows to be judged by; all labels are classes of the model."""
-        return self._encode(self._check_labels(X, y))
+        return self._encode(checked_labels(X, y))
 
     @property
     def _loss_in_use(self) -> str:
@@ -286,18 +286,6 @@ class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SingleLabels, Spar
                 f"y contains {n_classes} class; a classifier needs at least two classes."
             )
         return n_classes
-
-    def _check_labels(self, X: Any, y: Any) -> NDArray[Any]:
-        y = self._check_y(X, y)
-        if y.dtype.kind == "f":
-            check_targets("y", y)
-        elif y.dtype.kind not in "iubU":
-            sorted_labels("y", y)
-        try:
-            check_classification_targets(y)
-        except ValueError as error:
-            raise InputError(str(error)) from error
-        return y  # type: ignore[no-any-return]
 
     def _check_classes(self, classes: Any, first: bool) -> None:
         if first:
@@ -329,17 +317,7 @@ class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SingleLabels, Spar
 
     def _encode(self, y: NDArray[Any]) -> NDArray[np.float64]:
         """-1 and +1 for two classes, else the number of the class."""
-        order = np.argsort(self.classes_)  # a reader gives classes in the order that a user wants
-        numbers_of_labels = np.searchsorted(self.classes_, y, sorter=order)
-        numbers_of_labels = order[np.minimum(numbers_of_labels, len(order) - 1)]
-        unseen = self.classes_[numbers_of_labels] != y
-        if unseen.any():
-            row = int(unseen.argmax())
-            label = y[row : row + 1].tolist()[0]  # as Python would show it
-            raise InputError(
-                f"y contains the label {label!r} in row {row}; the classes of the model are "
-                f"{self.classes_.tolist()}."
-            )
+        numbers_of_labels = class_numbers(self.classes_, y)
         if self._has_one_score:
             return np.where(numbers_of_labels == 1, 1.0, -1.0)
         return numbers_of_labels.astype(np.float64)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from rarefy.checks import number_or_none, numbers_if_all_are
 from rarefy.errors import InputError
+from rarefy.estimators.checked_input import checked_labels
 from rarefy.estimators.matrices import sorted_labels
 from rarefy.streams.class_numbers import ClassNumbers, name_in_files
 from rarefy.system.deferred_signals import Deferral
@@ -25,7 +26,7 @@ class GrowingClasses:
         single, numbers = self._single(), ClassNumbers(self.stream_.classes)
         labels = targets = None
         if y is not None:
-            labels = self._check_labels(rows, y)
+            labels = checked_labels(rows, y)
             targets = numbers.of(map(name_in_files, labels.tolist()))
         ready = single.prepared(rows, targets, importance, format, numbers)
         new = range(len(self.classes_), len(numbers.names))

@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from rarefy.arrays import LARGEST_VALUE
 from rarefy.checks import choose
 from rarefy.errors import InputError
+from rarefy.estimators.checked_input import checked_y
 from rarefy.estimators.matrices import check_importance, check_targets
 from rarefy.estimators.signatures import takes
 from rarefy.estimators.sparse_online import SparseOnline, has_partial_fit
@@ -169,4 +170,4 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
         return self._check_targets(X, y)
 
     def _check_targets(self, X: Any, y: Any) -> NDArray[np.float64]:
-        return check_targets("y", self._check_y(X, y))
+        return check_targets("y", checked_y(X, y))

@@ -9,23 +9,17 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import check_array, check_random_state, column_or_1d
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rarefy.arrays import as_rows
 from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.sharding import check_sharding
 from rarefy.engine.task import Task
-from rarefy.errors import ConfigError, InputError
+from rarefy.errors import InputError
+from rarefy.estimators.checked_input import check_seed, checked_matrix
 from rarefy.estimators.delayed_labels import DelayedLabels
 from rarefy.estimators.from_matrices import FromMatrices
 from rarefy.estimators.from_streams import FromStreams
-from rarefy.estimators.matrices import (
-    as_csr,
-    check_structure,
-    refuse_missing_labels,
-    refuse_other_than_numbers,
-)
 from rarefy.estimators.matrix_rows import MatrixRows
 from rarefy.estimators.one_at_a_time import OneAtATime
 from rarefy.estimators.partial_fit_rows import PartialFitOfRows
@@ -109,7 +103,7 @@ class SparseOnline(
         loss = self._make_loss()
         check_values({name: getattr(self, name) for name in self._table})
         check_refit(self.refit, self.refit_l2, self.refit_features, self.loss)
-        _check_seed(self.random_state)
+        check_seed(self.random_state)
         parameters = {name: getattr(self, name) for name in RULE_PARAMETERS}
         weighting = {
             name: getattr(self, name) for name in WEIGHTING_PARAMETERS if hasattr(self, name)
@@ -192,21 +186,10 @@ class SparseOnline(
             raise InputError(f"X has dicts as rows; numbers are expected{WORDS}")
         if not reset:
             self._refuse_matrix()
-        check_structure(X)
-        checks = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": False}
-        try:
-            refuse_other_than_numbers("X", X)
-            if self.n_features == "grow" and not reset:
-                rows = as_csr(check_array(X, estimator=self, **checks))
-                return self._with_known_columns(rows, column_names(X), learning)
-            return as_csr(validate_data(self, X, reset=reset, **checks))
-        except InputError:
-            raise
-        except ValueError as error:
-            remedy = WORDS if "could not convert string to float" in str(error) else ""
-            raise InputError(f"{error}{remedy}") from error
-        except OverflowError as error:
-            raise InputError(f"X must be numeric: {error}") from error
+        if self.n_features == "grow" and not reset:
+            rows = checked_matrix(self, X, reset=False, any_width=True, for_words=WORDS)
+            return self._with_known_columns(rows, column_names(X), learning)
+        return checked_matrix(self, X, reset=reset, for_words=WORDS)
 
     def _with_known_columns(
         self, rows: sparse.csr_array, names: list[str] | None, learning: bool
@@ -229,16 +212,6 @@ class SparseOnline(
                 self.feature_names_in_ = np.asarray(names, dtype=object)
         shape = (n_rows, self.n_features_in_)
         return sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=shape)
-
-    def _check_y(self, X: Any, y: Any) -> NDArray[Any]:
-        try:
-            found = column_or_1d(y, warn=True)
-            check_consistent_length(X, found)
-        except ValueError as error:
-            raise InputError(str(error)) from error
-        if found.dtype.kind == "U" and isinstance(y, list | tuple):
-            refuse_missing_labels("y", y)  # of which NumPy has made the word "nan"
-        return found  # type: ignore[no-any-return]
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         scores = self._scores_of_few(X)
@@ -331,16 +304,6 @@ def has_partial_fit(estimator: SparseOnline) -> bool:
     if not estimator.refit:
         return True
     raise AttributeError("refit=True needs all data at once: use fit or fit_stream.")
-
-
-def _check_seed(random_state: Any) -> None:
-    """As scikit-learn does; but whole numbers are not made generators of, which takes a while."""
-    if isinstance(random_state, int) and 0 <= random_state < 1 << 32:
-        return
-    try:
-        check_random_state(random_state)
-    except ValueError as error:
-        raise ConfigError(f"random_state={random_state!r}: {error}") from error
 
 
 def column_names(X: Any) -> list[str] | None:
