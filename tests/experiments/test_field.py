@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.field.methods import BUDGET, METHODS
+from experiments.field.methods import BUDGET, METHODS, VOTED
 from experiments.field.page import scores_of_few, standings
-from experiments.field.work import Result
+from experiments.field.work import Result, numbers_of
 from experiments.peers.plan import FULL
-from rarefy import SparseOnlineClassifier
+from rarefy import VotedPerceptron
 from rarefy.estimators.sparse_online import task_of
 from rarefy.parameters.table import DEFAULT_RULE
 from rarefy.rules import FINITE_DATA, RULES
@@ -17,18 +17,26 @@ from rarefy.rules import FINITE_DATA, RULES
 def test_every_rule_is_compared_with_the_same_budget():
     assert {*RULES, *FINITE_DATA} <= set(METHODS)
     for name, method in METHODS.items():
-        without_choice = method.rule in ("perceptron", "pa")
+        without_choice = method.rule in ("perceptron", "pa", VOTED)
         assert len(method.settings) == (1 if without_choice else BUDGET), name
         values = [tuple(setting.items()) for setting in method.settings]
         assert len(set(values)) == len(values), name
 
 
 def test_every_setting_is_one_that_its_rule_has():
-    for name, method in METHODS.items():
+    of_rules = {name: method for name, method in METHODS.items() if method.rule != VOTED}
+    for name, method in of_rules.items():
         for setting in (method.settings[0], method.settings[-1]):
-            made = task_of(SparseOnlineClassifier(method.rule, **setting, **method.use))
+            made = task_of(method.model(passes=1, **setting))
             for parameter, value in setting.items():
                 assert repr(value) in repr((made.rule, made.schedule)), (name, parameter)
+
+
+def test_the_voted_perceptron_is_an_estimator_of_its_own():
+    model = METHODS[VOTED].model(passes=2)
+    assert isinstance(model, VotedPerceptron)
+    model.fit(np.eye(2), [0, 1])
+    assert numbers_of(model) == 2  # entries of two rows
 
 
 def test_who_is_behind_and_who_is_better():

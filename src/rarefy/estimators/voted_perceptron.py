@@ -168,8 +168,8 @@ class VotedPerceptron(ClassifierMixin, BaseEstimator):
         >>> from rarefy import VotedPerceptron
         >>> model = VotedPerceptron()
         >>> model = model.partial_fit([[1.0, 0.0]], ["ham"], classes=["ham", "spam"])
-        >>> model.partial_fit([[0.0, 1.0]], ["spam"]).predict([[0.0, 2.0]]).tolist()
-        ['spam']
+        >>> model.partial_fit([[0.0, 1.0]], ["spam"]).predict([[2.0, 0.0]]).tolist()
+        ['ham']
         """
         self._check_parameters()
         new, is_first = copy(self), not self.__sklearn_is_fitted__()
@@ -209,9 +209,10 @@ class VotedPerceptron(ClassifierMixin, BaseEstimator):
         Examples
         --------
         >>> from rarefy import VotedPerceptron
-        >>> model = VotedPerceptron().fit([[1.0, 0.0], [0.0, 1.0]], ["ham", "spam"])
+        >>> model = VotedPerceptron(passes=4, shuffle=False)
+        >>> model = model.fit([[1.0, 0.0], [0.0, 1.0]], ["ham", "spam"])
         >>> model.decision_function([[0.0, 2.0]]).tolist()
-        [0.9]
+        [0.75]
         """
         votes = self._votes(X)
         return votes[:, 1] - votes[:, 0] if len(self.classes_) == 2 else votes
