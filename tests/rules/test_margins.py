@@ -1,6 +1,7 @@
 """Rules that act on margins: as their papers have them, in pieces, resumed, and side by side."""
 
 from functools import partial
+from importlib.util import find_spec
 from itertools import pairwise
 
 import numpy as np
@@ -142,6 +143,20 @@ def test_passive_aggressive_is_that_of_scikit_learn(rate):
     ours = fitted(rate, fit_intercept=False).fit(BINARY.dense, BINARY.y)
     assert np.abs(theirs.coef_).max() > 0.1
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.skipif(find_spec("river") is None, reason="needs river")
+@pytest.mark.parametrize(("name", "mode"), [("pa1", 1), ("pa2", 2)])
+def test_passive_aggressive_is_that_of_river(name, mode):
+    from river.linear_model import PAClassifier
+
+    theirs = PAClassifier(C=0.2, mode=mode, learn_intercept=False)
+    for x, y in zip(BINARY.dense, BINARY.y, strict=True):
+        theirs.learn_one({column: x[column] for column in x.nonzero()[0].tolist()}, bool(y > 0.0))
+    ours = fitted(name, passes=1, fit_intercept=False).fit(BINARY.csr, BINARY.y)
+    weights = [theirs.weights.get(column, 0.0) for column in range(BINARY.csr.shape[1])]
+    assert np.abs(weights).max() > 0.1
+    np.testing.assert_allclose(ours.coef_[0], weights, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.slow

@@ -1,8 +1,8 @@
 """The perceptron (Rosenblatt 1958; T2.5.2), and the second-order perceptron.
 
 Only a mistake changes the weights; a score of zero is one. With average=True, the perceptron is the
-averaged one of Freund and Schapire (1999). Their voted perceptron keeps the weights after every
-mistake, of which there may be as many as rows, and so cannot be had in bounded memory.
+averaged one of Freund and Schapire (1999). Their voted perceptron, of which the weights after every
+mistake are part, is no rule: engine/voting.py.
 """
 
 from typing import NamedTuple
