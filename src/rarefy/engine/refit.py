@@ -93,8 +93,19 @@ class Examples(NamedTuple):
         return as_rows(self.X, self.y, importance / importance.sum())
 
 
+class Chosen(NamedTuple):
+    """How strong the penalty is, and variables that are not far from the minimum."""
+
+    strength: float
+    nearby: Floats
+
+
 class Link:
-    """A refit of some features; `slots` are those of the learner that the weights are for."""
+    """A refit of some features; `slots` are those of the learner that the weights are for.
+
+    Features are ranked by weights of the penalty that suits the first of them. `ranked` is that
+    penalty and the weights that were left by the link before, if there is one.
+    """
 
     def __init__(
         self,
@@ -102,13 +113,13 @@ class Link:
         wanted: Wanted,
         slots: NDArray[np.int64],
         l2: float | None,
-        strengths: Sequence[float] = STRENGTHS,
+        ranked: Chosen | None = None,
     ) -> None:
         self._examples = examples
         self._wanted = wanted
         self._slots = slots
         self._given_l2 = l2
-        self._strengths = strengths
+        self._ranked = ranked
 
     @classmethod
     def first(
@@ -130,60 +141,54 @@ class Link:
         """The refit of the strongest features; its penalty is not sought far above that of this."""
         if n_features >= self.n_features:
             return self
-        kept = np.sort(np.argsort(-self._relevance, kind="stable")[:n_features])
-        chosen = np.isin(self._wanted.columns, kept)
+        weights, intercepts = self._weights_that_rank
         X, sizes, y, importance = self._examples
+        relevance = strengths(self._wanted.columns, weights, X.power(2).T @ importance)
+        kept = np.sort(np.argsort(-relevance, kind="stable")[:n_features])
+        chosen = np.isin(self._wanted.columns, kept)
         columns = np.searchsorted(kept, self._wanted.columns[chosen])
-        most = 20.0 * self._l2 * effective_number(importance)
         return Link(
             Examples(X[:, kept], sizes[kept], y, importance),
             self._wanted._replace(columns=columns, outputs=self._wanted.outputs[chosen]),
             self._slots[chosen],
             self._given_l2,
-            [strength for strength in STRENGTHS if strength <= most],
+            Chosen(self._to_rank.strength, np.append(weights[chosen], intercepts)),
         )
 
     def refitted(self, learner: Learner) -> Learner:
         """A learner with the refitted weights."""
-        weights, intercepts = self._minimum(EXACT)
+        weights, intercepts = self._minimum(self._chosen, EXACT)
         sizes = self._examples.sizes[self._wanted.columns]
         return learner.with_weights(self._slots, weights / sizes, intercepts)
 
-    @cached_property
-    def _relevance(self) -> Floats:
-        """How strong each feature is."""
-        weights, _ = self._minimum(TO_RANK)
-        squares = self._examples.X.power(2).T @ self._examples.importance
-        return strengths(self._wanted.columns, weights, squares)
-
-    def _minimum(self, precision: float) -> tuple[Floats, Floats]:
-        rows = self._examples.rows(self._examples.importance)
-        objective = Objective(rows, self._wanted, self._l2)
-        first = objective.at(objective.start()).size
-        return objective.parts(minimum(objective, self._chosen.nearby, precision, first))
-
     @property
-    def _l2(self) -> float:
-        if self._given_l2 is not None:
-            return self._given_l2
-        return self._chosen.strength / effective_number(self._examples.importance)
+    def _to_rank(self) -> Chosen:
+        return self._chosen if self._ranked is None else self._ranked
 
     @cached_property
-    def _chosen(self) -> "Chosen":
+    def _weights_that_rank(self) -> tuple[Floats, Floats]:
+        return self._minimum(self._to_rank, TO_RANK)
+
+    def _minimum(self, chosen: Chosen, precision: float) -> tuple[Floats, Floats]:
+        importance = self._examples.importance
+        l2 = chosen.strength / effective_number(importance)
+        objective = Objective(self._examples.rows(importance), self._wanted, l2)
+        first = objective.at(objective.start()).size
+        return objective.parts(minimum(objective, chosen.nearby, precision, first))
+
+    @cached_property
+    def _chosen(self) -> Chosen:
         if self._given_l2 is None:
-            return best_strength(self._examples, self._wanted, self._strengths)
+            most = math.inf if self._ranked is None else 20.0 * self._ranked.strength
+            tried = [strength for strength in STRENGTHS if strength <= most]
+            return best_strength(self._examples, self._wanted, tried)
+        if self._ranked is not None:
+            return self._ranked
         importance = self._examples.importance
         strength = self._given_l2 * effective_number(importance)
         stronger = [other for other in STRENGTHS if other > strength]
         minima = [at for _, at in _minima(self._examples, importance, self._wanted, stronger)]
         return Chosen(strength, minima[-1] if minima else self._wanted.start())
-
-
-class Chosen(NamedTuple):
-    """How strong the penalty is, and variables that are not far from the minimum."""
-
-    strength: float
-    nearby: Floats
 
 
 def _minima(

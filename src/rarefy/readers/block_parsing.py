@@ -7,7 +7,7 @@ from rarefy.readers.buffers import PooledBuffer, written_batch
 from rarefy.readers.features.labels import Labels, listed, too_many_labels_at
 from rarefy.readers.formats.registry import Opened
 from rarefy.readers.line_errors import SHOWN, fault, line_end, without_invalid_lines
-from rarefy.readers.parsed import EXPECTED, Parsed, Problem
+from rarefy.readers.parsed import EXPECTED, REMEDIES, Parsed, Problem
 from rarefy.readers.source import Block
 
 
@@ -51,8 +51,12 @@ def parse_block(
             continue
         n_bad += 1
         if n_bad <= SHOWN:
-            what = not_utf8.get(parsed.line - first_line)
-            what = what or fault(valid, parsed.position, _expected(opened, valid, parsed, labels))
+            what = not_utf8.get(parsed.line - first_line) or fault(
+                valid,
+                parsed.position,
+                _expected(opened, valid, parsed, labels),
+                REMEDIES.get(Problem(parsed.problem)),
+            )
             messages.append(f"{file}:{parsed.line}:{what}")
         if not skip:
             break

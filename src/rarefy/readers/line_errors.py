@@ -82,12 +82,13 @@ def line_begin(block: Block, position: int) -> int:
         window *= 4
 
 
-def fault(block: Block, position: int, what: str) -> str:
-    """The column, what is wrong, and what stands there."""
+def fault(block: Block, position: int, what: str, remedy: str | None = None) -> str:
+    """The column, what is wrong, what stands there, and what to do, where that is known."""
     begin, end = line_begin(block, position), line_end(block, position)
     near = slice(max(begin, position - SHOWN_TEXT), min(end, position + SHOWN_TEXT))
     shown = block.data[near].tobytes().decode("utf-8", "replace")
-    return f"{position - begin + 1}: {what}, near {shown!r}."
+    sentence = f"{position - begin + 1}: {what}, near {shown!r}."
+    return sentence if remedy is None else f"{sentence} {remedy}"
 
 
 def first_invalid(text: bytes) -> int | None:

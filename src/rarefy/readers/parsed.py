@@ -40,7 +40,6 @@ class Problem(IntEnum):
     NAMES_FULL = 101  # the names do not fit; the position is that of the row
 
 
-NO_QUOTES = "if quotes are ordinary characters: --no-quotes"
 EXPECTED = {
     Problem.LABEL: "a number as the label",
     Problem.IMPORTANCE: "a number >= 0 as the importance",
@@ -53,9 +52,9 @@ EXPECTED = {
     Problem.NOT_UTF8: "text in UTF-8",
     Problem.TOO_FEW_FIELDS: "a field for every column",
     Problem.TOO_MANY_FIELDS: "the end of the row (there are no more columns)",
-    Problem.AFTER_QUOTE: f"the end of the field after the closing quote ({NO_QUOTES})",
-    Problem.OPEN_QUOTE: f"a closing quote somewhere below ({NO_QUOTES})",
-    Problem.NUMBER: "a number (or nothing) in this column (if it holds words: --categorical)",
+    Problem.AFTER_QUOTE: "the end of the field after the closing quote",
+    Problem.OPEN_QUOTE: "a closing quote somewhere below",
+    Problem.NUMBER: "a number (or nothing) in this column",
     Problem.JSON: "a JSON object on a line of its own",
     Problem.NO_LABEL: "a label",
     Problem.TOO_MANY_GRAMS: "a text with fewer n-grams (--ngram, --skips: 16,777,216 at most)",
@@ -69,6 +68,12 @@ EXPECTED = {
     Problem.SURROGATE: "a whole character, that is, both \\u of a surrogate pair,",
     Problem.REST_OF_OBJECT: "the rest of the object, on the same line,",
     Problem.AFTER_OBJECT: "the end of the line after the object",
+}
+NO_QUOTES = "If quotes are ordinary characters in this file, use quotes=False (--no-quotes)."
+REMEDIES = {
+    Problem.AFTER_QUOTE: NO_QUOTES,
+    Problem.OPEN_QUOTE: NO_QUOTES,
+    Problem.NUMBER: "If the column holds words, name it in categorical=[...] (--categorical).",
 }
 
 

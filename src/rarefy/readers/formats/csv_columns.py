@@ -35,7 +35,7 @@ from rarefy.readers.formats.csv import (
     split_one_row,
 )
 from rarefy.readers.line_errors import NOT_UTF8, fault, first_invalid, line_end
-from rarefy.readers.parsed import EXPECTED, Parsed, Problem
+from rarefy.readers.parsed import EXPECTED, REMEDIES, Parsed, Problem
 from rarefy.readers.source import BLOCK_BYTES, STDIN, Block
 from rarefy.readers.text.scan import skip_empty_lines
 
@@ -233,7 +233,7 @@ def _check_header(file: str, block: Block, row: _Row) -> None:
     problem, position = row.split.problem, row.split.fault
     line = block.line + block.data[block.begin : position].tobytes().count(b"\n")
     if problem != Problem.NONE:
-        what = fault(block, position, f"{EXPECTED[problem]} is expected")
+        what = fault(block, position, f"{EXPECTED[problem]} is expected", REMEDIES.get(problem))
         raise InputError(f"{file}:{line}:{what}")
     if row.split.n_fields > MOST_COLUMNS:
         raise InputError(
