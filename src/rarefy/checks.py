@@ -30,6 +30,18 @@ def is_text(value: Any) -> bool:
     return True
 
 
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number; truths are none."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def check_number(name: str, value: Any, most: float = math.inf) -> None:
+    """Refuse anything but a finite number from zero on that is not above another one."""
+    if not (is_number(value) and 0.0 <= value <= most and value < math.inf):
+        up_to = "on" if most == math.inf else f"to {most:g}"
+        raise ConfigError(f"{name}={value!r}: a number from 0 {up_to} is expected.")
+
+
 def check_whole(name: str, value: Any, least: int, most: int) -> None:
     """Refuse anything but a whole number in a range."""
     is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)

@@ -4,30 +4,40 @@ Every model is judged by the rows that come before the next one is shipped, whic
 has learned by then; so is what is lost from one release to the next.
 """
 
-from collections.abc import Iterator, Sequence
-from copy import deepcopy
-from itertools import pairwise
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from rarefy.analysis import lessons
+from rarefy.analysis.release_methods import (
+    Rows,
+    learning_on,
+    retrained,
+    taught,
+    updated,
+    with_hysteresis,
+    with_parameters,
+)
 from rarefy.analysis.shipped import (
     DEFAULT_ANCHOR,
     DEFAULT_BUDGET,
+    DEFAULT_DISSONANCE,
     DEFAULT_DISTILLATION,
     DEFAULT_ENDOWMENT,
+    DEFAULT_FOCAL,
+    DEFAULT_HYSTERESIS,
+    DEFAULT_TRUST,
     METHODS,
+    OF_PROBABILITIES,
     Chain,
     Release,
 )
-from rarefy.arrays import Floats
-from rarefy.checks import check_whole, choose
+from rarefy.checks import check_number, check_whole, choose, is_number
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators import SparseOnlineClassifier
 from rarefy.estimators.matrices import check_importance
-from rarefy.estimators.soft_rows import soft_targets
-from rarefy.estimators.update_models import update
 from rarefy.parameters.entry import MOST_PASSES
 from rarefy.readers import Reader
 from rarefy.streams.design_matrix import to_matrix
@@ -35,19 +45,6 @@ from rarefy.updating.choice import Limits
 from rarefy.updating.safe_update import DEFAULT_HOLDOUT, DEFAULT_PASSES
 
 FEWEST_RELEASES = 2
-
-
-class _Rows(NamedTuple):
-    X: Any
-    y: Any
-    importance: Floats
-
-    def part(self, chosen: Any) -> "_Rows":
-        return _Rows(self.X[chosen], self.y[chosen], self.importance[chosen])
-
-    def share(self, chosen: Any) -> float:
-        """Of some of the rows, by weight."""
-        return float(self.importance[chosen].sum() / self.importance.sum())
 
 
 def releases(
@@ -60,6 +57,10 @@ def releases(
     anchor: float = DEFAULT_ANCHOR,
     endowment: float = DEFAULT_ENDOWMENT,
     distillation: float = DEFAULT_DISTILLATION,
+    trust: float = DEFAULT_TRUST,
+    focal: float = DEFAULT_FOCAL,
+    dissonance: float = DEFAULT_DISSONANCE,
+    hysteresis: float = DEFAULT_HYSTERESIS,
     holdout: float = DEFAULT_HOLDOUT,
     passes: int = DEFAULT_PASSES,
     sample_weight: Any = None,
@@ -79,10 +80,15 @@ def releases(
     methods : sequence of str
         By what each model follows from the one before: "plain" (it learns on), "retrained" (learned
         anew from all rows so far, in random order), "endowment" (as plain, with an endowment),
-        "distillation" (as plain, from labels mixed with the probabilities of the model before),
-        "update" (`rarefy.update` within the budget; where it finds no better model, the old one
-        stays, and the rows are learned with those that come next), "replay" (the same, with all
-        rows before learned once more), "anchor" (with an anchor).
+        "dissonance" (as plain; rows that the model before has right count more), "distillation" (as
+        plain, from labels mixed with the probabilities of the model before), "damped" (the same
+        where the model before is right, from damped labels elsewhere), "focal" (as plain, from the
+        label and the probabilities of the model before, which count six times where it is right),
+        "hysteresis" (as plain, but the answer before stays where the new one does not lead by
+        enough; this takes all models so far to predict), "update" (`rarefy.update` within the
+        budget; where it finds no better model, the old one stays, and the rows are learned with
+        those that come next), "replay" (the same, with all rows before learned once more), "anchor"
+        (with an anchor).
     max_negative, anchor, holdout : float
         Those of `rarefy.update`.
     passes : int
@@ -90,7 +96,15 @@ def releases(
     endowment : float
         That of the method "endowment".
     distillation : float
-        The share of the probabilities of the model before, for the method "distillation".
+        The share of the probabilities of the model before, for "distillation" and "damped".
+    trust : float
+        What share of a label is left where the model before is wrong, for "damped".
+    focal : float
+        How much the probabilities of the model before count beside the label, for "focal".
+    dissonance : float
+        By how much rows count more that the model before has right, for "dissonance".
+    hysteresis : float
+        By how much the score of a new answer has to lead, for "hysteresis".
     sample_weight : array-like, optional
         Weights of the rows; a reader has its own.
     **parameters
@@ -100,8 +114,8 @@ def releases(
     -------
     list of Chain
         One for each method, in their order: `releases`, each with `accuracy`, `lost_rate`,
-        `won_rate`, `churn`, `n_weights` and `n_changed`; means of these; and `lost_at_the_end`, the
-        answers that the last model has lost since the first.
+        `won_rate`, `churn`, `n_weights`, `n_changed` and `n_models`; means of these; and
+        `lost_at_the_end`, the answers that the last model has lost since the first.
 
     Raises
     ------
@@ -136,10 +150,18 @@ def releases(
     if not isinstance(holdout, float) or not 0.0 < holdout < 1.0:
         raise ConfigError(f"holdout={holdout!r}: a share between 0 and 1 is expected.")
     check_whole("passes", passes, 1, MOST_PASSES)
-    if not isinstance(distillation, float) or not 0.0 <= distillation < 1.0:
+    if not (is_number(distillation) and 0.0 <= distillation < 1.0):
         raise ConfigError(f"distillation={distillation!r}: a share from 0 to below 1 is expected.")
-    if "distillation" in methods and parameters.get("loss", "logistic") != "logistic":
-        raise ConfigError("methods: distillation needs the probabilities of loss='logistic'.")
+    check_number("trust", trust, 1.0)
+    for name, value in (("focal", focal), ("dissonance", dissonance), ("hysteresis", hysteresis)):
+        check_number(name, value)
+    if parameters.get("loss", "logistic") != "logistic":
+        for method in methods:
+            if method in OF_PROBABILITIES:
+                raise ConfigError(
+                    f"methods: {method} needs the probabilities of loss='logistic'. Name the "
+                    f"methods that you want, without {', '.join(OF_PROBABILITIES)}."
+                )
     unknown = [name for name in parameters if name in ("shuffle", "refit")]
     if unknown:
         raise ConfigError(f"{unknown[0]}: rows are learned in their order.")
@@ -152,96 +174,43 @@ def releases(
             f"them. Give a smaller number, or more rows."
         )
     how = {"max_negative": max_negative, "holdout": holdout, "passes": passes}
-    shipped = {
-        "plain": lambda: _learning_on(model, rows, ends),
-        "retrained": lambda: _retrained(model, rows, ends),
-        "endowment": lambda: _learning_on(_with(model, endowment=endowment), rows, ends),
-        "distillation": lambda: _distilled(model, rows, ends, distillation),
-        "update": lambda: _updated(model, rows, ends, how),
-        "replay": lambda: _updated(model, rows, ends, how, replays=True),
-        "anchor": lambda: _updated(model, rows, ends, {**how, "anchor": anchor}),
+
+    def _taught(lesson: Any, *knobs: float) -> Iterator[Any]:
+        return taught(model, rows, ends, lambda before, X, y: lesson(before, X, y, *knobs))
+
+    shipped: dict[str, Callable[[], Iterator[Any]]] = {
+        "plain": lambda: learning_on(model, rows, ends),
+        "retrained": lambda: retrained(model, rows, ends),
+        "endowment": lambda: learning_on(with_parameters(model, endowment=endowment), rows, ends),
+        "dissonance": lambda: _taught(lessons.dissonant, dissonance),
+        "distillation": lambda: _taught(lessons.distilled, distillation),
+        "damped": lambda: _taught(lessons.damped, distillation, trust),
+        "focal": lambda: _taught(lessons.focal, focal),
+        "hysteresis": lambda: with_hysteresis(learning_on(model, rows, ends), hysteresis),
+        "update": lambda: updated(model, rows, ends, how),
+        "replay": lambda: updated(model, rows, ends, how, replays=True),
+        "anchor": lambda: updated(model, rows, ends, {**how, "anchor": anchor}),
     }
     return [_chain(method, shipped[method](), rows, ends) for method in methods]
 
 
-def _rows(X: Any, y: Any, sample_weight: Any) -> _Rows:
+def _rows(X: Any, y: Any, sample_weight: Any) -> Rows:
     if isinstance(X, Reader):
         if y is not None or sample_weight is not None:
             raise InputError("y and sample_weight are for matrices; a reader has its own.")
         read = to_matrix(X)
-        return _Rows(read.X, read.y, read.sample_weight)
+        return Rows(read.X, read.y, read.sample_weight)
     if y is None:
         raise InputError("y=None: labels are needed.")
     X = sparse.csr_array(X)
     if len(y) != X.shape[0]:
         raise InputError(f"X has {X.shape[0]:,} rows, and y {len(y):,} labels.")
-    return _Rows(X, np.asarray(y), check_importance(sample_weight, len(y)))
+    return Rows(X, np.asarray(y), check_importance(sample_weight, len(y)))
 
 
-def _with(model: SparseOnlineClassifier, **parameters: Any) -> SparseOnlineClassifier:
-    return SparseOnlineClassifier(**{**model.get_params(), **parameters})
-
-
-def _learn(model: SparseOnlineClassifier, rows: _Rows, chosen: Any) -> SparseOnlineClassifier:
-    part = rows.part(chosen)
-    classes = np.unique(rows.y)
-    model.partial_fit(part.X, part.y, classes=classes, sample_weight=part.importance)
-    return model
-
-
-def _learning_on(
-    model: SparseOnlineClassifier, rows: _Rows, ends: Sequence[int]
-) -> Iterator[SparseOnlineClassifier]:
-    model = _with(model)
-    for begin, end in pairwise([0, *ends]):
-        yield deepcopy(_learn(model, rows, slice(begin, end)))
-
-
-def _retrained(
-    model: SparseOnlineClassifier, rows: _Rows, ends: Sequence[int]
-) -> Iterator[SparseOnlineClassifier]:
-    for number, end in enumerate(ends):
-        yield _learn(_with(model), rows, np.random.default_rng(number).permutation(end))
-
-
-def _distilled(
-    model: SparseOnlineClassifier, rows: _Rows, ends: Sequence[int], share: float
-) -> Iterator[SparseOnlineClassifier]:
-    live = _learn(_with(model), rows, slice(0, ends[0]))
-    yield live
-    for begin, end in pairwise(ends):
-        new = rows.part(slice(begin, end))
-        targets = share * live.predict_proba(new.X)
-        targets[np.arange(len(new.y)), np.searchsorted(live.classes_, new.y)] += 1.0 - share
-        soft = soft_targets(new.X, targets, classes=live.classes_, sample_weight=new.importance)
-        live = deepcopy(live).partial_fit(soft.X, soft.y, sample_weight=soft.sample_weight)
-        yield live
-
-
-def _updated(
-    model: SparseOnlineClassifier,
-    rows: _Rows,
-    ends: Sequence[int],
-    how: dict[str, Any],
-    *,
-    replays: bool = False,
-) -> Iterator[SparseOnlineClassifier]:
-    live, learned = _learn(_with(model), rows, slice(0, ends[0])), ends[0]
-    yield live
-    for end in ends[1:]:
-        new = rows.part(slice(learned, end))
-        how["replay"] = rows.part(slice(0, learned)) if replays else ()
-        found = update(live, new.X, new.y, sample_weight=new.importance, **how)
-        if found.model is not None:
-            live, learned = found.model, end
-        yield live
-
-
-def _chain(
-    method: str, shipped: Iterator[SparseOnlineClassifier], rows: _Rows, ends: Sequence[int]
-) -> Chain:
+def _chain(method: str, shipped: Iterator[Any], rows: Rows, ends: Sequence[int]) -> Chain:
     found: list[Release] = []
-    models: list[SparseOnlineClassifier] = []  # the first, and the last so far
+    models: list[Any] = []  # the first, and the last so far
     judged = rows
     for number, model in enumerate(shipped):
         judged = rows.part(slice(ends[number], (*ends, None)[number + 1]))
@@ -253,7 +222,7 @@ def _chain(
     return Chain(method, found, at_the_end["lost_rate"], at_the_end["won_rate"])
 
 
-def _release(number: int, n_learned: int, before: Any, model: Any, judged: _Rows) -> Release:
+def _release(number: int, n_learned: int, before: Any, model: Any, judged: Rows) -> Release:
     if not judged.importance.any():
         raise InputError(f"the rows after the first {n_learned:,} have no weight.")
     compared = ("lost_rate", "won_rate", "churn", "n_changed")
@@ -265,11 +234,12 @@ def _release(number: int, n_learned: int, before: Any, model: Any, judged: _Rows
         is_new=model is not before,
         accuracy=judged.share(model.predict(judged.X) == judged.y),
         n_weights=model.n_nonzero_,
+        n_models=getattr(model, "n_models_", 1),
         **changes,
     )
 
 
-def _changes(before: Any, model: Any, judged: _Rows) -> dict[str, Any]:
+def _changes(before: Any, model: Any, judged: Rows) -> dict[str, Any]:
     old, new = before.predict(judged.X), model.predict(judged.X)
     was_right, is_right = old == judged.y, new == judged.y
     return {

@@ -8,12 +8,21 @@ METHODS = {
     "plain": "learns on",
     "retrained": "learned anew from all rows so far, in random order",
     "endowment": "learns on, with an endowment",
+    "dissonance": "learns on; rows that the model before has right count more",
     "distillation": "learns on from labels mixed with the probabilities of the model before",
+    "damped": "... where that is right, and from damped labels elsewhere",
+    "focal": "learns on from labels and, above all where it is right, from the model before",
+    "hysteresis": (
+        "learns on; the answer before stays where the new one leads by little. "
+        "Not one model: all so far are needed to predict"
+    ),
     "update": "learns on within the budget, as `rarefy update` does",
     "replay": "... with all rows before learned once more",
     "anchor": "... with an anchor",
 }
+OF_PROBABILITIES = ("distillation", "damped", "focal")
 DEFAULT_BUDGET, DEFAULT_ANCHOR, DEFAULT_ENDOWMENT, DEFAULT_DISTILLATION = 0.01, 2.0, 3.0, 0.4
+DEFAULT_TRUST, DEFAULT_FOCAL, DEFAULT_DISSONANCE, DEFAULT_HYSTERESIS = 0.5, 0.2, 3.0, 0.5
 
 
 class Release(NamedTuple):
@@ -38,6 +47,8 @@ class Release(NamedTuple):
         How many weights are not zero.
     n_changed : int or None
         How many weights differ from those of the release before.
+    n_models : int
+        How many models it takes to predict: 1, but for hysteresis.
     """
 
     number: int
@@ -50,6 +61,7 @@ class Release(NamedTuple):
     churn: float | None
     n_weights: int
     n_changed: int | None
+    n_models: int
 
 
 class Chain(NamedTuple):
@@ -58,7 +70,7 @@ class Chain(NamedTuple):
     Attributes
     ----------
     method : str
-        "plain", "retrained", "endowment", "distillation", "update", "replay" or "anchor".
+        One of those of `rarefy.releases`.
     releases : list of Release
         One for each model that was shipped.
     accuracy : float

@@ -1,14 +1,12 @@
 """Choosing a model on the path from old to new."""
 
-import math
-import numbers
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from rarefy.arrays import Floats
-from rarefy.checks import choose
+from rarefy.checks import check_number, choose, is_number
 from rarefy.errors import ConfigError, InputError
 from rarefy.model.answers import right_answers
 from rarefy.streams.stream_model import StreamModel
@@ -26,18 +24,13 @@ class Limits(NamedTuple):
     min_gain: float = 0.0
 
     def check(self) -> "Limits":
-        if not (_is_number(self.max_negative) and 0.0 < self.max_negative < 1.0):
+        if not (is_number(self.max_negative) and 0.0 < self.max_negative < 1.0):
             raise ConfigError(
                 f"max_negative={self.max_negative!r}: a share above 0 and below 1 is expected."
             )
-        if not (_is_number(self.min_gain) and 0.0 <= self.min_gain < math.inf):
-            raise ConfigError(f"min_gain={self.min_gain!r}: a number from 0 on is expected.")
+        check_number("min_gain", self.min_gain)
         choose("by", self.by, MEASURES)
         return self
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 class Update(NamedTuple):

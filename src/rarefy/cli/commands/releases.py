@@ -8,8 +8,12 @@ import click
 from rarefy.analysis.shipped import (
     DEFAULT_ANCHOR,
     DEFAULT_BUDGET,
+    DEFAULT_DISSONANCE,
     DEFAULT_DISTILLATION,
     DEFAULT_ENDOWMENT,
+    DEFAULT_FOCAL,
+    DEFAULT_HYSTERESIS,
+    DEFAULT_TRUST,
     METHODS,
 )
 from rarefy.cli.options import (
@@ -27,6 +31,11 @@ from rarefy.readers import read
 from rarefy.readers.source import expand
 from rarefy.system.output_checks import STREAM, check_outputs
 from rarefy.updating.safe_update import DEFAULT_HOLDOUT, DEFAULT_PASSES
+
+KNOBS = (
+    *("max_negative", "anchor", "endowment", "distillation", "trust", "focal", "dissonance"),
+    *("hysteresis", "holdout", "passes"),
+)
 
 
 @click.command()
@@ -74,7 +83,42 @@ from rarefy.updating.safe_update import DEFAULT_HOLDOUT, DEFAULT_PASSES
     default=DEFAULT_DISTILLATION,
     show_default=True,
     metavar="SHARE",
-    help="How much the probabilities of the model before count beside labels (distillation).",
+    help="How much the probabilities of the model before count beside labels (distillation, "
+    "damped).",
+)
+@click.option(
+    "--trust",
+    type=click.FloatRange(0.0, 1.0),
+    default=DEFAULT_TRUST,
+    show_default=True,
+    metavar="SHARE",
+    help="What is left of a label where the model before is wrong (damped).",
+)
+@click.option(
+    "--focal",
+    type=click.FloatRange(0.0),
+    default=DEFAULT_FOCAL,
+    show_default=True,
+    metavar="WEIGHT",
+    help="How much the probabilities of the model before count, six times as much where it is "
+    "right (focal).",
+)
+@click.option(
+    "--dissonance",
+    type=click.FloatRange(0.0),
+    default=DEFAULT_DISSONANCE,
+    show_default=True,
+    metavar="WEIGHT",
+    help="How much more examples count that the model before has right (dissonance).",
+)
+@click.option(
+    "--hysteresis",
+    type=click.FloatRange(0.0),
+    default=DEFAULT_HYSTERESIS,
+    show_default=True,
+    metavar="LEAD",
+    help="By how much the score of a new answer has to lead over that of the answer before "
+    "(hysteresis).",
 )
 @click.option(
     "--holdout",
@@ -98,20 +142,15 @@ def releases(
     data: tuple[str, ...],
     every: int,
     methods: tuple[str, ...],
-    max_negative: float,
-    anchor: float,
-    endowment: float,
-    distillation: float,
-    holdout: float,
-    passes: int,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Replay DATA in its order, ship a model every N rows, and count lost answers.
 
     Each model follows from the one before: it learns on (plain), is learned anew (retrained), has
-    an endowment, learns from what the one before says, too (distillation), or is updated within a
-    budget (update, replay, anchor). All are judged by the rows that come before the next release.
+    an endowment, learns from what the one before says, too (dissonance, distillation, damped,
+    focal), answers only where it is sure enough (hysteresis), or is updated within a budget
+    (update, replay, anchor). All are judged by the rows that come before the next release.
 
     \b
     Examples:
@@ -123,19 +162,10 @@ def releases(
     check_outputs([STREAM], expand(data))
     of_rule = {name: options.pop(name) for name in ("rule", *RULE)}
     given = {name: value for name, value in of_rule.items() if value is not None}
+    knobs = {name: options.pop(name) for name in KNOBS}
     reader = read(*data, **options)
-    chains = replayed(
-        reader,
-        every=every,
-        methods=methods or tuple(METHODS),
-        max_negative=max_negative,
-        anchor=anchor,
-        endowment=endowment,
-        distillation=distillation,
-        holdout=holdout,
-        passes=passes,
-        **given,
-    )
+    methods = methods or tuple(METHODS)
+    chains = replayed(reader, every=every, methods=methods, **knobs, **given)
     report_bad_lines(reader)
     if as_json:
         click.echo(json.dumps(releases_as_json(chains), indent=2))

@@ -47,6 +47,7 @@ def _means(chains: Sequence[Chain]) -> Iterator[Column]:
     yield Column("changed", [f"{chain.mean('n_changed'):,.0f}" for chain in chains])
     yield Column("weights", [f"{chain.releases[-1].n_weights:,}" for chain in chains])
     yield Column("new models", [f"{chain.n_new:,}" for chain in chains])
+    yield Column("to predict", [f"{chain.releases[-1].n_models:,}" for chain in chains])
 
 
 def _by_release(found: Sequence[Release]) -> Iterator[Column]:
