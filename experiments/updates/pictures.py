@@ -20,16 +20,29 @@ SHOWN = {
     "distillation": (PINK, "-", "s"),
     "4 passes, replay, hysteresis": (GREY, "--", ""),
 }
+SHOWN_TAUGHT = {
+    "between": (BLUE, "-", ""),
+    "dissonance": (GREEN, "-", "^"),
+    "damped labels": (PINK, "-", "s"),
+    "focal distillation": (ORANGE, "-", "o"),
+    "dissonance, between": (GREEN, ":", ""),
+    "damped labels, between": (PINK, ":", ""),
+    "focal distillation, between": (ORANGE, ":", ""),
+}
 
 
-def draw_methods(compared: dict[str, list[dict[str, list[Outcome]]]], file: Path) -> None:
+def draw_methods(
+    compared: dict[str, list[dict[str, list[Outcome]]]],
+    file: Path,
+    shown: dict[str, tuple[str, str, str]] = SHOWN,
+) -> None:
     """The knobs of some methods, on the rows that judge, with standard errors of the accuracy."""
     with mpl.rc_context(STYLE):
         n_rows = -(-len(compared) // 4)
         figure = Figure(figsize=(11, 2.7 * n_rows + 0.5), layout="constrained")
         panels = figure.subplots(n_rows, 4, squeeze=False).ravel()
         for axes, (name, orders) in zip(panels, compared.items(), strict=False):
-            for method, (colour, line, mark) in SHOWN.items():
+            for method, (colour, line, mark) in shown.items():
                 found = 100.0 * np.array([order[method] for order in orders])[:, :, 2:4]
                 mean, error = found.mean(axis=0), found.std(axis=0, ddof=1) / np.sqrt(len(found))
                 axes.errorbar(

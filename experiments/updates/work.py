@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 from experiments import data as shared_data
 from experiments.digest import digest_of
 from experiments.records import Records
-from experiments.updates import confirmation, data, methods, releases, thesis
+from experiments.updates import confirmation, data, methods, releases, taught, thesis
 from experiments.updates.methods import Outcome
 from experiments.updates.releases import Fate, Promise
 
 WORK: dict[str, tuple[Any, type]] = {  # by kind: what does it, and what it finds lists of
     "methods": (methods.compared, Outcome),
+    "taught": (taught.taught, Outcome),
     "confirmed": (confirmation.confirmed, Outcome),
     "thesis": (thesis.endowed, Outcome),
     "update": (releases.update, Fate),
@@ -37,7 +38,7 @@ def _read(key: Any, value: Any) -> tuple[Run, dict[str, list[Any]]]:
 def known_runs(folder: Path) -> Records[Run, dict[str, list[Any]]]:
     """What came of runs of this code."""
     folder.mkdir(parents=True, exist_ok=True)
-    digest = digest_of((shared_data, data, methods, confirmation, thesis, releases))
+    digest = digest_of((shared_data, data, methods, taught, confirmation, thesis, releases))
     return Records(folder / f"runs-{digest}.jsonl", _read)
 
 

@@ -9,11 +9,15 @@ from scipy import sparse
 from experiments.updates import (
     confirmation,
     confirmation_page,
+    judging,
+    measured_page,
     methods,
     methods_page,
     page,
     pictures,
     releases,
+    taught,
+    taught_page,
     thesis,
 )
 from experiments.updates.data import Texts
@@ -43,15 +47,31 @@ def test_the_ends_of_the_way_are_the_two_models(texts):
 def test_the_page_has_what_was_found(texts, tmp_path):
     updates = {"some": [releases.update(texts, seed) for seed in range(2)]}
     promises = {"some": [releases.promises(texts, seed) for seed in range(2)]}
-    file = tmp_path / "updates.md"
-    file.write_text("# Before\n\n## Measured\n\nold\n")
-    page.write(updates, promises, file)
+    file = tmp_path / "results" / "updates.md"
+    page.write(file, {page.MEASURED: measured_page.lines(updates, promises)})
     said = file.read_text()
-    assert said.startswith("# Before\n\n## Measured\n\n`make updates`")
-    assert "old\n" not in said.partition("Texts")[0]
+    assert said == page.BEGINNING + said[said.index("\n## Measured\n\n`make updates`") :]
     lost = 100.0 * np.mean([order["interpolation"][-1].lost for order in updates["some"]])
     assert f"| {lost:.2f} ±" in said
+    page.write(file, {page.METHODS: ["before"]})  # the other section stays as it is
+    assert file.read_text() == said.replace("\n## ", "\n## Methods compared\n\nbefore\n\n## ", 1)
     pictures.draw(updates, tmp_path / "picture.svg")
+    assert (tmp_path / "picture.svg").stat().st_size > 0
+
+
+def test_lessons_of_the_old_model(texts, tmp_path):
+    found = {"some": [taught.taught(texts, seed) for seed in range(2)]}
+    for order in found["some"]:
+        assert order.keys() == {"old", "between", *taught.KNOBS}
+        for method, knobs in taught.KNOBS.items():
+            assert len(order[method]) == len(knobs)
+        for method in ("dissonance", "focal distillation"):  # with a knob of zero, it learns on
+            assert order[method][0] == order["between"][0]
+            assert order[method][-1] != order[method][0]
+    said = "\n".join(taught_page.lines(found))
+    share = judging.as_accurate(found["some"], "dissonance").share
+    assert f"| dissonance | {share:.2f} (" in said.replace("**", "")
+    pictures.draw_methods(found, tmp_path / "picture.svg", pictures.SHOWN_TAUGHT)
     assert (tmp_path / "picture.svg").stat().st_size > 0
 
 
@@ -75,25 +95,26 @@ def test_knobs_are_never_chosen_by_the_rows_that_judge(texts, tmp_path):
         for order, shift in zip(found["some"], of_judges, strict=True)
     ]
     for method in methods.KNOBS:
-        for choose in (methods_page.as_accurate, methods_page.at_a_third):
+        for choose in (judging.as_accurate, judging.at_a_third):
             knobs = {
-                getattr(choose(orders, method), "knob", None) for orders in (found["some"], others)
+                getattr(choose(orders, method), "at", None) for orders in (found["some"], others)
             }
             assert len(knobs) == 1
-    third = methods_page.at_a_third(found["some"], "between")
-    assert third.knob > 0.0
+    third = judging.at_a_third(found["some"], "between")
+    assert third.at > 0
     assert np.mean([order["between"][0].lost for order in found["some"]]) > 0.0
     file = tmp_path / "updates.md"
-    file.write_text("# Before\n\n## Measured\n\nstays\n")
+    page.write(file, {page.MEASURED: ["stays"]})
     confirmed = {"some": [confirmation.confirmed(texts, seed) for seed in range(3)]}
     for order, other in zip(found["some"], confirmed["some"], strict=True):
         assert all(order[method] == other[method] for method in confirmation.METHODS)
     for _ in range(2):
-        methods_page.write(found, [*confirmation_page.lines(confirmed)], file)
+        more = confirmation_page.lines(confirmed)
+        page.write(file, {page.METHODS: methods_page.lines(found, more)})
         said = file.read_text()
-        assert said.count(methods_page.HEADING) == 1
+        assert said.count(f"## {page.METHODS}\n") == 1
         assert said.endswith("\n\n## Measured\n\nstays\n")
-    share = methods_page.as_accurate(found["some"], "between").share
+    share = judging.as_accurate(found["some"], "between").share
     assert f"| between | {share:.2f} (" in said.replace("**", "")
     pictures.draw_methods(found, tmp_path / "picture.svg")
     assert (tmp_path / "picture.svg").stat().st_size > 0
