@@ -192,6 +192,16 @@ def test_bad_input():
     assert not Path("new.model").exists()
 
 
+def test_probabilities_are_calibrated_by_held_out_rows():
+    """Those of new rows, too, although rows were learned several times."""
+    updated = rarefy.update("old.model", "new.svm", max_negative=0.9, output="new.model")
+    new = rarefy.load("new.model")
+    assert new.learner_.calibration.examples == updated.n_examples
+    rarefy.train("old.svm", output="plain.model", l1=0.1, calibrate=False)
+    rarefy.update("plain.model", "new.svm", max_negative=0.9, output="new.model")
+    assert rarefy.load("new.model").learner_.calibration is None
+
+
 def _output(model: object) -> dict[str, str]:
     return {"output": "new.model"} if isinstance(model, str) else {}
 
@@ -266,5 +276,5 @@ def test_an_anchor_of_matrices_is_that_of_files():
     of_files = rarefy.update("old.model", "new.svm", holdout="test.svm", **how)
     assert of_matrix.alpha == of_files.alpha
     assert of_matrix.chosen.n_lost == of_files.chosen.n_lost
-    with pytest.raises(ConfigError, match="l1"):
+    with pytest.raises(ConfigError, match="anchor=-1"):
         rarefy.update(old, *rows(N_NEW, 2), max_negative=0.03, anchor=-1.0)

@@ -5,6 +5,7 @@ has learned by then; so is what is lost from one release to the next.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -158,10 +159,7 @@ def releases(
     if parameters.get("loss", "logistic") != "logistic":
         for method in methods:
             if method in OF_PROBABILITIES:
-                raise ConfigError(
-                    f"methods: {method} needs the probabilities of loss='logistic'. Name the "
-                    f"methods that you want, without {', '.join(OF_PROBABILITIES)}."
-                )
+                raise _refused(method, "it needs the probabilities of loss='logistic'.")
     unknown = [name for name in parameters if name in ("shuffle", "refit")]
     if unknown:
         raise ConfigError(f"{unknown[0]}: rows are learned in their order.")
@@ -191,7 +189,21 @@ def releases(
         "replay": lambda: updated(model, rows, ends, how, replays=True),
         "anchor": lambda: updated(model, rows, ends, {**how, "anchor": anchor}),
     }
-    return [_chain(method, shipped[method](), rows, ends) for method in methods]
+    begun = [_begun(method, shipped[method]()) for method in methods]
+    return [_chain(*each, rows, ends) for each in zip(methods, begun, strict=True)]
+
+
+def _begun(method: str, shipped: Iterator[Any]) -> Iterator[Any]:
+    """The models with the first of them learned, so that what cannot be done is told at once."""
+    try:
+        first = next(shipped)
+    except ConfigError as error:
+        raise _refused(method, str(error)) from error
+    return chain([first], shipped)
+
+
+def _refused(method: str, why: str) -> ConfigError:
+    return ConfigError(f"the method {method}: {why} Name others (methods=..., --method).")
 
 
 def _rows(X: Any, y: Any, sample_weight: Any) -> Rows:

@@ -11,6 +11,7 @@ from rarefy.analysis.hysteresis import Hysteresis
 from rarefy.analysis.lessons import Lesson
 from rarefy.arrays import Floats
 from rarefy.estimators import SparseOnlineClassifier
+from rarefy.estimators.anchor_models import anchored
 from rarefy.estimators.update_models import update
 
 Teacher = Callable[[SparseOnlineClassifier, Any, Any], Lesson]
@@ -75,6 +76,8 @@ def updated(
     replays: bool = False,
 ) -> Iterator[SparseOnlineClassifier]:
     live, learned = _learn(with_parameters(model), rows, slice(0, ends[0])), ends[0]
+    if "anchor" in how:
+        anchored(live, l1=how["anchor"])  # or say now that it cannot be
     yield live
     for end in ends[1:]:
         new = rows.part(slice(learned, end))

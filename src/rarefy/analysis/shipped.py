@@ -10,15 +10,12 @@ METHODS = {
     "endowment": "learns on, with an endowment",
     "dissonance": "learns on; rows that the model before has right count more",
     "distillation": "learns on from labels mixed with the probabilities of the model before",
-    "damped": "... where that is right, and from damped labels elsewhere",
-    "focal": "learns on from labels and, above all where it is right, from the model before",
-    "hysteresis": (
-        "learns on; the answer before stays where the new one leads by little. "
-        "Not one model: all so far are needed to predict"
-    ),
+    "damped": "learns on, by distillation where the model before is right, else damped labels",
+    "focal": "learns on from labels and the model before, which counts more where it is right",
+    "hysteresis": "learns on; the answer before stays where the new one leads by too little",
     "update": "learns on within the budget, as `rarefy update` does",
-    "replay": "... with all rows before learned once more",
-    "anchor": "... with an anchor",
+    "replay": "learns on within the budget, and all rows before once more",
+    "anchor": "learns on within the budget, with an anchor",
 }
 OF_PROBABILITIES = ("distillation", "damped", "focal")
 DEFAULT_BUDGET, DEFAULT_ANCHOR, DEFAULT_ENDOWMENT, DEFAULT_DISTILLATION = 0.01, 2.0, 3.0, 0.4

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from rarefy.checks import check_whole
+from rarefy.checks import check_number, check_whole
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.anchor_models import anchored
 from rarefy.estimators.classifier import SparseOnlineClassifier
@@ -153,6 +153,12 @@ def update(
     """
     limits = Limits(max_negative, by, min_gain)
     if isinstance(old, str | Path):
+        for each in data:
+            if not isinstance(each, str | Path):
+                raise InputError(
+                    f"{old} is a file, so its data must be files, not a {type(each).__name__}. For "
+                    f"matrices, give the model that `rarefy.load` reads."
+                )
         given = {"holdout": holdout, "anchor": anchor, "replay": replay, "passes": passes}
         place = None if output is None else Output(str(output))
         return _from_files(str(old), data, limits, place, given | parameters)
@@ -164,7 +170,10 @@ def update(
             f"or a model file is expected."
         )
     passes = DEFAULT_PASSES if passes is None else passes
-    return _from_matrices(old, data, limits, holdout, anchor, replay, passes, **parameters)
+    importance = parameters.pop("sample_weight", None)
+    if parameters:
+        raise ConfigError(f"{min(parameters)} is not a parameter of updates by X and y.")
+    return _from_matrices(old, data, limits, holdout, anchor, replay, passes, importance)
 
 
 def _from_files(
@@ -194,20 +203,22 @@ def _from_matrices(
     anchor: float | None,
     replay: Any,
     passes: int,
-    sample_weight: Any = None,
+    sample_weight: Any,
 ) -> Updated:
     limits.check()
     check_whole("passes", passes, 1, MOST_PASSES)
-    check_is_fitted(old)
-    if old.stream_ is not None:
-        raise InputError("the old model was trained on a stream: save it, and give its file.")
+    _check_old(old, anchor)
+    limits.check_classes(len(old.classes_))
     if len(data) != 2:
         raise InputError("X and y are expected after the old model.")
     X, y = data
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    n_rows = _n_rows(old, "X and y", X, y)
     importance = check_importance(sample_weight, n_rows)
     if isinstance(holdout, tuple):
-        (X_held, y_held), held_importance = holdout, np.ones(len(holdout[1]))
+        if len(holdout) != 2:
+            raise ConfigError("holdout: (X, y) is expected.")
+        X_held, y_held = holdout
+        held_importance = np.ones(_n_rows(old, "holdout", X_held, y_held))
     else:
         if not isinstance(holdout, float) or not 0.0 < holdout < 1.0:
             raise ConfigError(
@@ -220,6 +231,8 @@ def _from_matrices(
         held_importance, importance = importance[held], importance[~held]
     if not isinstance(replay, tuple) or len(replay) not in (0, 2, 3):
         raise ConfigError("replay: (X, y) or (X, y, sample_weight) is expected.")
+    if replay:
+        _n_rows(old, "replay", *replay[:2])
     new = deepcopy(old) if anchor is None else anchored(old, l1=anchor)
     for number in range(1, passes + 1):
         new.learner_.begin_pass(number)
@@ -238,6 +251,34 @@ def _from_matrices(
         return _result(found, None)
     new.learner_, new.is_slim_ = found.model.learner, found.is_slim
     return _result(found, new)
+
+
+def _check_old(old: SparseOnlineClassifier, anchor: float | None) -> None:
+    check_is_fitted(old)
+    if old.stream_ is not None:
+        raise InputError("the old model was trained on a stream: save it, and give its file.")
+    if anchor is not None:
+        check_number("anchor", anchor)
+    elif old.is_slim_ or not hasattr(old, "partial_fit"):
+        raise InputError(
+            "the old model is slim or refitted: it can predict, but not be trained further. With "
+            "an anchor, what is learned is a difference to it."
+        )
+
+
+def _n_rows(old: SparseOnlineClassifier, what: str, X: Any, y: Any) -> int:
+    """How many rows there are, with labels that the old model knows, even if classes may grow."""
+    n_rows: int = X.shape[0] if hasattr(X, "shape") else len(X)
+    if len(y) != n_rows:
+        raise InputError(f"{what}: {n_rows:,} rows, but {len(y):,} labels.")
+    if old._learned_by.task.classes_grow:
+        unknown = np.setdiff1d(y, old.classes_).tolist()
+        if unknown:
+            raise InputError(
+                f"{what}: the label {unknown[0]!r} is new, and an update compares answers of "
+                f"models over the same classes."
+            )
+    return n_rows
 
 
 def _result(found: Update, model: Any) -> Updated:

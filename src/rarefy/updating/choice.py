@@ -9,6 +9,7 @@ from rarefy.arrays import Floats
 from rarefy.checks import check_number, choose, is_number
 from rarefy.errors import ConfigError, InputError
 from rarefy.model.answers import right_answers
+from rarefy.model.calibration import Calibration
 from rarefy.streams.stream_model import StreamModel
 from rarefy.updating.blending import Blend
 from rarefy.updating.bound import rows_needed
@@ -31,6 +32,14 @@ class Limits(NamedTuple):
         check_number("min_gain", self.min_gain)
         choose("by", self.by, MEASURES)
         return self
+
+    def check_classes(self, n_classes: int) -> None:
+        """Refuse what cannot be measured with so many classes."""
+        if self.by == "auc" and n_classes > 2:
+            raise ConfigError(
+                f"by='auc' (--by): AUC is for two classes, and the model has {n_classes}; take "
+                f"accuracy or loss."
+            )
 
 
 class Update(NamedTuple):
@@ -66,7 +75,10 @@ def chosen_update(
     The budget holds for each of the slices, too, and no golden row may be lost at all.
     """
     if len(rows.y) == 0:
-        raise InputError("there are no held-out rows to judge the model by.")
+        raise InputError(
+            "there are no held-out rows to judge the model by: give more rows, or others to judge "
+            "by (--holdout)."
+        )
     threshold = blend.new.decision_threshold
 
     def losses(alpha: float) -> list[SliceLoss]:
@@ -95,7 +107,7 @@ def _choice(points: list[Point], limits: Limits) -> tuple[Point | None, str]:
     """The point to go to; or none, and why."""
     old, by = points[0], limits.by
     if getattr(old, by) is None:
-        raise InputError(f"by={by!r}: it is not defined for the held-out rows of this model.")
+        raise InputError(f"by={by!r} (--by): it takes held-out rows of both classes.")
     chosen = best(points, by)
     if chosen is None:
         budget = f"{100.0 * limits.max_negative:.4g} %"
@@ -120,8 +132,11 @@ def _choice(points: list[Point], limits: Limits) -> tuple[Point | None, str]:
 
 
 def _calibrate(model: StreamModel, new: StreamModel, scores: Floats, rows: BothScores) -> None:
-    """Scale probabilities by what came of the held-out rows, if they are calibrated at all."""
-    before, learner = new.learner.settled().calibration, model.learner.settled()
-    if before is not None:
+    """Scale probabilities by what came of the held-out rows, if they are calibrated at all.
+
+    Learning rows several times has ended what there was before: scores of those are not honest.
+    """
+    if model.task.calibrate:
+        before = new.learner.settled().calibration or Calibration()
         scores = np.ascontiguousarray(scores)
-        learner.calibration = before.anew().after(scores, rows.y, rows.importance)
+        model.learner.settled().calibration = before.anew().after(scores, rows.y, rows.importance)

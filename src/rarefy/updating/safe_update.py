@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rarefy.arrays import Flags, Numbers
-from rarefy.checks import check_whole
+from rarefy.checks import check_number, check_whole
 from rarefy.errors import ConfigError, InputError
 from rarefy.files.model import Model
 from rarefy.files.model_file import load_model
@@ -27,6 +27,7 @@ from rarefy.training.procedure import Reporter, Training
 from rarefy.training.resumption import is_finished, plan_to_go_on
 from rarefy.updating.blending import Blend
 from rarefy.updating.choice import Limits, Update, chosen_update
+from rarefy.updating.first_rows import check_first_rows
 from rarefy.updating.path import BothScores
 from rarefy.updating.slices import Slices, read_slices
 
@@ -53,10 +54,12 @@ class SafeUpdate:
         **asked: Any,
     ) -> None:
         self._limits = limits.check()
-        self._saved = load_model(old)
+        self._path, self._saved = old, load_model(old)
         _check_old(self._saved, old, must_learn=anchor is None)
+        limits.check_classes(len(self._saved.classes))
         start = self._saved
         if anchor is not None:
+            check_number("anchor", anchor)
             start = anchored_model(start, old, {"l1": anchor})
         self._replayed = expand([replay] if isinstance(replay, str | Path) else replay)
         if any(map(is_pipe, self._replayed)):
@@ -100,6 +103,7 @@ class SafeUpdate:
     def carry_out(self, reporter: Reporter | None = None) -> Update:
         """Learn, and choose; nothing is written."""
         old, slices, golden = self._saved.scorer(), None, None
+        self._check_first_rows(old)
         if self._golden is not None:
             _check_golden(old, self._golden)
         if isinstance(self.plan.holdout, HeldOutShare):
@@ -117,6 +121,23 @@ class SafeUpdate:
         if self._golden is not None:
             golden, _, _ = _scored(self._read(self._golden), old, end, new)
         return chosen_update(blend, rows, self._limits, slices, golden)
+
+    def _check_first_rows(self, old: StreamModel) -> None:
+        """Refuse files without rows, or with rows that are of another kind, before learning."""
+        reader = self.plan.run.reader
+        skips = reader.settings()["skip_bad_lines"]
+        n_replayed = len(self._replayed)
+        parts = [
+            (reader.files[n_replayed:], "learn", skips),
+            (self._replayed, "learn again (--replay)", skips),
+            ([] if self._golden is None else self._golden.files, "protect (--protect)", False),
+        ]
+        if isinstance(self.plan.holdout, HeldOutFiles):
+            parts.append((self.plan.holdout.files, "judge the model by (--holdout)", False))
+        for files, purpose, skip in parts:
+            if files and not any(map(is_pipe, files)):
+                readers = [self._reader_of(file, skip_bad_lines=skip) for file in files]
+                check_first_rows(old, self._path, readers, purpose)
 
     @property
     def inputs(self) -> list[str]:
@@ -170,6 +191,11 @@ class SafeUpdate:
 def _check_old(saved: Model, path: str, *, must_learn: bool) -> None:
     if saved.task.is_regression:
         raise InputError(f"{path} is a regression model; only answers of classifiers can be lost.")
+    if saved.task.classes_grow:
+        raise InputError(
+            f"{path} was trained with classes that may grow (--classes grow), and an update "
+            f"compares answers of models over the same classes: train it with a list of them."
+        )
     if saved.state is None and must_learn:
         raise InputError(
             f"{path}: the model is slim or refitted: it can predict, but not be trained further. "
@@ -220,5 +246,6 @@ def _check_golden(old: StreamModel, reader: Reader) -> None:
         more = ", ..." if len(wrong) > SHOWN_PLACES else ""
         raise InputError(
             f"the old model itself has {len(wrong):,} of the protected rows wrong: "
-            f"{', '.join(wrong[:SHOWN_PLACES])}{more}. Only right answers can be protected."
+            f"{', '.join(wrong[:SHOWN_PLACES])}{more}. Only right answers can be protected: "
+            f"leave these rows out."
         )

@@ -33,6 +33,8 @@ def show_releases(chains: Sequence[Chain]) -> None:
     page.table(*_means(chains))
     for chain in chains:
         page.say(f"\n{chain.method}: {METHODS[chain.method]}")
+        if chain.releases[-1].n_models > 1:
+            page.say("Not one model: to predict, all models so far are needed.")
         page.table(*_by_release(chain.releases))
 
 
@@ -47,7 +49,7 @@ def _means(chains: Sequence[Chain]) -> Iterator[Column]:
     yield Column("changed", [f"{chain.mean('n_changed'):,.0f}" for chain in chains])
     yield Column("weights", [f"{chain.releases[-1].n_weights:,}" for chain in chains])
     yield Column("new models", [f"{chain.n_new:,}" for chain in chains])
-    yield Column("to predict", [f"{chain.releases[-1].n_models:,}" for chain in chains])
+    yield Column("models needed", [f"{chain.releases[-1].n_models:,}" for chain in chains])
 
 
 def _by_release(found: Sequence[Release]) -> Iterator[Column]:

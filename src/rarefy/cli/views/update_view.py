@@ -35,9 +35,9 @@ def show_update(paths: tuple[str, str], found: Update, budget: float) -> None:
     page.say("\nModels between the old one and the one that has learned on:")
     page.table(*_columns(found))
     if found.slices:
-        whose = "learned on" if found.chosen is None else "chosen"
+        model = "one that has learned on" if found.chosen is None else "new model"
         shown = f"{min(len(found.slices), SHOWN_SLICES):,} of {len(found.slices):,}"
-        page.say(f"\nSlices that lose the most by the model that was {whose}, {shown}:")
+        page.say(f"\nSlices that lose the most with the {model} ({shown}):")
         page.table(*_slice_columns(found, budget))
 
 
