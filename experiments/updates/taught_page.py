@@ -30,7 +30,7 @@ As in the second one: the knob nearest to learning on at which a third of its lo
 at most; – where there is none.
 """
     yield from at_a_third_table(compared, KNOBS)
-    knobs = ", ".join(f"{knob:g} in `{method}, between`" for method, knob in WITH_BETWEEN.items())
+    knobs = ", ".join(f"{knob:g} for {method}" for method, knob in WITH_BETWEEN.items())
     yield f"""\
 - `dissonance` (Bansal et al. 2019): rows that the old model has right count 1 + the knob.
 - `damped labels` (Milani Fard et al. 2016, where it is called anchor): where the old model is
@@ -38,5 +38,5 @@ at most; – where there is none.
   {DEFAULT_TRUST:g} is left, and the rest is the same for all classes.
 - `focal distillation` (Yan et al. 2021): the loss of the label + knob · (1 + {FOCUS:g} · [old model
   right]) · KL(p_old, p_new).
-- The knob is {knobs}.
+- With `between`, the share of the old weights is the knob; the method's own is {knobs}.
 """
