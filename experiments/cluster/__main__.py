@@ -1,4 +1,4 @@
-"""Measure, simulate and draw for docs/results/cluster.md: `python -m experiments.cluster`."""
+"""Measure, simulate, draw and write docs/results/cluster.md: `python -m experiments.cluster`."""
 
 import json
 import tempfile
@@ -6,13 +6,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 from scipy.optimize import nnls
 
-from benchmarks.data import REAL_DATA, zipf_rows
+from benchmarks.data import zipf_rows
 from experiments import data as real
 from experiments.cluster import accuracy, pictures
+from experiments.cluster.page import page
 from experiments.cluster.simulation import (
     Cluster,
     Costs,
@@ -22,21 +22,37 @@ from experiments.cluster.simulation import (
     shards_of_round,
 )
 from experiments.cluster.travel import Spent, distinct_in, spent
+from experiments.records import MEASURED, RESULTS
 from rarefy import SparseOnlineClassifier
 from rarefy.engine.sharding import Sharding
 
-ROOT = Path(__file__).parents[2]
-FOUND = ROOT / "build" / "cluster.json"
-IMAGES = ROOT / "docs" / "results" / "img"
+FOUND = MEASURED / "cluster.json"
+IMAGES = RESULTS / "img"
+N_SEEDS = 2  # data sets of each size
 N_ROWS, N_FEATURES, N_FILES = 1 << 17, 1 << 20, 4
 FITTED, CHECKED = (2, 32), (8, 128)  # shards
 SIZES = (1 << 14, 1 << 16, 1 << 18, 1 << 20)
 SHARDS = (1, 2, 16, 128)
 
 
-@click.command()
-@click.option("--seeds", default=3, show_default=True, help="Data sets for each size; 0: as last.")
-def main(seeds: int) -> None:
+def main() -> None:
+    if not FOUND.exists():
+        FOUND.write_text(json.dumps(measured(), indent=1) + "\n")
+    found = json.loads(FOUND.read_text())
+    sparsities = [
+        Sparsity(name, of[0], *map(np.array, of[1:])) for name, of in found["sparsities"].items()
+    ]
+    pictures.draw_times(sparsities, Costs(**found["costs"]), IMAGES / "cluster-times.svg")
+    losses = {
+        int(n): [{int(k): x for k, x in one.items()} for one in of]
+        for n, of in found["losses"].items()
+    }
+    pictures.draw_losses(losses, IMAGES / "cluster-losses.svg")
+    (RESULTS / "cluster.md").write_text(page(found))
+
+
+def measured() -> dict[str, Any]:
+    """All that the page says, as JSON takes it."""
     data = zipf_rows(N_ROWS, N_FEATURES, draws_per_row=32)
     with tempfile.TemporaryDirectory() as folder:
         files = _written(data, Path(folder))
@@ -44,27 +60,22 @@ def main(seeds: int) -> None:
         runs = {k: best_of(files, k, data.X.nnz) for k in (*FITTED, *CHECKED)}
     made = _sparsity("made", data.X)
     costs = _costs([runs[k] for k in FITTED], _serial(data))
-    checks = {k: _check(run, made, costs) for k, run in runs.items()}
-    sparsities = [made]
-    if REAL_DATA.exists():
-        sparsities += [_sparsity("clicks", real.criteo()[0]), _sparsity("news", real.rcv1()[0])]
-    gaps = {n: [accuracy.losses(n, list(SHARDS), seed) for seed in range(seeds)] for n in SIZES}
-    if seeds == 0:
-        before = json.loads(FOUND.read_text())["losses"]
-        gaps = {
-            int(n): [{int(k): x for k, x in one.items()} for one in of] for n, of in before.items()
-        }
-    FOUND.parent.mkdir(exist_ok=True)
-    FOUND.write_text(json.dumps({
+    sparsities = [made, _sparsity("clicks", real.criteo()[0]), _sparsity("news", real.rcv1()[0])]
+    return {
+        "n_rows": N_ROWS,
+        "fitted": FITTED,
+        "seeds": N_SEEDS,
+        "sizes": SIZES,
         "costs": costs._asdict(),
-        "checks": checks,
-        "sparsities": {s.name: [s.entries, *map(list, s[2:])] for s in sparsities},
+        "checks": {k: _check(run, made, costs) for k, run in runs.items()},
+        "sparsities": {
+            s.name: [s.entries, s.rows.tolist(), s.distinct.tolist()] for s in sparsities
+        },
         "times": {s.name: times(s, costs) for s in sparsities},
-        "losses": gaps,
-    }, indent=1))  # fmt: skip
-    pictures.draw_times(sparsities, costs, IMAGES / "cluster-times.svg")
-    pictures.draw_losses(gaps, IMAGES / "cluster-losses.svg")
-    print(FOUND.read_text())
+        "losses": {
+            n: [accuracy.losses(n, list(SHARDS), seed) for seed in range(N_SEEDS)] for n in SIZES
+        },
+    }
 
 
 def _written(data: Any, folder: Path) -> list[Path]:
