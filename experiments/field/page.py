@@ -134,10 +134,10 @@ def page(found: Mapping[Key, Result], timed: Mapping[Key, cost.Cost]) -> str:
 # The field
 
 Which of all these methods is worth using? Every rule of the library, and some in other uses (the mean of past weights,
-the cumulative penalty, feature-aware AdaGrad, weights within a ball or a box), in the sweep of [Peers](peers.md): the
-same {len(FULL.datasets)} data sets (at most {FULL.most_rows:,} rows), the same {FULL.n_folds} folds, {FULL.passes} passes and {BUDGET} settings each, that is a
+the cumulative penalty, feature-aware AdaGrad, weights within a ball or a box), and the voted perceptron, in the sweep of
+[Peers](peers.md): the same {len(FULL.datasets)} data sets (at most {FULL.most_rows:,} rows), the same {FULL.n_folds} folds, {FULL.passes} passes and {BUDGET} settings each, that is a
 step and a penalty, or what the method has in their place ([methods.py](../../experiments/field/methods.py) has the grids;
-`perceptron` and `pa` have nothing to choose, `sag` and `svrg` make {PASSES_OF_FINITE} passes). Logistic loss. In the first table, every fold has the
+`perceptron`, voted or not, and `pa` have nothing to choose, `sag` and `svrg` make {PASSES_OF_FINITE} passes). Logistic loss. In the first table, every fold has the
 setting that is best in the other four, so that many tries are no advantage. Two tools of that page stand beside
 them. All
 of it took {hours:.1f} hours of one core.
@@ -185,7 +185,8 @@ the other reading a paragraph below it, was decided when both had been seen.
 
 Time of one pass, in passes of `fobos` on the same rows (defaults, two classes, one process on a machine that did nothing
 else but two such runs; the best of {cost.REPEATS}, taking turns with `fobos`). "Made" has 50,000 rows of about 56 features with Zipf's
-law, the others are the rows above. `sag` and `svrg`: one of {cost.PASSES_OF_FINITE} passes, all that they do before included. Dearest:
+law, the others are the rows above. `sag` and `svrg`: one of {cost.PASSES_OF_FINITE} passes, all that they do before included. What
+[the voted perceptron](../reference/algorithms.md#the-voted-perceptron) takes to predict is not in the table. Dearest:
 `{dear[0][0]}` ({timed[dear[0]].ratio:.0f} times).
 
 {cost.table(timed)}
