@@ -219,7 +219,7 @@ def test_full_disk_refuses_and_recovers(client: Client, tmp_path: Path) -> None:
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     (pages,) = db.execute("PRAGMA page_count").fetchone()
     db.execute(f"PRAGMA max_page_count = {pages}")
-    assert client.post("/models/m/learn", json=rows(150)).status_code == 507
+    assert client.post("/models/m/learn", json=rows(1000)).status_code == 507
     db.execute(f"PRAGMA max_page_count = {1 << 30}")
     assert client.post("/models/m/learn", json=rows(3)).status_code == 200
     assert client.learned() == model_of(rows(3), tmp_path)

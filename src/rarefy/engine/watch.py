@@ -72,7 +72,9 @@ class Watch:
         drift: PageHinkley,
         on_drift: Callable[[int], None] | None,
     ) -> None:
-        self._last: deque[Floats] = deque(maxlen=window)
+        self._window = window
+        self._last: deque[Floats] = deque()  # rows, of which there may be more than the window
+        self._n_last = 0
         self._fading = fading
         self._factor = 1.0  # by which the next example counts
         self._sums = np.zeros((2 * (2 * round(FARTHEST / STEP) + 1), SCORE + 1))
@@ -94,7 +96,8 @@ class Watch:
     def rolling(self) -> dict[str, float]:
         with self._lock:
             self._count()
-            return self._figures(np.array(self._last).reshape(-1, SCORE + 1))
+            rows = np.concatenate([*self._last, np.empty((0, SCORE + 1))])
+            return self._figures(rows[-self._window :])
 
     @property
     def fading(self) -> dict[str, float]:
@@ -140,7 +143,10 @@ class Watch:
 
     def _keep(self, rows: Floats) -> None:
         """Take note of rows that have been judged."""
-        self._last.extend(rows[-(self._last.maxlen or 0) :])
+        self._last.append(rows)
+        self._n_last += len(rows)
+        while self._n_last - len(self._last[0]) >= self._window:
+            self._n_last -= len(self._last.popleft())
         self._fade(rows)
 
     def _fade(self, rows: Floats) -> None:

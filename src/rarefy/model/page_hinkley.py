@@ -57,7 +57,8 @@ class PageHinkley:
                 mean += (x - mean) / n
                 rise = x - mean
             excess = fading * excess + (rise - delta)
-            least = min(least, excess)
+            if excess < least:  # in half of the time of min()
+                least = excess
             if n >= LEAST_NUMBERS and not excess - least <= threshold:
                 alarms.append(place)
                 n, mean, variance, excess, least = BEGINNING

@@ -19,7 +19,7 @@ from rarefy.readers.features.crosses import crossings
 from rarefy.readers.features.gram_names import check_format_has_grams, check_texts
 from rarefy.readers.features.grams import OF_TEXTS, expansion, grams_of
 from rarefy.readers.features.labels import (
-    Labels,
+    labels_of,
     too_many_labels_at,
 )
 from rarefy.readers.formats.registry import (
@@ -76,7 +76,7 @@ class Reader:
         self.files = files
         self.format = format
         self.columns = columns
-        self.labels = Labels(classes, max_classes)
+        self.labels = labels_of(classes, max_classes)
         self.cross = cross
         self.roles: dict[str, str] = {}
         self._is_first_reading = True  # what users say of columns is yet to be held against files

@@ -11,10 +11,9 @@ import msgspec
 from rarefy.errors import InputError
 from rarefy.readers import Reader, compression
 from rarefy.readers.in_memory import LinesReader, RowsReader
-from rarefy.serving.limits import Limits
 from rarefy.serving.refusals import RefusedError, TooLargeError, UnknownFormatError
 
-BLOCK_BYTES = 1 << 17  # of text that is learned at once; predictions wait for no more
+BLOCK_BYTES = 1 << 19  # of text that is learned at once; predictions wait for no more
 JSON = "application/json"
 AS_JSON = ("", "application/x-www-form-urlencoded")  # what curl says, if it is not told
 FORMATS = {
@@ -67,10 +66,9 @@ class Sent(NamedTuple):
         return _decoded(self.body.data)
 
 
-def sent(content_type: str, encoding: str, data: bytes, limits: Limits) -> Sent:
-    """The body of a request with these headers."""
+def sent(content_type: str, data: bytes) -> Sent:
+    """The body of a request of this type."""
     kind = _kind(content_type)
-    data = decompressed(encoding, data, limits.body_bytes)
     if kind != JSON:
         return Sent(Body(FORMATS[kind], _ended(data) if FORMATS[kind] != "arrow" else data))
     data = data.strip()

@@ -22,9 +22,13 @@ LOOKING = 1.0  # seconds between looks at the file
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+]
+HEADERS_OF_PAGES = [  # and of all else that a browser can be led to
+    *HEADERS,
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (
         b"content-security-policy",
@@ -32,7 +36,6 @@ HEADERS = [
         b"connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
         b"require-trusted-types-for 'script'",
     ),
-    (b"cache-control", b"no-store"),
 ]
 
 

@@ -2,28 +2,31 @@
 
 from typing import Any
 
-from rarefy.serving.doors import HEADERS
+from rarefy.serving.doors import HEADERS, HEADERS_OF_PAGES
 
 
 class Gate:
     """An ASGI application around another one, with some of its paths at hand.
 
     `shortcuts` are what `POST /models/NAME/...` leads to, since most requests are of that kind.
+    Their answers are no pages, and have no headers that are for pages: each takes a while.
     """
 
     def __init__(self, app: Any, shortcuts: dict[str, Any]) -> None:
         self._app, self._shortcuts = app, shortcuts
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        app, headers = self._app, HEADERS_OF_PAGES
+        parts = scope.get("path", "").split("/")
+        if len(parts) == 4 and parts[1] == "models" and scope["method"] == "POST" and parts[2]:
+            shortcut = self._shortcuts.get(parts[3])
+            if shortcut is not None and not parts[0]:
+                app, headers = shortcut, HEADERS
+                scope["path_params"] = {"name": parts[2]}
+
         async def send_on(message: Any) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *HEADERS]
+                message["headers"] = [*message["headers"], *headers]
             await send(message)
 
-        match scope.get("path", "").split("/"):
-            case ["", "models", name, what] if scope["method"] == "POST" and name:
-                app = self._shortcuts.get(what, self._app)
-                scope["path_params"] = {"name": name}
-            case _:
-                app = self._app
         await app(scope, receive, send_on)

@@ -90,7 +90,10 @@ class Api:
     async def _rows(self, call: Call) -> Sent:
         limits = self.service.limits
         kind, encoding = call.header(b"content-type", JSON), call.header(b"content-encoding")
-        return sent(kind, encoding, await call.body(limits.body_bytes), limits)
+        data = await call.body(limits.body_bytes)
+        if encoding:
+            data = decompressed(encoding, data, limits.body_bytes)
+        return sent(kind, data)
 
     async def _not_too_far_behind(self, name: str) -> None:
         """Wait while more has come than can be learned, for a while."""

@@ -7,19 +7,22 @@ from rarefy.serving.log import CREATE, LEARN, Entry, Log, Receipt
 from rarefy.serving.refusals import ConflictError, NotFoundError
 
 
-class Learn(NamedTuple):
+class Learn:
     """Rows to be learned, once for each key."""
 
-    model: str
-    body: Body
-    rows: int | None = None  # None: they have not been looked at yet
-    key: str | None = None
-    digest: bytes | None = None
-    ready: Any = None  # the rows as they were read, also for others, if they are learned from it
+    __slots__ = ("body", "digest", "key", "model", "n_bytes", "ready", "rows")
 
-    @property
-    def n_bytes(self) -> int:
-        return len(self.body.data)
+    def __init__(
+        self, model: str, body: Body, key: str | None = None, digest: bytes | None = None
+    ) -> None:
+        self.model, self.body, self.key, self.digest = model, body, key, digest
+        self.n_bytes = len(body.data)
+        self.rows: int | None = None  # they have not been looked at yet
+        self.ready: Any = None  # as they were read, also for others, if they are learned from it
+
+    def note(self, rows: int, ready: Any) -> None:
+        """The rows have been looked at, and can be learned."""
+        self.rows, self.ready = rows, ready
 
     def carry_out(self, log: Log, at: float) -> tuple[Receipt, Entry | None]:
         check_model(log, self.model)

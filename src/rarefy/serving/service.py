@@ -65,9 +65,8 @@ class Service:
 
     def learn(self, name: str, body: Body, key: str | None = None, *, future: Any = None) -> Any:
         """Have rows learned; the future has a receipt when they are in the log on disk."""
-        slot = self.slot(name)
-        champion = self.champion(name)
-        if self.is_behind(name):
+        slot, champion = self.slot(name), self.champion(name)
+        if slot.backlog > self.limits.backlog:
             raise BusyError(
                 f"{slot.backlog:,} rows are waiting to be learned; try again in a moment."
             )
@@ -76,7 +75,9 @@ class Service:
         if len(body.data) > LARGE or not champion.can_join(body):
             rows, ready = self._checked(name, body)
         digest = None if key is None else hashlib.sha256(body.data).digest()
-        operation = Learn(name, body, rows, key, digest, ready)
+        operation = Learn(name, body, key, digest)
+        if rows is not None:
+            operation.note(rows, ready)
         return self.log.submit(operation, Future() if future is None else future)
 
     def is_behind(self, name: str) -> bool:
@@ -133,19 +134,19 @@ class Service:
     ) -> None:
         """Look at rows of one model and format: all at once, or, if some are wrong, one by one."""
         bodies = [operations[n].body for n in members]
-        counts = [_n_lines(body.data) for body in bodies]
+        counts = [body.data.count(b"\n") for body in bodies]
         try:
             n_rows, ready = self._checked(name, joined(bodies))
             if n_rows == sum(counts):
                 for n, rows in zip(members, counts, strict=True):
-                    operations[n] = operations[n]._replace(rows=rows, ready=ready)
+                    operations[n].note(rows, ready)
                 return
         except RarefyError:
             pass  # whose it is will be found
         for n in members:
             try:
                 rows, ready = self._checked(name, operations[n].body)
-                operations[n] = operations[n]._replace(rows=rows, ready=ready)
+                operations[n].note(rows, ready)
             except RarefyError as error:
                 refused[n] = error
 
@@ -346,7 +347,3 @@ def locked(path: Path) -> Any:
         file.close()
         raise InputError(f"{path.parent} is served by another process already.") from error
     return file
-
-
-def _n_lines(text: bytes) -> int:
-    return text.count(b"\n")

@@ -96,7 +96,8 @@ class Slot:
         found = self.snapshots.newest()
         if found is not None:
             self.seq = self._saved_seq = self.last = found.seq
-            self.champion_name, self.members = found.champion, dict(found.members)
+            self.champion_name = found.champion
+            self._set_members(dict(found.members))
             self.replaced = found.replaced
             self.since_snapshot.begin(found.members[found.champion])
         self.last, self.backlog = log.end_of(self.name, self.seq)
@@ -222,6 +223,8 @@ class Slot:
         self._compare()
 
     def _compare(self) -> None:
+        if len(self.members) < 2:
+            return
         fresh = {
             name: member.record.fresh()
             for name, member in self.members.items()
@@ -251,6 +254,13 @@ class Slot:
             self._note_promotion(name, by_rule=said.get("by") == RULE)
             self.champion_name = name
             self.rivalries.clear()
+        self._set_members(members)
+
+    def _set_members(self, members: dict[str, Member]) -> None:
+        """Let these be the members; one that is alone is compared with nobody."""
+        for member in members.values():
+            if member.record is not None:
+                member.record.compare(wanted=len(members) > 1)
         self.members = members
 
     def _note_promotion(self, name: str, *, by_rule: bool) -> None:

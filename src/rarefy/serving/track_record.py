@@ -24,15 +24,22 @@ JUDGED = 20_000  # rows by which challengers are compared
 
 
 class Record(Watch):
-    """A watch that also hands out what it has counted."""
+    """A watch that also hands out what it has counted, if somebody is there to compare it with."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(WINDOW, FADING, losses_test(of_numbers=task.is_regression), None)
         self._fresh: list[Floats] = []
+        self._is_compared = False
+
+    def compare(self, *, wanted: bool) -> None:
+        """Hand out the rows that come from now on, or no more of them."""
+        self._count()
+        self._is_compared, self._fresh = wanted, []
 
     def _keep(self, rows: Floats) -> None:
         super()._keep(rows)
-        self._fresh.append(rows[:, [WEIGHT, LOSS, ERROR]])
+        if self._is_compared:
+            self._fresh.append(rows[:, [WEIGHT, LOSS, ERROR]])
 
     def fresh(self) -> Floats:
         """Weight, loss and error of the rows since the last call."""

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -89,6 +90,17 @@ def too_many_labels_at(place: str) -> Iterator[None]:
         yield
     except TooManyLabelsError as error:
         raise InputError(f"{place}: {error}") from None
+
+
+def labels_of(classes: Sequence[str], most: int | None) -> "Labels":
+    """Labels that may be these classes; words are shared, since nothing can be added to them."""
+    return _only_words(tuple(classes), most) or Labels(classes, most)
+
+
+@lru_cache(16)
+def _only_words(classes: tuple[str, ...], most: int | None) -> "Labels | None":
+    labels = Labels(classes, most)
+    return labels if labels.are_words else None
 
 
 class Labels:
