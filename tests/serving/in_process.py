@@ -24,6 +24,7 @@ class Client(TestClient):
 
     def __init__(self, folder: Path, limits: Limits = LIMITS, **options: object) -> None:
         self.service = Service(folder, limits, checkpoint_seconds=1000.0)
+        assert self.service.wait()
         self.caretaker = Caretaker(self.service, **options)
         self.pulse, self.tokens = Pulse(self.service), Tokens(folder)
         app, _ = make_app(self.service, self.pulse, Doors(self.tokens, ("testserver",)))

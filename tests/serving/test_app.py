@@ -15,7 +15,8 @@ import rarefy
 from rarefy.serving.bodies import Body
 from rarefy.serving.doors import Tokens, check_listening
 from rarefy.serving.member import Member
-from rarefy.serving.service import LARGE, Service
+from rarefy.serving.member import LARGE
+from rarefy.serving.service import Service
 from rarefy.serving.slot import Slot
 from rarefy.streams.fast_path import FastPath
 from tests.serving.in_process import SAID, Client, model_of, rows

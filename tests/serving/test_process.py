@@ -24,6 +24,13 @@ def served(tmp_path_factory):
         yield found
 
 
+def test_it_listens_before_scikit_learn_is_imported():
+    """Which takes longer than all else, and is needed for the first model only."""
+    said = "import sys, rarefy.serving.process; print('sklearn' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"
+
+
 def test_client_learns_predicts_and_is_told_why_not(served):
     rng = random.Random(0)
     with rarefy.Client(served.url, "m", timeout=200.0) as client:

@@ -9,6 +9,7 @@ import pytest
 
 from rarefy.serving.bodies import Body, encode_json
 from rarefy.serving.limits import Limits
+from rarefy.serving.member import Member
 from rarefy.serving.slot import MOST_READY_ENTRIES
 from tests.serving.in_process import SAID, Client, model_of, rows
 
@@ -49,3 +50,26 @@ def test_few_rows_wait_in_the_form_in_which_they_were_read(client: Client, tmp_p
     assert n_ready == MOST_READY_ENTRIES
     assert client.learned() == model_of(sent, tmp_path)
     assert slot.keeps_ready
+
+
+@pytest.mark.parametrize(("does", "called"), [("predict", "answers"), ("learn", "check")])
+def test_nobody_waits_while_a_parser_is_compiled(
+    client: Client, monkeypatch: pytest.MonkeyPatch, does: str, called: str
+) -> None:
+    """The first body of a format is read by a thread of its own, those after it by those at hand."""
+    threads: list[str] = []
+    original = getattr(Member, called)
+
+    def noted(*given: object) -> object:
+        threads.append(threading.current_thread().name)
+        return original(*given)
+
+    monkeypatch.setattr(Member, called, noted)
+    for _ in range(2):
+        answer = client.post(
+            f"/models/m/{does}", content="label,x\na,1\n", headers={"Content-Type": "text/csv"}
+        )
+        assert answer.status_code == 200
+    first, second = threads
+    assert "AnyIO worker" in first
+    assert "AnyIO worker" not in second

@@ -19,7 +19,7 @@ from rarefy.serving.page import page_file
 from rarefy.serving.prometheus import Metrics
 from rarefy.serving.pulse import Pulse
 from rarefy.serving.refusals import BusyError, RefusedError
-from rarefy.serving.service import LARGE, Service
+from rarefy.serving.service import Service
 from rarefy.version import __version__
 
 WAIT = 0.01  # seconds, between looks at a model that is behind
@@ -39,7 +39,7 @@ class Api:
         member, slot = self.service.champion(name), self.service.slot(name)
         if sent.is_single:
             answers = [member.answer(sent.row())]
-        elif len(sent.body.data) > LARGE:
+        elif member.takes_a_while(sent.body):
             answers = await run_in_threadpool(member.answers, sent.body)
         else:
             answers = member.answers(sent.body)
@@ -63,7 +63,7 @@ class Api:
         if self.service.is_behind(name):
             await self._not_too_far_behind(name)
         future = asyncio.get_running_loop().create_future()
-        if len(sent.body.data) > LARGE:
+        if self.service.champion(name).takes_a_while(sent.body):
             await run_in_threadpool(self.service.learn, name, sent.body, key, future=future)
         else:
             self.service.learn(name, sent.body, key, future=future)

@@ -215,17 +215,20 @@ class Log:
         finally:
             db.close()
 
-    def end_of(self, model: str, after: int) -> tuple[int, int]:
-        """The last entry of a model, and how many rows there are behind a place in the log."""
-        query = "SELECT max(seq), sum(rows) FROM entries WHERE model = ? AND seq > ?"
-        last, rows = self.read(query, (model, after))[0]
-        return last or after, rows or 0
+    def last_of(self, model: str) -> int:
+        """The last entry of a model; 0 if there is none."""
+        return self.read("SELECT max(seq) FROM entries WHERE model = ?", (model,))[0][0] or 0
+
+    def n_rows(self, model: str, after: int, until: int) -> int:
+        """How many rows of a model there are behind a place in the log, up to another."""
+        query = "SELECT sum(rows) FROM entries WHERE model = ? AND seq > ? AND seq <= ?"
+        return self.read(query, (model, after, until))[0][0] or 0
 
     def last_before(self, model: str, at: float) -> int:
         """The last entry of a model that came before a time."""
         query = "SELECT seq FROM entries WHERE model = ? AND at >= ? ORDER BY seq LIMIT 1"
         found = self.read(query, (model, at))
-        return found[0][0] - 1 if found else self.end_of(model, 0)[0]
+        return found[0][0] - 1 if found else self.last_of(model)
 
     def last_beyond(self, model: str, n_bytes: int) -> int:
         """The last entry of a model that has so many bytes of entries behind it, or is one more."""

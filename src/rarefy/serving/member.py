@@ -1,4 +1,7 @@
-"""A served model, champion or challenger: it reads bodies, predicts and learns."""
+"""A served model, champion or challenger: it reads bodies, predicts and learns.
+
+Estimators are imported with the first of them, since scikit-learn takes longer than all else.
+"""
 
 import inspect
 from collections.abc import Sequence
@@ -10,9 +13,7 @@ import numpy as np
 
 from rarefy.analysis.explanation import explain_row
 from rarefy.arrays import Flags, Floats
-from rarefy.errors import ConfigError, DivergenceError, InputError
-from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
-from rarefy.estimators.persistence import load, model_of_estimator
+from rarefy.errors import ConfigError, DivergenceError, InputError, RarefyError
 from rarefy.files.model import Model, model_of
 from rarefy.files.model_file import save_model
 from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, chance, right_answers
@@ -26,7 +27,8 @@ from rarefy.streams.class_numbers import ClassNumbers
 from rarefy.streams.single_rows import SingleRows
 from rarefy.streams.stream_model import StreamModel
 
-START = frozenset(inspect.signature(SparseOnlineClassifier.start).parameters) - {"self"}
+
+LARGE = 1 << 15  # bytes of a body, to read which takes a while
 
 
 class Ready(NamedTuple):
@@ -44,6 +46,7 @@ class Member:
         self.estimator = estimator
         self.diverged: str | None = None
         self.n_refused = 0  # bodies
+        self._formats_read: set[str] = set()
         self.record: Record | None = None
         if estimator.stream_ is None:
             raise RefusedError(
@@ -65,8 +68,11 @@ class Member:
     @classmethod
     def created(cls, said: dict[str, Any], limits: Limits) -> "Member":
         """A model that has learned nothing; `said` are parameters of an estimator and of start."""
-        start = {name: value for name, value in said.items() if name in START}
-        rest = {name: value for name, value in said.items() if name not in START}
+        from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
+
+        of_start = inspect.signature(SparseOnlineClassifier.start).parameters
+        start = {name: value for name, value in said.items() if name in of_start}
+        rest = {name: value for name, value in said.items() if name not in of_start}
         classes = start.get("classes")
         of_classes: Any = SparseOnlineClassifier
         estimator_class = SparseOnlineRegressor if classes is None else of_classes
@@ -100,7 +106,14 @@ class Member:
 
     @classmethod
     def loaded(cls, path: Path) -> "Member":
+        from rarefy.estimators.persistence import load
+
         return cls(load(path))
+
+    def warm_up_another(self) -> None:
+        """Have all compiled that the model will be asked for, by a new one of the same kind."""
+        with suppress(RarefyError):
+            self.challenger(self.estimator.get_params()).warm_up()
 
     def warm_up(self) -> None:
         """Do all that will be asked for, so that it is compiled; the model is of no use then.
@@ -157,10 +170,10 @@ class Member:
 
     def understood(self, body: Body) -> Body:
         """The body in a format that the model reads; objects of JSON can be lines of VW text."""
-        columns = self.estimator.stream_.reading.columns
-        if body.format != "json" or columns.named or columns.complete:
+        if self._format_read(body) == body.format:
             return body
-        lines, texts = RowLines(columns), []
+        columns, texts = self.estimator.stream_.reading.columns, []
+        lines = RowLines(columns)
         for number, text in enumerate(body.data.splitlines(), start=1):
             row = json_of(text)
             label = row.pop(columns.label, None) if isinstance(row, dict) else None
@@ -170,6 +183,21 @@ class Member:
             texts.append(lines.line(row, number).text)
         return Body("vw", b"".join(texts))
 
+    def _format_read(self, body: Body) -> str:
+        columns = self.estimator.stream_.reading.columns
+        is_read = body.format != "json" or columns.named or columns.complete
+        return body.format if is_read else "vw"
+
+    def takes_a_while(self, body: Body) -> bool:
+        """Whether to read a body may take longer than others should wait.
+
+        It does if it is long, or the first of its format, for which a parser may be compiled.
+        """
+        read = self._formats_read
+        return len(body.data) > LARGE or not (
+            body.format in read or self._format_read(body) in read
+        )
+
     def check(self, body: Body, limits: Limits) -> "Ready":
         """Rows that can be learned; whatever is wrong with one is an error now."""
         if self.diverged is not None:
@@ -177,6 +205,7 @@ class Member:
         self.estimator._check_can_learn()
         numbers = ClassNumbers(self.estimator.stream_.classes) if self.classes_grow else None
         ready = self._single.prepared(body.reader(self.reader_classes), None, None, None, numbers)
+        self._formats_read.add(body.format)
         if numbers is not None and len(numbers.names) > limits.classes:
             raise TooLargeError(f"there would be more than {limits.classes:,} classes.")
         n_rows = sum(len(part.batch.labels) for part in ready)
@@ -214,13 +243,13 @@ class Member:
 
     # --- predictions --------------------------------------------------------------------------
 
-    def scores(self, body: Body) -> Floats:
-        return self._single.scores(body.reader(self.reader_classes))
-
     def answers(self, body: Body) -> list[dict[str, Any]]:
         """What is predicted for each row."""
+        single, body = self._single, self.understood(body)
+        batches = single.read(body.reader(self.reader_classes))
+        self._formats_read.add(body.format)
         with self.estimator._lock:  # scores, and what scales them, are of one moment
-            return self._answered(self.scores(self.understood(body)))
+            return self._answered(single.scores_of(batches))
 
     def answer(self, row: Any) -> dict[str, Any]:
         """What is predicted for a single row."""
@@ -275,6 +304,8 @@ class Member:
 
     def save(self, path: Path) -> None:
         """Write the model to a file; while nothing is learned."""
+        from rarefy.estimators.persistence import model_of_estimator
+
         save_model(path, model_of_estimator(self.estimator, slim=self.estimator.is_slim_))
 
     def described(self) -> Model:

@@ -74,6 +74,7 @@ class Running:
         """Answer requests until `stop` is called; then all is saved."""
         self._pulse.start()
         self._looking.start()
+        threading.Thread(target=_import_the_rest, name="imports", daemon=True).start()
         log.info("listening", extra={"said": {"port": self.port}})
         try:
             self._server.run(sockets=[self._socket])
@@ -108,8 +109,13 @@ def _bound(host: str, port: int) -> socket.socket:
         raise InputError(f"cannot listen on {host}, port {port}: {error.strerror}.") from error
 
 
-def set_modules_aside() -> None:
-    """Let what is loaded now stay: what comes is searched for cycles sooner, and in less time."""
+def _import_the_rest() -> None:
+    """Have what the first model needs, while requests are answered already.
+
+    What is loaded then stays: what comes is searched for cycles sooner, and in less time.
+    """
+    import rarefy.estimators
+
     gc.freeze()
 
 

@@ -33,7 +33,6 @@ from rarefy.serving.snapshot_folder import Snapshots, sync_folder
 
 LOG, LOCK, SNAPSHOTS, FILES = "log.db", "lock", "snapshots", "files"
 CHECKPOINT_SECONDS = 60.0
-LARGE = 1 << 15  # bytes of a body that are looked at before they wait for others
 
 
 class Service:
@@ -72,7 +71,7 @@ class Service:
             )
         body = champion.understood(body)
         rows = ready = None
-        if len(body.data) > LARGE or not champion.can_join(body):
+        if champion.takes_a_while(body) or not champion.can_join(body):
             rows, ready = self._checked(name, body)
         digest = None if key is None else hashlib.sha256(body.data).digest()
         operation = Learn(name, body, key, digest)

@@ -92,17 +92,18 @@ class Slot:
     # --- from any thread ----------------------------------------------------------------------
 
     def start(self, log: Log) -> None:
-        """Take up what the newest snapshot says, and learn what came after it in the log."""
-        found = self.snapshots.newest()
-        if found is not None:
-            self.seq = self._saved_seq = self.last = found.seq
-            self.champion_name = found.champion
-            self._set_members(dict(found.members))
-            self.replaced = found.replaced
-            self.since_snapshot.begin(found.members[found.champion])
-        self.last, self.backlog = log.end_of(self.name, self.seq)
-        self._old = log.entries(self.name, self.seq, self.last)
+        """Take up what the newest snapshot says, and learn what came after it in the log.
+
+        That takes a while, in which nobody waits but who asks for this model.
+        """
+        self.last = self._old_until = log.last_of(self.name)
+        self._log = log
         self._thread.start()
+
+    @property
+    def is_up_to_date(self) -> bool:
+        """Whether all that has come is learned."""
+        return self.champion is not None and self.seq >= self.last
 
     def follow(self, entries: Sequence[Entry]) -> None:
         """Learn what has come to the log."""
@@ -142,7 +143,8 @@ class Slot:
     # --- the thread that learns ---------------------------------------------------------------
 
     def _live(self) -> None:
-        self._learn_all(self._old)
+        self._take_up(self.snapshots.newest())
+        self._learn_all(self._log.entries(self.name, self.seq, self._old_until))
         while not self._is_over:
             with self._something:
                 while not self._waiting and not self._jobs and not self._is_over:
@@ -156,6 +158,21 @@ class Slot:
         self._do_what_was_asked()
         if self._saves_at_end:
             self.snapshot()
+
+    def _take_up(self, found: Snapshot | None) -> None:
+        """Be what a snapshot says; what came after it in the log is yet to be learned."""
+        after = 0 if found is None else found.seq
+        rows = self._log.n_rows(self.name, after, self._old_until)
+        with self._something:
+            self.backlog += rows
+            self.last = max(self.last, after)
+        if found is not None:
+            self.seq = self._saved_seq = found.seq
+            self.champion_name, self.replaced = found.champion, found.replaced
+            self.since_snapshot.begin(found.members[found.champion])
+            for member in found.members.values():
+                member.warm_up_another()
+            self._set_members(dict(found.members))
 
     def _learn_all(self, entries: Iterator[Entry]) -> None:
         """Learn entries, unless it is over: they are in the log, and will be learned next time."""
@@ -310,6 +327,6 @@ def _n_ready(entries: Sequence[Entry]) -> int:
 def wait_for(slots: Sequence[Slot], seconds: float) -> bool:
     """Wait until all have learned what has come; whether they have."""
     until = time.monotonic() + seconds
-    while any(slot.seq < slot.last for slot in slots) and time.monotonic() < until:
+    while not all(slot.is_up_to_date for slot in slots) and time.monotonic() < until:
         time.sleep(0.005)
-    return not any(slot.seq < slot.last for slot in slots)
+    return all(slot.is_up_to_date for slot in slots)

@@ -44,8 +44,16 @@ class SingleRows:
 
     def scores(self, rows: Any, format: str | None = None) -> Floats:
         """One score a row, or one a class."""
+        return self.scores_of(self.read(rows, format))
+
+    def read(self, rows: Any, format: str | None = None) -> list[Batch]:
+        """Rows to be scored, for which the model itself is not needed."""
+        return self._batches(rows, format, is_labelled=False, names_wanted=False)
+
+    def scores_of(self, batches: Sequence[Batch]) -> Floats:
+        """The scores of rows that were read."""
         model, scores = self.model, [np.empty((0, self.model.learner.n_outputs))]
-        for batch in self._batches(rows, format, is_labelled=False, names_wanted=False):
+        for batch in batches:
             prepared = model.store.prepare(batch)
             scores.append(model.scores_of(prepared))
         return np.concatenate(scores)

@@ -94,14 +94,13 @@ def serve(
         from rarefy.serving.caretaker import Caretaker
         from rarefy.serving.demo_stream import DemoStream
         from rarefy.serving.limits import Limits
-        from rarefy.serving.process import Running, set_modules_aside, set_up_logs
+        from rarefy.serving.process import Running, set_up_logs
         from rarefy.serving.service import Service
     except ImportError as error:
         raise ConfigError(f"serving needs `pip install rarefy[serve]` ({error}).") from error
     given = {"body_bytes": max_body, "rows": max_rows, "models": max_models}
     limits = Limits()._replace(**{n: value for n, value in given.items() if value is not None})
     set_up_logs(with_requests=access_log)
-    set_modules_aside()
     service = Service(folder, limits, checkpoint_seconds=checkpoint_seconds)
     caretaker = Caretaker(
         service, keep_days=keep_days, keep_bytes=keep_bytes, promote_within=promote
