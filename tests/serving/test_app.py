@@ -14,8 +14,7 @@ import pytest
 import rarefy
 from rarefy.serving.bodies import Body
 from rarefy.serving.doors import Tokens, check_listening
-from rarefy.serving.member import Member
-from rarefy.serving.member import LARGE
+from rarefy.serving.member import LARGE, Member
 from rarefy.serving.service import Service
 from rarefy.serving.slot import Slot
 from rarefy.streams.fast_path import FastPath

@@ -56,7 +56,7 @@ def test_few_rows_wait_in_the_form_in_which_they_were_read(client: Client, tmp_p
 def test_nobody_waits_while_a_parser_is_compiled(
     client: Client, monkeypatch: pytest.MonkeyPatch, does: str, called: str
 ) -> None:
-    """The first body of a format is read by a thread of its own, those after it by those at hand."""
+    """The first body of a format is read by a thread of its own."""
     threads: list[str] = []
     original = getattr(Member, called)
 

@@ -57,7 +57,7 @@ class PageHinkley:
                 mean += (x - mean) / n
                 rise = x - mean
             excess = fading * excess + (rise - delta)
-            if excess < least:  # in half of the time of min()
+            if excess < least:  # noqa: PLR1730  # in half of the time of min()
                 least = excess
             if n >= LEAST_NUMBERS and not excess - least <= threshold:
                 alarms.append(place)

@@ -27,7 +27,6 @@ from rarefy.streams.class_numbers import ClassNumbers
 from rarefy.streams.single_rows import SingleRows
 from rarefy.streams.stream_model import StreamModel
 
-
 LARGE = 1 << 15  # bytes of a body, to read which takes a while
 
 

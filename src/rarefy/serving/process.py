@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 import uvicorn
@@ -114,8 +115,7 @@ def _import_the_rest() -> None:
 
     What is loaded then stays: what comes is searched for cycles sooner, and in less time.
     """
-    import rarefy.estimators
-
+    import_module("rarefy.estimators")
     gc.freeze()
 
 
