@@ -82,9 +82,10 @@ def test_a_file_that_is_lost(files, learn):
 def test_a_part_that_is_damaged(files, learn):
     learn(*files, output="whole.model", **HOW)
     right = Path(files[9]).read_bytes()
-    Path(files[9]).write_bytes(right[: len(right) // 2] + b"\n1 |a x:y\n" + right[-100:])
-    n_lines = right[: len(right) // 2].count(b"\n") + 2
-    with pytest.raises(InputError, match=rf"{files[9]}:{n_lines}:"):
+    lines = right.splitlines(keepends=True)
+    lines[len(lines) // 2] = b"1 |a x:y\n"
+    Path(files[9]).write_bytes(b"".join(lines))
+    with pytest.raises(InputError, match=rf"{files[9]}:{len(lines) // 2 + 1}:"):
         learn(*files, output="some.model", **HOW)
     stays_and_goes_on(learn, lambda: Path(files[9]).write_bytes(right))
 
