@@ -216,10 +216,9 @@ def measure() -> str:
     found = {**dicts(), **new_features(), **other_forms(), **lines(), **matrix_rows()}
     found |= beside_a_learner()
     text = (
-        "Microseconds a row with 20 features, the best of several short runs that took turns. "
-        "Dicts and lines are of known features, unless it says otherwise. River's "
-        'LogisticRegression by itself is what `rule="ogd"` is; with its scaler, it is like the '
-        "default rule.\n\n"
+        "Microseconds per row of 20 features, the best of several short runs that took turns. The "
+        "features are known, unless it says otherwise. River's LogisticRegression is the algorithm of "
+        '`rule="ogd"`; with its scaler, it is comparable to the default rule.\n\n'
     )
     rows = [[name, f"{microseconds:.1f}"] for name, microseconds in found.items()]
     return text + markdown_table(["", "µs"], rows)
