@@ -217,8 +217,8 @@ def measure() -> str:
     found |= beside_a_learner()
     text = (
         "Microseconds per row of 20 features, the best of several short runs that took turns. The "
-        "features are known, unless it says otherwise. River's LogisticRegression is the algorithm of "
-        '`rule="ogd"`; with its scaler, it is comparable to the default rule.\n\n'
+        "features are known, unless it says otherwise. River's LogisticRegression is the algorithm "
+        'of `rule="ogd"`; with its scaler, it is comparable to the default rule.\n\n'
     )
     rows = [[name, f"{microseconds:.1f}"] for name, microseconds in found.items()]
     return text + markdown_table(["", "µs"], rows)
