@@ -50,6 +50,30 @@ def test_a_line_for_each_pass(capsys, verbose):
     assert [line.split(":")[0] for line in lines] == ["pass 1", "pass 2", "pass 3"]
 
 
+@pytest.mark.filterwarnings("ignore:the labels come in long runs")
+def test_a_few_lines_of_many_passes(capsys):
+    model = SparseOnlineClassifier(passes=7, verbose=True, shuffle=False).fit(X, Y)
+    numbers, losses = zip(*map(passes_and_loss, capsys.readouterr().out.splitlines()), strict=True)
+    assert numbers == ("pass 1", "pass 2", "pass 3", "pass 4", "pass 6", "pass 7")
+    before = SparseOnlineClassifier(passes=6, shuffle=False).fit(X, Y)
+    total = model.progressive_loss_ * model.t_ - before.progressive_loss_ * before.t_
+    assert losses[-1] == pytest.approx(total / len(X), rel=1e-4)
+
+
+def test_passes_that_are_tried_show_their_held_out_loss(capsys):
+    model = SparseOnlineClassifier(verbose=True).fit(X, Y)
+    lines = [passes_and_loss(line) for line in capsys.readouterr().out.splitlines()]
+    tried = {name: loss for name, loss in lines if name.startswith("passes=")}
+    assert list(tried)[:5] == [f"passes={n}" for n in (1, 2, 3, 4, 6)]
+    assert list(tried.values())[-1] < tried["passes=1"]
+    assert lines[-1][0] == f"pass {model.passes_}"
+
+
+def passes_and_loss(line: str) -> tuple[str, float]:
+    name, rest = line.split(":")
+    return name, float(rest.split("loss ")[1].split(",")[0])
+
+
 def test_no_lines(capsys):
     SparseOnlineClassifier(passes=3, verbose=0).fit(X, Y)
     assert capsys.readouterr().out == ""

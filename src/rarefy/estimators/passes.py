@@ -42,8 +42,12 @@ class Fitting(NamedTuple):
 
     def learn(self, learner: OnlineLearner, passes: int) -> None:
         """Learn all rows, so many times; if that fails, the learner is of no use."""
-        for _ in self._passes(learner, None, passes):
-            pass
+        before = learner.progress.copy()
+        for number in self._passes(learner, None, passes):
+            if self.verbose and (_is_checked(number) or number == passes):
+                loss, weight, _ = learner.progress - before
+                print(f"pass {number}: loss {loss / weight:.5g}, {len(self.y):,} rows")
+            before = learner.progress.copy()
 
     def best_number_of_passes(self, new_learner: Callable[[], OnlineLearner]) -> int:
         """The number of passes over nine tenths of the rows that predicts the others best.
@@ -63,16 +67,19 @@ class Fitting(NamedTuple):
         held_out, learned = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
         most = int(min(MOST_PASSES, MOST_UPDATES / updates))
         first = int(max(1, min(FEWEST_TRIED, FEW_UPDATES / updates)))
-        best, least, next_check = 1, np.full(n_held_out, np.inf), 1
+        importance = self.importance[held_out].sum()
+        best, least = 1, np.full(n_held_out, np.inf)
         for number in self._passes(learner, learned, most):
-            if number < next_check:
+            if not _is_checked(number):
                 continue
             losses = self._losses(learner, held_out)
+            if self.verbose:
+                loss = losses.sum() / importance
+                print(f"passes={number}: held-out loss {loss:.5g}, {n_held_out:,} rows")
             if number > first and not losses.sum() < (1.0 - GAIN) * least.sum():
                 return number if _as_good(losses, least) else best
             if losses.sum() < least.sum():
                 best, least = number, losses
-            next_check = number + max(1, 1 << max(number.bit_length() - 2, 0))
         return number if _as_good(losses, least) else best
 
     def _passes(
@@ -88,7 +95,6 @@ class Fitting(NamedTuple):
                 order = random.permutation(n_rows)
                 rows = self._rows(order if numbers is None else numbers[order])
             learner.begin_pass(number)
-            before = learner.progress.copy()
             try:
                 if sharding is None:
                     learner.learn(rows, restorable=False)
@@ -96,9 +102,6 @@ class Fitting(NamedTuple):
                     sharding.learn(learner.settled(), rows)
             except DivergenceError as error:  # of a learner that nobody has seen
                 raise DivergenceError(str(error).replace(CHANGED, UNCHANGED)) from None
-            if self.verbose:
-                loss, weight, _ = learner.progress - before
-                print(f"pass {number}: loss {loss / weight:.5g}, {n_rows:,} rows")
             yield number
 
     def _rows(self, numbers: NDArray[np.int64] | None) -> Any:
@@ -116,6 +119,11 @@ class Fitting(NamedTuple):
         total_loss = engine.total_loss if learner.n_outputs == 1 else engine.total_loss_classes
         total_loss(learner.loss, learner.scores(rows), rows.y, rows.importance, losses)
         return losses
+
+
+def _is_checked(number: int) -> bool:
+    """Whether it is 1, 2, 3, 4, 6, 8, 12, 16, ..."""
+    return number % (1 << max(number.bit_length() - 2, 0)) == 0
 
 
 def _as_good(losses: Floats, least: Floats) -> bool:

@@ -82,7 +82,8 @@ class OfLearning(TypedDict, total=False):
         bool | int,
         Parameter(
             Verbosity(),
-            "Whether `fit` prints a line per pass, and `partial_fit` shows a bar for iterators.",
+            "Whether `fit` prints the loss of passes 1, 2, 3, 4, 6, 8, 12, ... and the last, and "
+            "`partial_fit` shows a bar for iterators.",
             default=False,
             in_grids=False,
         ),
