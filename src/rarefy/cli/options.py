@@ -28,6 +28,8 @@ from rarefy.readers.features.labels import MOST_CLASSES
 from rarefy.readers.formats.registry import FORMATS
 from rarefy.rules import ALIASES, RULES
 
+OUT_OF_REACH = 1_000_000_000  # for whole numbers that people give
+
 
 class Names(click.ParamType):  # type: ignore[type-arg]
     """Names with commas between them."""
@@ -36,6 +38,20 @@ class Names(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: Any, context: Any) -> tuple[str, ...]:
         return value if isinstance(value, tuple) else tuple(value.split(","))
+
+
+class WholeNumber(click.IntRange):
+    """A range whose upper end is shown only if somebody might come near it."""
+
+    def convert(self, value: Any, param: Any, context: Any) -> Any:
+        number = click.INT.convert(value, param, context)
+        if self.max is not None and number > self.max:
+            self.fail(f"{number} is too large; at most {self.max:.0f} is possible.", param, context)
+        return super().convert(number, param, context)
+
+    def _describe_range(self) -> str:
+        is_out_of_reach = self.max is not None and self.max > OUT_OF_REACH
+        return f"x>={self.min}" if is_out_of_reach else super()._describe_range()
 
 
 class NumberOrAuto(click.ParamType):  # type: ignore[type-arg]
@@ -261,7 +277,7 @@ def click_type(kind: Kind) -> Any:
     """What click makes of the values of a parameter."""
     match kind:
         case Whole():
-            return click.IntRange(kind.least, kind.most)
+            return WholeNumber(kind.least, kind.most)
         case OneOf():
             return click.Choice(kind.names)
         case Number() if kind.whole_of:

@@ -117,9 +117,9 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
         N | None,
         Parameter(
             Number(may_be_least=False),
-            "C, how much a missing margin may change the weights.",
+            "C: the larger it is, the more a missed margin may change the weights.",
             usual="1; 0.5 for arow, whose r is 1/(2C)",
-            help="C, how much a missing margin may change the weights.",
+            help="C: the larger it is, the more a missed margin may change the weights.",
             absent="its steps do not weigh margins against changes of the weights",
         ),
     ]
@@ -127,9 +127,9 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
         N | None,
         Parameter(
             Number(may_be_least=False),
-            "phi, by how many standard deviations a margin is to be positive.",
+            "phi, the number of standard deviations by which margins should be positive.",
             usual="1",
-            help="By how many standard deviations a margin is to be positive.",
+            help="Number of standard deviations by which margins should be positive.",
             absent="its margins have no standard deviations",
         ),
     ]

@@ -19,6 +19,7 @@ from rarefy.analysis.shipped import (
 from rarefy.cli.options import (
     FILE,
     Rate,
+    WholeNumber,
     column_options,
     format_options,
     one_rule_options,
@@ -75,7 +76,7 @@ KNOBS = (
     type=click.FloatRange(0.0),
     default=DEFAULT_ENDOWMENT,
     show_default=True,
-    help="How much more examples count that are predicted right (endowment).",
+    help="Additional weight of examples that are predicted correctly (endowment).",
 )
 @click.option(
     "--distillation",
@@ -83,8 +84,7 @@ KNOBS = (
     default=DEFAULT_DISTILLATION,
     show_default=True,
     metavar="SHARE",
-    help="How much the probabilities of the model before count beside labels (distillation, "
-    "damped).",
+    help="Weight of the last model's probabilities, next to the labels (distillation, damped).",
 )
 @click.option(
     "--trust",
@@ -92,7 +92,7 @@ KNOBS = (
     default=DEFAULT_TRUST,
     show_default=True,
     metavar="SHARE",
-    help="What is left of a label where the model before is wrong (damped).",
+    help="Share of a label that is left where the last model is wrong (damped).",
 )
 @click.option(
     "--focal",
@@ -100,8 +100,7 @@ KNOBS = (
     default=DEFAULT_FOCAL,
     show_default=True,
     metavar="WEIGHT",
-    help="How much the probabilities of the model before count, six times as much where it is "
-    "right (focal).",
+    help="Weight of the last model's probabilities, six times as large where it is right (focal).",
 )
 @click.option(
     "--dissonance",
@@ -109,7 +108,7 @@ KNOBS = (
     default=DEFAULT_DISSONANCE,
     show_default=True,
     metavar="WEIGHT",
-    help="How much more examples count that the model before has right (dissonance).",
+    help="Additional weight of examples that the last model predicts correctly (dissonance).",
 )
 @click.option(
     "--hysteresis",
@@ -117,8 +116,7 @@ KNOBS = (
     default=DEFAULT_HYSTERESIS,
     show_default=True,
     metavar="LEAD",
-    help="By how much the score of a new answer has to lead over that of the answer before "
-    "(hysteresis).",
+    help="Lead in score that an answer needs to replace the last model's (hysteresis).",
 )
 @click.option(
     "--holdout",
@@ -130,10 +128,10 @@ KNOBS = (
 )
 @click.option(
     "--passes",
-    type=click.IntRange(1, MOST_PASSES),
+    type=WholeNumber(1, MOST_PASSES),
     default=DEFAULT_PASSES,
     show_default=True,
-    help="How often updates learn their rows.",
+    help="Number of passes that updates make over their rows.",
 )
 @column_options
 @one_rule_options
@@ -147,10 +145,11 @@ def releases(
 ) -> None:
     """Replay DATA in its order, ship a model every N rows, and count lost answers.
 
-    Each model follows from the one before: it learns on (plain), is learned anew (retrained), has
-    an endowment, learns from what the one before says, too (dissonance, distillation, damped,
-    focal), answers only where it is sure enough (hysteresis), or is updated within a budget
-    (update, replay, anchor). All are judged by the rows that come before the next release.
+    Each model is made from the last one. It is trained further as it is (plain), with an endowment,
+    or on the last model's predictions as well (dissonance, distillation, damped, focal); trained
+    from scratch (retrained); changes an answer only if it is sure enough (hysteresis); or is
+    updated within a budget of lost answers (update, replay, anchor). Each is judged on the rows
+    between its release and the next one.
 
     \b
     Examples:

@@ -36,20 +36,20 @@ class _Stopping:
     type=click.IntRange(0, 65535),
     help="Port to listen on; 0 for any that is free.",
 )
-@click.option("--open", "is_open", is_flag=True, help="Anyone who reaches it may do anything.")
+@click.option("--open", "is_open", is_flag=True, help="Ask for no token: anyone may do anything.")
 @click.option(
     "--checkpoint-seconds",
     default=60.0,
     show_default=True,
     type=click.FloatRange(0.01),
-    help="Write a snapshot of a model that has learned after so long.",
+    help="Seconds between snapshots of a model that learns.",
 )
 @click.option(
     "--keep-days",
     default=30.0,
     show_default=True,
     type=click.FloatRange(0.0),
-    help="Keep entries of the log for so long.",
+    help="Number of days to keep entries of the log.",
 )
 @click.option("--keep-bytes", type=click.IntRange(0), help="Largest log of a model.")
 @click.option("--max-body", type=click.IntRange(1), help="Largest body of a request, in bytes.")

@@ -18,6 +18,7 @@ from rarefy.cli.options import (
     FILE,
     Several,
     Size,
+    WholeNumber,
     class_weight_option,
     column_options,
     format_options,
@@ -85,7 +86,7 @@ FEATURES_IN_REPORT = 100
 )
 @click.option(
     "--passes",
-    type=click.IntRange(1, MOST_PASSES),
+    type=WholeNumber(1, MOST_PASSES),
     help="Number of passes over the data.  [default: 20, or 1 with --progressive]",
 )
 @click.option(
@@ -103,7 +104,7 @@ FEATURES_IN_REPORT = 100
 )
 @click.option(
     "--within-features",
-    type=click.IntRange(1, MOST_FEATURES),
+    type=WholeNumber(1, MOST_FEATURES),
     help=CHOICE["within_features"].help,
 )
 @click.option(
@@ -119,7 +120,7 @@ FEATURES_IN_REPORT = 100
 )
 @click.option(
     "--seed",
-    type=click.IntRange(0, LARGEST_SEED),
+    type=WholeNumber(0, LARGEST_SEED),
     default=0,
     show_default=True,
     help="Seed of the folds.",
@@ -134,7 +135,7 @@ FEATURES_IN_REPORT = 100
 @click.option(
     "--on",
     metavar="ray[:ADDRESS]",
-    help="Have the models learned by the workers of a cluster (needs rarefy[ray]).",
+    help="Train the models on the workers of a cluster (needs rarefy[ray]).",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")

@@ -9,6 +9,7 @@ from click.core import ParameterSource
 from rarefy.cli.options import (
     FILE,
     Size,
+    WholeNumber,
     column_options,
     format_options,
     loss_options,
@@ -52,7 +53,7 @@ NOT_OF_PLANS = ("json", "quiet", "on")  # options
 @rule_options
 @weight_options
 @no_intercept_option
-@parameter_option("passes", type=click.IntRange(1, MOST_PASSES), default=1)
+@parameter_option("passes", type=WholeNumber(1, MOST_PASSES), default=1)
 @parameter_option("shards", metavar="K")
 @parameter_option("refit")
 @parameter_option("refit_l2")
@@ -99,7 +100,7 @@ NOT_OF_PLANS = ("json", "quiet", "on")  # options
 @click.option(
     "--seed",
     "random_state",
-    type=click.IntRange(0, LARGEST_SEED),
+    type=WholeNumber(0, LARGEST_SEED),
     metavar="N",
     help="Seed of the random order.  [default: 0]",
 )
@@ -124,7 +125,7 @@ NOT_OF_PLANS = ("json", "quiet", "on")  # options
 @click.option(
     "--on",
     metavar="ray[:ADDRESS]",
-    help="Have the shards learned by the workers of a cluster (needs rarefy[ray] and --shards).",
+    help="Train the shards on the workers of a cluster (needs rarefy[ray] and --shards).",
 )
 @click.option(
     "--slim",

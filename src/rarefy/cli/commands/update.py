@@ -5,7 +5,14 @@ from typing import Any
 
 import click
 
-from rarefy.cli.options import FILE, Rate, data_options, labelled_data_options, report_bad_lines
+from rarefy.cli.options import (
+    FILE,
+    Rate,
+    WholeNumber,
+    data_options,
+    labelled_data_options,
+    report_bad_lines,
+)
 from rarefy.cli.views.display import make_display
 from rarefy.cli.views.update_view import show_update, update_as_json
 from rarefy.parameters.entry import MOST_PASSES
@@ -34,21 +41,21 @@ EXIT_CODE = 3  # the old model stays
     metavar="SHARE|FILE",
     default=str(DEFAULT_HOLDOUT),
     show_default=True,
-    help="What the models are judged by: a share of the rows, which is not learned, or a file.",
+    help="Test data to choose the model by: a share of the rows, which is not learned, or a file.",
 )
 @click.option(
     "--by",
     type=click.Choice(list(MEASURES)),
     default="accuracy",
     show_default=True,
-    help="What the new model is to be best in.",
+    help="Metric to choose the model by.",
 )
 @click.option(
     "--min-gain",
     type=click.FloatRange(0.0),
     default=0.0,
     show_default=True,
-    help="By how much it has to be better than OLD.",
+    help="Smallest gain over OLD; if no model gains that much, none is written.",
 )
 @click.option(
     "--slice",
@@ -56,7 +63,7 @@ EXIT_CODE = 3  # the old model stays
     metavar="COLUMN",
     help="Keep the budget for the rows of each value of this column, too.",
 )
-@click.option("--protect", type=FILE, help="A file with rows of which no answer may be lost.")
+@click.option("--protect", type=FILE, help="File of rows whose right answers must all be kept.")
 @click.option(
     "--anchor",
     type=click.FloatRange(0.0),
@@ -72,14 +79,14 @@ EXIT_CODE = 3  # the old model stays
 )
 @click.option(
     "--passes",
-    type=click.IntRange(1, MOST_PASSES),
-    help=f"How often rows are learned.  [default: {DEFAULT_PASSES}; 1 from a pipe]",
+    type=WholeNumber(1, MOST_PASSES),
+    help=f"Number of passes over the rows.  [default: {DEFAULT_PASSES}; 1 from a pipe]",
 )
 @click.option("--shuffle", is_flag=True, help="Learn the rows in random order.")
 @click.option(
     "--seed",
     "random_state",
-    type=click.IntRange(0, LARGEST_SEED),
+    type=WholeNumber(0, LARGEST_SEED),
     metavar="N",
     help="Seed of the random order.  [default: 0]",
 )
