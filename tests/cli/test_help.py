@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -30,6 +31,22 @@ def test_every_argument_is_in_the_description(name):
     arguments = [part for part in command(name).params if isinstance(part, click.Argument)]
     said = command(name).help or ""
     assert [part.name for part in arguments if part.human_readable_name not in said] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_ranges_have_no_end_that_nobody_comes_near(name):
+    with click.Context(command(name)) as context:
+        said = command(name).get_help(context)
+    assert [number for number in re.findall(r"<=(\d+)", said) if int(number) > 1e9] == []
+
+
+@pytest.mark.parametrize(
+    ("passes", "message"),
+    [("0", "0 is not in the range x>=1"), ("9999999999", "too large; at most 2147483648 is")],
+)
+def test_numbers_out_of_range(passes, message):
+    with pytest.raises(click.BadParameter, match=message):
+        command("train").make_context("train", ["a.svm", "-o", "a.model", "--passes", passes])
 
 
 def test_python_m():

@@ -56,7 +56,7 @@ KNOWN_BY_NAME = {
     "threshold": {
         *("cli/__init__.py", "cli/commands/threshold.py"),
         *("updating/choice.py", "updating/slices.py", "model/page_hinkley.py"),
-        "estimators/watching.py",
+        *("estimators/watching.py", "analysis/hysteresis.py"),
     },
     "cap": OF_INTENSITY,
     "basis": {*OF_INTENSITY, "parameters/describe.py", "sweeping/grid.py", "engine/refit.py"},

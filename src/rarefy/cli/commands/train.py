@@ -106,7 +106,7 @@ NOT_OF_PLANS = ("json", "quiet", "on")  # options
 )
 @click.option(
     "--save-every",
-    type=click.IntRange(1, NEVER),
+    type=WholeNumber(1, NEVER),
     metavar="N",
     help="Save the model after every N examples.",
 )
