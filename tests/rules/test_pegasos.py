@@ -8,25 +8,36 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+import rarefy
 from rarefy.errors import ConfigError, DivergenceError
 from rarefy.rules.pegasos import Pegasos
 from tests import data, naive
 from tests.in_order import classifier_in_order, regressor_in_order
 
 
-def eager(problem: data.Problem, loss: str, l1: float, l2: float, passes: int = 2) -> tuple:
-    """w ← soft((1 - η λ₂) w - η g, η λ) with η = 1/(λ₂ t); the intercept by gradient descent."""
+def eager(
+    problem: data.Problem,
+    loss: str,
+    l1: float,
+    l2: float,
+    passes: int = 2,
+    anchor: tuple[np.ndarray | float, float] = (0.0, 0.0),
+) -> tuple:
+    """w ← soft((1 - η λ₂) w - η g, η λ) with η = 1/(λ₂ t); the intercept by gradient descent.
+
+    With an anchor, weights and an intercept, w is the difference to these.
+    """
     slope = naive.make_loss(loss).slope
-    w, b = np.zeros(problem.dense.shape[1]), 0.0
+    w, b = np.zeros(problem.dense.shape[1]), anchor[1]
     mean = np.zeros_like(w)
     rows = list(zip(problem.dense, problem.y, strict=True)) * passes
     for t, (x, y) in enumerate(rows, 1):
         mean += (w - mean) / t
-        g = slope(float(w @ x + b), y)
+        g = slope(float((w + anchor[0]) @ x + b), y)
         eta = 1.0 / (l2 * t)
         w = naive.soft((1.0 - eta * l2) * w - eta * g * x, eta * l1)
         b -= g / math.sqrt(t)
-    return w, b, mean
+    return w + anchor[0], b, mean
 
 
 @pytest.mark.parametrize("loss", ["hinge", pytest.param("squared", marks=pytest.mark.slow)])
@@ -43,6 +54,20 @@ def test_lazy_weights_are_those_of_the_equation(loss, l1, average):
     if not average:
         np.testing.assert_allclose(model.intercept_, b, rtol=1e-9, atol=1e-12)
         assert (model.coef_ == 0.0).any() == (l1 > 0.0)
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.03])
+def test_anchored_weights_are_those_of_the_equation(l1):
+    problem = data.problem("binary", n=300)
+    old = classifier_in_order("pegasos", "hinge", l1=0.03, l2=0.02, eta0=1.0, passes=2)
+    old.fit(problem.csr[:100], problem.y[:100])
+    new = rarefy.anchored(old, l1=l1).fit(problem.csr, problem.y)
+    anchor = (old.coef_.ravel(), float(old.intercept_[0]))
+    w, b, _ = eager(problem, "hinge", l1, 0.02, anchor=anchor)
+    np.testing.assert_allclose(new.coef_.ravel(), w, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(new.intercept_, b, rtol=1e-9, atol=1e-12)
+    assert np.array_equal(new.coef_ == old.coef_, [w == anchor[0]])
+    assert (new.coef_ == old.coef_).any() == (l1 > 0.0)
 
 
 @pytest.mark.parametrize("first", [3, 100, 10_000, 10**6, 10**9])
