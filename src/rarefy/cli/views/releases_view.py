@@ -55,6 +55,7 @@ def _means(chains: Sequence[Chain]) -> Iterator[Column]:
 def _by_release(found: Sequence[Release]) -> Iterator[Column]:
     yield Column("release", [f"{release.number:,}" for release in found])
     yield Column("rows so far", [f"{release.n_learned:,}" for release in found])
+    yield Column("judged by", [f"{release.n_rows:,}" for release in found])
     yield Column("accuracy", [percent(release.accuracy, 2) for release in found])
     yield Column("lost", [_rate(release.lost_rate) for release in found])
     yield Column("won", [_rate(release.won_rate) for release in found])
