@@ -2,12 +2,13 @@
 
 import math
 import numbers
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from rarefy.errors import ConfigError
+from rarefy.errors import ConfigError, InputError
 
 
 def number_or_none(text: str) -> float | None:
@@ -17,6 +18,13 @@ def number_or_none(text: str) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) and "_" not in text else None
+
+
+def refuse_path(rows: Any) -> None:
+    """Say what reads a file where its rows are expected."""
+    if isinstance(rows, str | os.PathLike):
+        path = os.fspath(rows)
+        raise InputError(f"{path!r} is a path, not rows: read them with rarefy.read({path!r}).")
 
 
 def is_text(value: Any) -> bool:

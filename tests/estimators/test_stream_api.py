@@ -328,11 +328,26 @@ def test_readers_where_they_cannot_be():
     for act in (model.fit, model.partial_fit):
         with pytest.raises(InputError, match="fit_stream"):
             act(reader, matrix.y)
-    for wrong in (PATH, matrix.csr, None):
+    for wrong in (matrix.csr, None):
         with pytest.raises(InputError, match="a reader is expected"):
             model.fit_stream(wrong)
     with pytest.raises(ConfigError, match="text='message'"):
         rarefy.read(PATH, text="message")
+
+
+@pytest.mark.parametrize("path", [PATH, str(PATH)])
+def test_a_path_in_place_of_rows(path):
+    """The message says what reads it."""
+    matrix = problem("binary")
+    model = classifier_in_order().fit(matrix.csr, matrix.y)
+    for act in (
+        model.fit_stream, model.partial_fit, model.predict, rarefy.to_matrix, rarefy.sweep,
+        lambda path: model.fit(path, matrix.y), lambda path: rarefy.evaluate(model, path),
+        lambda path: rarefy.explain(model, path), lambda path: rarefy.flips(model, model, path),
+        lambda path: rarefy.releases(path, every=10),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=re.escape(f"rarefy.read({str(path)!r})")):
+            act(path)
 
 
 def test_a_stream_forgets_the_names_of_a_data_frame():

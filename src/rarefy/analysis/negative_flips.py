@@ -16,6 +16,7 @@ from rarefy.analysis.side_by_side import (
     stream_flips,
 )
 from rarefy.arrays import Numbers
+from rarefy.checks import refuse_path
 from rarefy.errors import InputError
 from rarefy.estimators import SparseOnlineClassifier
 from rarefy.estimators.matrices import check_importance, sorted_labels
@@ -74,6 +75,7 @@ def flips(
             raise InputError(f"the {which} model, a {type(model).__name__}, has no `predict`.")
         if hasattr(model, "__sklearn_tags__") and is_regressor(model):
             raise numbers_error(which)
+    refuse_path(X)
     if isinstance(X, Reader):
         if y is not None or sample_weight is not None:
             raise InputError("y and sample_weight are for matrices; a reader has its own.")

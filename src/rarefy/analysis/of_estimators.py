@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rarefy.analysis.explanation import Explanation, explain_row, explanation_of, rivals_of
 from rarefy.arrays import as_rows
-from rarefy.checks import check_whole
+from rarefy.checks import check_whole, refuse_path
 from rarefy.errors import InputError
 from rarefy.estimators.matrices import check_importance
 from rarefy.estimators.persistence import load
@@ -61,6 +61,7 @@ def evaluate(model: Any, X: Any, y: Any = None, *, sample_weight: Any = None) ->
     (True, True)
     """
     estimator = _fitted(model)
+    refuse_path(X)
     if isinstance(X, Reader):
         if y is not None or sample_weight is not None:
             raise InputError("y and sample_weight are for matrices; a reader has its own.")

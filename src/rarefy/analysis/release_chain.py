@@ -35,7 +35,7 @@ from rarefy.analysis.shipped import (
     Chain,
     Release,
 )
-from rarefy.checks import check_number, check_whole, choose, is_number
+from rarefy.checks import check_number, check_whole, choose, is_number, refuse_path
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators import SparseOnlineClassifier
 from rarefy.estimators.matrices import check_importance
@@ -207,6 +207,7 @@ def _refused(method: str, why: str) -> ConfigError:
 
 
 def _rows(X: Any, y: Any, sample_weight: Any) -> Rows:
+    refuse_path(X)
     if isinstance(X, Reader):
         if y is not None or sample_weight is not None:
             raise InputError("y and sample_weight are for matrices; a reader has its own.")

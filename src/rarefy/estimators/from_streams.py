@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from rarefy.checks import refuse_path
 from rarefy.engine.task import GROW, may_grow, with_growing_classes
 from rarefy.errors import InputError
 from rarefy.estimators.training_warnings import WarningReporter
@@ -75,6 +76,7 @@ class FromStreams:
         dicts, if the data had named columns; and matrices, unless the store is a table.
         """
         estimator: SparseOnline = self
+        refuse_path(reader)
         if not isinstance(reader, Reader):
             raise InputError(
                 f"a reader is expected (see rarefy.read), not a {type(reader).__name__}."

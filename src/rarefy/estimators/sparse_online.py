@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from rarefy.arrays import as_rows
+from rarefy.checks import refuse_path
 from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.sharding import check_sharding
 from rarefy.engine.task import Task
@@ -180,6 +181,7 @@ class SparseOnline(
 
     def _check_rows(self, X: Any, *, reset: bool, learning: bool = True) -> sparse.csr_array:
         """X as the engine needs it; with `reset` its columns become those of the estimator."""
+        refuse_path(X)
         if isinstance(X, Reader):
             raise InputError("X is a reader: use fit_stream or partial_fit, or give a matrix.")
         if learning and isinstance(X, list | tuple) and X and isinstance(X[0], Mapping):

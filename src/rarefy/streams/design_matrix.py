@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.arrays import Floats
-from rarefy.checks import check_flag, check_whole
+from rarefy.checks import check_flag, check_whole, refuse_path
 from rarefy.errors import InputError
 from rarefy.readers import Reader
 from rarefy.stores import Prepared, make_store
@@ -108,6 +108,7 @@ def to_matrix(
     check_flag("regression", regression)
     if memory is not None:
         check_whole("memory", memory, 1, LARGEST_MEMORY)
+    refuse_path(reader)
     classes = reader.labels.classes
     if regression and classes:
         raise InputError(f"classes={classes}: with regression=True, labels are numbers.")
