@@ -1,5 +1,6 @@
 """The criteria by which points of a grid are compared."""
 
+import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -81,6 +82,7 @@ def make_scoring(asked: Any, *, is_regression: bool) -> Scoring:
     if asked is None:
         return Scoring(names[0])
     if callable(asked):
+        _check_takes_labels_and_scores(asked)
         return Scoring(OWN, asked)
     if not isinstance(asked, str) or asked not in names:
         raise ConfigError(
@@ -88,6 +90,22 @@ def make_scoring(asked: Any, *, is_regression: bool) -> Scoring:
             f"expected."
         )
     return Scoring(asked)
+
+
+def _check_takes_labels_and_scores(function: Callable[..., Any]) -> None:
+    """Before models are trained for it; what takes an estimator is scikit-learn's scorers."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # of a function that does not say
+        return
+    try:
+        signature.bind("labels", "scores")
+    except TypeError as error:
+        name = getattr(function, "__name__", type(function).__name__)
+        raise ConfigError(
+            f"scoring={name}{signature}: a function of labels and scores is expected, such as "
+            f"sklearn.metrics.roc_auc_score; scorers, which take an estimator, cannot be used."
+        ) from error
 
 
 def _f1(scores: Floats, y: Floats, importance: Floats) -> float:
