@@ -238,7 +238,7 @@ class TestEnds:
         ({"scoring": "auc", "folds": None}, "needs folds"),
         ({"loss": "squared", "scoring": "auc"}, "one of r2, rmse, loss"),
         ({"scoring": lambda model, X, y: 0.0}, "scorers, which take an estimator, cannot"),
-        ({"scoring": sk.make_scorer(sk.roc_auc_score)}, "a function of labels and scores is expected"),
+        ({"scoring": sk.make_scorer(sk.roc_auc_score)}, "a function of labels and scores"),
     ],
 )
 def test_what_is_refused(more, message):
