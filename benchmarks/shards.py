@@ -19,7 +19,7 @@ from benchmarks.tables import markdown_table
 from benchmarks.texts import number_rows, write_rows
 from benchmarks.timing import best_of
 from rarefy import SparseOnlineClassifier
-from rarefy.engine.shared_features import met_by
+from rarefy.engine.shard_states import states_of
 from rarefy.engine.workers import Pool
 
 SHARDS = (2, 4, 8, 16)
@@ -104,12 +104,12 @@ def merge_time() -> str:
     random = np.random.default_rng(0)
     learner.state[:] = random.random(learner.state.shape)
     states = [learner.state + random.random(learner.state.shape) for _ in range(2)]
-    meetings, own, firsts = met_by(learner, [slots, slots], states)
+    found = states_of(learner, [slots, slots], states)
     pool = Pool(2)
 
     def merge() -> None:
-        run, ranges = pool.runner(MERGED), list(meetings.ranges(2))
-        run(partial(meetings.merge, learner, firsts, own), ranges)
+        run, ranges = pool.runner(MERGED), list(found.ranges(2))
+        run(partial(found.average, learner), ranges)
 
     merge()  # compiles
     with on_cores(2):

@@ -1,4 +1,4 @@
-"""Learning in shards, dense and eager: docs/shards.md for two classes and the logistic loss.
+"""Learning in shards, dense and eager: docs/how-to/shards.md for two classes and the logistic loss.
 
 What is known of all coordinates is an array (sums, D), the last coordinate being the intercept. A
 shard works on a copy of all of it.
@@ -29,15 +29,8 @@ class ScaleFree:
         excess = soft(G, l1 * (r + self.beta * s / 5.0))
         return -self.c * divide_or_zero(excess, (r + self.beta * s) * s)
 
-    def add(self, sums: Array, w: Array, g: Array, x: Array, times: Array) -> Array:
+    def add(self, sums: Array, w: Array, g: Array, x: Array, times: float) -> Array:
         return sums + times * np.array([g, g**2, x**2, x != 0])
-
-    def shared(self, sums: Array) -> Array:
-        """What is added up when shards are put together."""
-        return sums
-
-    def made_of(self, shared: Array) -> Array:
-        return shared
 
 
 class AdagradRda(ScaleFree):
@@ -49,12 +42,12 @@ class AdagradRda(ScaleFree):
         G, squares = sums
         return -self.c * divide_or_zero(soft(G, l1 * t), np.sqrt(squares))
 
-    def add(self, sums: Array, w: Array, g: Array, x: Array, times: Array) -> Array:
+    def add(self, sums: Array, w: Array, g: Array, x: Array, times: float) -> Array:
         return sums + times * np.array([g, g**2])
 
 
 class Ftrl(ScaleFree):
-    """z and n; shards are put together by Σ g, as if all steps had begun at w, n, and n w."""
+    """z and n."""
 
     n_sums, c = 2, 0.1
 
@@ -62,20 +55,11 @@ class Ftrl(ScaleFree):
         z, n = sums
         return -self.c * soft(z, l1) / (self.beta + np.sqrt(n))
 
-    def add(self, sums: Array, w: Array, g: Array, x: Array, times: Array) -> Array:
+    def add(self, sums: Array, w: Array, g: Array, x: Array, times: float) -> Array:
         z, n = sums
         n_next = n + times * g**2
         sigma = (np.sqrt(n_next) - np.sqrt(n)) / self.c
         return np.array([z + times * g - sigma * w, n_next])
-
-    def shared(self, sums: Array) -> Array:
-        z, n = sums
-        w = self.weights(sums, self.l1_now, 0)
-        return np.array([z + np.sqrt(n) * w / self.c, n, n * w])
-
-    def made_of(self, shared: Array) -> Array:
-        gradients, n, weighed = shared
-        return np.array([gradients - np.sqrt(n) * divide_or_zero(weighed, n) / self.c, n])
 
 
 RULES = {"scale-free": ScaleFree, "adagrad-rda": AdagradRda, "ftrl": Ftrl}
@@ -98,10 +82,10 @@ def fit(X: Array, y: Array, rule: str, n_shards: int, fewest: int) -> Array:
     """
     X = np.hstack([X, np.ones((len(y), 1))])
     some = RULES[rule]()
-    l1 = some.l1_now = np.append(np.full(X.shape[1] - 1, some.l1), 0.0)
+    l1 = np.append(np.full(X.shape[1] - 1, some.l1), 0.0)
     sums, t = np.zeros((some.n_sums, X.shape[1])), 0
 
-    def learned(sums: Array, t: int, rows: range, times: Array | float) -> Array:
+    def learned(sums: Array, t: int, rows: range, times: float) -> Array:
         for i in rows:
             w = some.weights(sums, l1, t)
             g = logistic_slope(float(w @ X[i]), y[i]) * X[i]
@@ -118,10 +102,7 @@ def fit(X: Array, y: Array, rule: str, n_shards: int, fewest: int) -> Array:
         else:
             ends = [n_dealt * k // n_learning for k in range(n_learning + 1)]
             parts = [rows[begin:end] for begin, end in pairwise(ends)]
-            times = np.maximum(sum((X[part] != 0).any(axis=0) for part in parts), 1)
-            before = some.shared(sums)
-            added = [some.shared(learned(sums, t, part, times)) - before for part in parts]
-            sums = some.made_of(before + sum(added) / times)
+            sums = sum(learned(sums, t, part, n_learning) for part in parts) / n_learning
         sums = learned(sums, t + n_dealt, rows[n_dealt:], 1.0)
         t += len(rows)
     return some.weights(sums, l1, t)

@@ -9,7 +9,7 @@ import pytest
 
 import rarefy
 from rarefy.arrays import as_rows, part_of
-from rarefy.engine import sharding, shared_features
+from rarefy.engine import shard_states, sharding
 from rarefy.engine.sharding import Sharding, can_be_sharded
 from rarefy.errors import ConfigError
 from rarefy.rules import RULES
@@ -52,10 +52,10 @@ def test_threads_make_no_difference(kind):
 
 @pytest.mark.parametrize("kind", ["binary", "multiclass"])
 def test_where_states_are_makes_no_difference(kind, monkeypatch):
-    """Whether a shard has a state of its own for each slot, or for what it shares alone."""
+    """Whether a shard has a copy of the whole state, or the states of what it meets."""
     found = []
-    for spare in (0, 1 << 30):
-        monkeypatch.setattr(shared_features, "MOST_TO_SPARE", spare)
+    for n_entries in (0, 1 << 30):
+        monkeypatch.setattr(shard_states, "ENTRIES_OF_A_COPY", n_entries)
         learner, rows = learner_and_rows(kind=kind, d=300)
         Sharding(4, 2).learn(learner, rows)
         found.append(bits(learner))

@@ -19,7 +19,7 @@ from rarefy.cluster.worker_protocol import Handle
 from rarefy.engine.learner import Learner
 from rarefy.engine.shard import Learned
 from rarefy.engine.sharding import Sharding, conclude
-from rarefy.engine.shared_features import merge
+from rarefy.engine.shard_states import average
 from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import Names
 from rarefy.stores import Prepared
@@ -122,16 +122,13 @@ class DistantRound:
     def _learn(self, shards: Sequence[Shard], taken: Sequence[Taken]) -> None:
         """Have all shards learn, and merge what they have learned."""
         slots = [self._slots(one) for one in taken]
-        counts = np.zeros(self._learner.n_features, np.int32)
         self._numbers = np.empty(self._learner.n_features, np.int32)
-        for own in slots:
-            counts[own] += 1
         handles = []
         for shard, parts, own in zip(shards, taken, slots, strict=True):
-            start = Start(self._part_of_learner(own), counts[own], len(shards), None)
+            start = Start(self._part_of_learner(own), len(shards), None)
             handles.append(self._begin(shard, parts, own, start))
         ends = [self._workers.result(handle) for handle in handles]
-        merge(self._learner, slots, [end.state for end in ends])
+        average(self._learner, slots, [end.state for end in ends])
         outlines = [shard.outline for shard in shards]
         learned = [Learned(rows, *end[1:]) for rows, end in zip(outlines, ends, strict=True)]
         conclude(self._learner, learned)

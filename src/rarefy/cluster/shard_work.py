@@ -14,7 +14,7 @@ from rarefy.arrays import Floats, Numbers, Rows, chosen_rows, read_only, without
 from rarefy.cluster.numbering import numbered
 from rarefy.engine.learner import Learner
 from rarefy.engine.shard import learned_by
-from rarefy.engine.state import CountedState, new_state
+from rarefy.engine.state import new_state
 from rarefy.readers.feature_names import Names, texts_of
 from rarefy.stores import Prepared
 
@@ -41,7 +41,6 @@ class Start(NamedTuple):
     """What a shard begins a round with."""
 
     learner: Learner  # with the features that it meets, and no others
-    counts: NDArray[np.int32]  # of the shards that meet a feature
     n_shards: int
     features: NDArray[np.int32] | None  # by number of what is met; -1: it was dropped
 
@@ -50,7 +49,7 @@ class End(NamedTuple):
     """What a shard ends a round with."""
 
     state: Floats  # of the features that it meets
-    added_to_intercepts: Floats
+    intercept_state: Floats
     progress: Floats
 
 
@@ -81,14 +80,12 @@ def learn(start: Start, *parts: Rows) -> End:
     n_fields = len(learner.rule.state_fields)
     own = new_state(n_fields, len(learner.state))
     own[:, :n_fields] = learner.state
-    times = np.repeat(start.counts, learner.n_outputs).astype(np.uint16)
-    state = CountedState(new_state(n_fields, 0), own, np.concatenate([[1], times]), 0)
     parts = tuple(Rows(*map(read_only, part)) for part in parts)
     if start.features is not None:
         parts = tuple(_by_feature(part, start.features) for part in parts)
     relative = [learner.reference.relative(part) for part in parts]
-    learned = learned_by(learner, parts, relative, state, start.n_shards)
-    return End(own[:, :n_fields], learned.added_to_intercepts, learned.progress)
+    learned = learned_by(learner, parts, relative, own, start.n_shards)
+    return End(own[:, :n_fields], learned.intercept_state, learned.progress)
 
 
 def _by_feature(rows: Rows, features: NDArray[np.int32]) -> Rows:

@@ -8,7 +8,6 @@ import numpy as np
 
 from rarefy.arrays import Floats, Rows
 from rarefy.engine.learner import Learner
-from rarefy.engine.state import CountedState, new_state
 from rarefy.model.clock import next_round
 from rarefy.rules.echo import echo_of
 
@@ -17,7 +16,7 @@ class Learned(NamedTuple):
     """What a shard has learned beside the state of its features."""
 
     rows: Sequence[Rows]
-    added_to_intercepts: Floats  # to their sums
+    intercept_state: Floats
     progress: Floats
 
 
@@ -25,7 +24,7 @@ def learned_by(
     learner: Learner,
     rows: Sequence[Rows],
     numbered: Sequence[Rows],
-    state: CountedState,
+    state: Floats,
     n_shards: int,
 ) -> Learned:
     """Learn rows as one of so many shards; the learner stays as it is.
@@ -33,36 +32,24 @@ def learned_by(
     They are `numbered` if they are relative, and have numbers of coordinates in the state.
     """
     own = copy(learner)
-    own.rule, own.intercept_rule = echo_of(learner.rule), echo_of(learner.intercept_rule)
-    own.state = state  # type: ignore[assignment]
+    own.rule = echo_of(learner.rule, n_shards)
+    own.intercept_rule = echo_of(learner.intercept_rule, n_shards)
+    own.state, own.intercept_state = state, learner.intercept_state.copy()
     own.progress = np.zeros(3)
-    n_fields = len(learner.intercept_rule.state_fields)
-    own.intercept_state = new_state(n_fields + 1, len(learner.intercept_state))
-    own.intercept_state[:, :n_fields] = learner.intercept_state[:, :n_fields]
-    own.intercept_state[:, n_fields] = n_shards
     for part in numbered:
         own.learn_relative(part)
-    return Learned(rows, _added_to_intercepts(learner, own), own.progress)
+    return Learned(rows, own.intercept_state, own.progress)
 
 
-def add_intercepts(learner: Learner, learned: Sequence[Learned]) -> None:
-    """Add what shards have added to the sums of the intercepts."""
+def average_intercepts(learner: Learner, learned: Sequence[Learned]) -> None:
+    """Let the intercepts be the mean of what shards have made of them."""
     rule = learner.intercept_rule
     clock, n_fields = next_round(rule, learner.clock), len(rule.state_fields)
-    for output, state in enumerate(learner.intercept_state.tolist()):
-        sums = np.array(rule.to_sums(clock, tuple(state[:n_fields])))
-        for of_shard in learned:
-            sums += of_shard.added_to_intercepts[output]
-        learner.intercept_state[output, :n_fields] = rule.from_sums(clock, tuple(sums.tolist()))
-
-
-def _added_to_intercepts(learner: Learner, own: Learner) -> Floats:
-    rule = learner.intercept_rule
-    clock, n_fields = next_round(rule, learner.clock), len(rule.state_fields)
-    pairs = zip(learner.intercept_state.tolist(), own.intercept_state.tolist(), strict=True)
-    sums = [
-        [rule.to_sums(clock, tuple(state[:n_fields])) for state in before_and_after]
-        for before_and_after in pairs
-    ]
-    times = own.intercept_state[:, n_fields : n_fields + 1]
-    return np.array([np.subtract(after, before) for before, after in sums]) / times
+    states = np.array([of_shard.intercept_state[:, :n_fields] for of_shard in learned])
+    for output, of_shards in enumerate(states.swapaxes(0, 1)):
+        if (of_shards == of_shards[0]).all():
+            learner.intercept_state[output, :n_fields] = of_shards[0]
+            continue
+        means = [rule.to_means(clock, tuple(state)) for state in of_shards.tolist()]
+        mean = tuple(sum(numbers[1:], numbers[0]) / len(learned) for numbers in zip(*means))
+        learner.intercept_state[output, :n_fields] = rule.from_means(clock, mean)

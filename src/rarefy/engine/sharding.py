@@ -1,17 +1,17 @@
 """Learning in shards: side by side, each on its own rows, merged after every round.
 
-In a round, each of K shards begins with the model so far and learns its part of the rows, where
-what it learns about a feature counts several times, on behalf of the shards that meet it, too. What
-it has added to the sums that the rule's state is made of is divided by that again, and then added
-to the model, in the order of the shards. The last rows of a round are learned by the model itself,
-which settles it. So the number of shards is part of what is learned, and that of threads is not.
+In a round, each of K shards begins with the model so far and learns its part of the rows, each of
+which counts K times, on behalf of the other shards, too. The model is then the mean of the shards,
+in the numbers that the rule's state is made of, added up in their order. The last rows of a round
+are learned by the model itself, which settles it. So the number of shards is part of what is
+learned, and that of threads is not.
 
 Why rows count more often, and how many rows make a round: docs/how-to/shards.md.
 """
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,10 @@ from rarefy.arrays import Rows, part_of
 from rarefy.engine.learner import Learner
 from rarefy.engine.merged_sums import at_round
 from rarefy.engine.reference import FIRST_EXAMPLES
-from rarefy.engine.shard import Learned, add_intercepts, learned_by
-from rarefy.engine.shared_features import Meetings
-from rarefy.engine.state import new_state
+from rarefy.engine.shard import Learned, average_intercepts, learned_by
+from rarefy.engine.shard_states import ShardStates
 from rarefy.engine.workers import Pool, n_cores
 from rarefy.errors import ConfigError
-from rarefy.jit.intrinsics import row_width
 from rarefy.model.importance import PLAIN
 from rarefy.rules import RULES, name_of
 
@@ -33,8 +31,7 @@ ROUNDS = 8  # while the number of examples doubles;
 FEW_EXAMPLES = 1 << 14  # from which on there is only one for each shard, if these are fewer
 MOST_EXAMPLES, MOST_OF_A_SHARD = 1 << 16, 1 << 11  # of a round; what is more for all shards
 FEWEST_OF_A_SHARD = 1024  # examples of a round; if there are fewer, fewer shards learn
-MOST_SHARDS = (1 << 16) - 1  # that counts of two bytes can count
-MOST_NUMBERS = (1 << 31) - 1  # of coordinates that have four bytes
+MOST_SHARDS = (1 << 16) - 1
 SETTLING = 512  # last examples of a round, but no more than a quarter, which settle the model
 
 
@@ -51,11 +48,7 @@ class Sharding:
         self.n_threads = min(n_shards, n_threads or n_cores())
         self._most_examples = max(MOST_EXAMPLES, MOST_OF_A_SHARD * n_shards)
         self._pool = Pool(self.n_threads)
-        # to be used again from round to round
-        self._meetings = Meetings(0, 0)
-        self._entries = np.empty(0, np.int32)  # of all shards
-        self._own = new_state(1, 0)
-        self._times = np.empty(0, np.uint16)
+        self._states = ShardStates()
 
     def n_examples(self, t: int) -> int:
         """How many examples the round takes that begins when t have been learned."""
@@ -94,44 +87,19 @@ class Sharding:
         return _dealt(parts, self.n_shards)
 
     def _learn_in_shards(self, learner: Learner, dealt: Sequence[Sequence[Rows]]) -> None:
-        """What shards do side by side, and, in between, what is done with all features."""
-        n_outputs, n_shards = learner.n_outputs, len(dealt)
-        if not self._meetings.has_room(n_shards, learner.n_features):
-            self._meetings = Meetings(n_shards, learner.n_features)
-        meetings = self._meetings
-        ends = [0, *accumulate(_most_entries(learner, rows) for rows in dealt)]
-        run = self._pool.runner(ends[-1] * n_outputs)
+        """What shards do side by side, and then what is done with all features."""
+        n_entries = [_most_entries(learner, rows) for rows in dealt]
+        run = self._pool.runner(sum(n_entries) * learner.n_outputs)
+        self._states.begin_round(learner, n_entries)
 
-        def meet(shard: int) -> list[Rows]:
+        def learn(shard: int) -> Learned:
             relative = [learner.reference.relative(part) for part in dealt[shard]]
-            meetings.meet(shard, relative)
-            return relative
+            numbered, state = self._states.hand_out(learner, shard, relative)
+            return learned_by(learner, dealt[shard], numbered, state, len(dealt))
 
-        def learn(shard: int, rows: list[Rows]) -> Learned:
-            begin, end = firsts[shard : shard + 2] * n_outputs
-            own, times = self._own[begin:end], self._times[begin + shard : end + shard + 1]
-            numbered = meetings.number(shard, rows, self._entries[ends[shard] : ends[shard + 1]])
-            state = meetings.hand_out(learner, shard, own, times)
-            return learned_by(learner, dealt[shard], numbered, state, n_shards)
-
-        relative = run(meet, range(n_shards))
-        ranges = list(meetings.ranges(self.n_threads))
-        n_own = meetings.n_own(np.sum(run(partial(meetings.share, n_shards), ranges), axis=0))
-        firsts = np.concatenate([[0], np.cumsum(n_own)])
-        self._make_room(learner, int(firsts[-1]), ends[-1])
-        learned = run(learn, range(n_shards), relative)
-        run(partial(meetings.merge, learner, firsts[:-1], self._own), ranges)
+        learned = run(learn, range(len(dealt)))
+        run(partial(self._states.average, learner), list(self._states.ranges(self.n_threads)))
         conclude(learner, learned)
-
-    def _make_room(self, learner: Learner, n_own: int, n_entries: int) -> None:
-        """Have room for the state of so many features, and so many entries of rows."""
-        n_rows, n_fields = n_own * learner.n_outputs, len(learner.rule.state_fields)
-        if len(self._own) < n_rows or self._own.shape[1] != row_width(n_fields):
-            self._own = new_state(n_fields, n_rows + n_rows // 4)
-            self._times = np.empty(len(self._own) + self.n_shards, np.uint16)
-        kind = np.int32 if learner.n_features + n_own <= MOST_NUMBERS else np.int64
-        if len(self._entries) < n_entries or self._entries.dtype != kind:
-            self._entries = np.empty(n_entries, kind)
 
 
 def check_sharding(n_shards: int, task: Any) -> None:
@@ -191,7 +159,7 @@ def _between(parts: Sequence[Rows], begin: int, end: int) -> Iterator[Rows]:
 
 def conclude(learner: Learner, learned: Sequence[Learned]) -> None:
     """Let the learner know, in the order of shards, what they have learned beside features."""
-    add_intercepts(learner, learned)
+    average_intercepts(learner, learned)
     n_examples = 0
     for of_shard in learned:
         learner.progress += of_shard.progress

@@ -1,31 +1,13 @@
 """The state of all coordinates: an array with a row for each."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rarefy.arrays import Floats
 from rarefy.jit.intrinsics import row_width
 
 CACHE_LINE = 64
-
-
-class CountedState(NamedTuple):
-    """The state of coordinates for a rule that has one more field: how often examples count there.
-
-    From `first` on, coordinates have their rows in `own`.
-    """
-
-    rows: Floats
-    own: Floats
-    times: NDArray[np.uint16]  # of those in `rows`, then of each in `own`
-    first: int
-
-    @property
-    def nbytes(self) -> int:
-        return self.rows.nbytes + self.own.nbytes
 
 
 def new_state(n_fields: int, n_slots: int) -> Floats:

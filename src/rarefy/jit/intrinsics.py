@@ -24,56 +24,22 @@ def _fields(context: Any, builder: Any, data: Any, row: Any, n_fields: int) -> I
         yield builder.gep(data, [builder.add(base, context.get_constant(types.intp, field))])
 
 
-class _Counted:
-    """A state in two arrays (`CountedState`): where the row of a coordinate is, and its number."""
-
-    def __init__(self, context: Any, builder: Any, state_type: Any, state: Any, slot: Any) -> None:
-        rows, own, self._times = (
-            arrayobj.make_array(kind)(context, builder, builder.extract_value(state, n)).data
-            for n, kind in enumerate(state_type.types[:3])
-        )
-        zero, one = (context.get_constant(types.intp, n) for n in (0, 1))
-        beyond = builder.sub(slot, builder.extract_value(state, 3))
-        is_own = builder.icmp_signed(">=", beyond, zero)
-        self.data = builder.select(is_own, own, rows)
-        self.row = builder.select(is_own, beyond, slot)
-        self._number = builder.select(is_own, builder.add(beyond, one), zero)
-        self._builder = builder
-
-    def times(self) -> Any:
-        number = self._builder.load(self._builder.gep(self._times, [self._number]))
-        return self._builder.uitofp(number, ir.DoubleType())
-
-
-def _is_counted(state: Any) -> bool:
-    return isinstance(state, types.BaseTuple)
-
-
 def _pointers(
     context: Any, builder: Any, signature: Any, args: Any, n_fields: int
 ) -> Iterator[Any]:
     """Those of the fields that a state has of a coordinate, given (rule, state, slot, ...)."""
-    state = signature.args[1]
-    if not _is_counted(state):
-        data = arrayobj.make_array(state)(context, builder, args[1]).data
-        return _fields(context, builder, data, args[2], n_fields)
-    counted = _Counted(context, builder, state, args[1], args[2])
-    return _fields(context, builder, counted.data, counted.row, n_fields - 1)
+    data = arrayobj.make_array(signature.args[1])(context, builder, args[1]).data
+    return _fields(context, builder, data, args[2], n_fields)
 
 
 @intrinsic
 def load(typing_context: Any, rule: Any, state: Any, slot: Any) -> Any:
-    """The state of one coordinate: a tuple of as many floats as the rule has state fields.
-
-    Where coordinates are counted, the last one of them is the number of times.
-    """
+    """The state of one coordinate: a tuple of as many floats as the rule has state fields."""
     n_fields = len(rule.instance_class.state_fields)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointers = _pointers(context, builder, signature, args, n_fields)
         fields = [builder.load(pointer) for pointer in pointers]
-        if _is_counted(state):
-            fields.append(_Counted(context, builder, state, args[1], args[2]).times())
         return cgutils.pack_array(builder, fields)
 
     return types.UniTuple(types.float64, n_fields)(rule, state, slot), codegen
@@ -81,13 +47,13 @@ def load(typing_context: Any, rule: Any, state: Any, slot: Any) -> Any:
 
 @intrinsic
 def store(typing_context: Any, rule: Any, state: Any, slot: Any, new: Any) -> Any:
-    """Write a coordinate's new state back to its row, but for its number of times."""
+    """Write a coordinate's new state back to its row."""
     _check_state(rule, new)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointers = _pointers(context, builder, signature, args, len(new))
         values = _floats(context, builder, new, args[3])
-        for pointer, value in zip(pointers, values, strict=not _is_counted(state)):
+        for pointer, value in zip(pointers, values, strict=True):
             builder.store(value, pointer)
         return context.get_dummy_value()
 

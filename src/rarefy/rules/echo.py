@@ -1,4 +1,4 @@
-"""The rule of a shard: coordinates count what they learn several times."""
+"""The rule of a shard: every example counts several times."""
 
 import functools
 from typing import Any, NamedTuple
@@ -7,28 +7,25 @@ from rarefy.model.clock import Clock
 from rarefy.rules.rule_protocol import State, rule
 
 
-def echo_of(some_rule: Any) -> Any:
-    """The rule with a number in the state of each coordinate: how often an example counts there.
-
-    It is the last field of a state.
-    """
-    return _class_for(type(some_rule))(some_rule)  # type: ignore[arg-type]
+def echo_of(some_rule: Any, times: int) -> Any:
+    """The rule as if there were so many of each example at once."""
+    return _class_for(type(some_rule))(some_rule, float(times))  # type: ignore[arg-type]
 
 
 @functools.cache
 def _class_for(cls: Any) -> Any:
     """A class of its own for each class of rules, as loops are compiled by class."""
 
-    @rule(*cls.state_fields, "times")
+    @rule(*cls.state_fields)
     class Echo(NamedTuple):
         rule: Any
+        times: float
 
         def weight(self, clock: Clock, state: State) -> float:
-            return self.rule.weight(clock, state[:-1])  # type: ignore[no-any-return]
+            return self.rule.weight(clock, state)  # type: ignore[no-any-return]
 
         def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-            times = state[-1]
-            return (*self.rule.repeated(clock, state[:-1], g, x, times), times)
+            return self.rule.repeated(clock, state, g, x, self.times)  # type: ignore[no-any-return]
 
         def log_decay(self, t: float, eta: float) -> float:
             return self.rule.log_decay(t, eta)  # type: ignore[no-any-return]

@@ -42,6 +42,13 @@ class Ftrl(NamedTuple):
         new_root = root_of(sums[1])
         return sums[0] + new_root * ratio(sums[2], sums[1]), new_root
 
+    def to_means(self, clock: Clock, state: State) -> State:
+        """A shard whose examples count for all has taken all of Σ σ w, too, so z has a mean."""
+        return state[0], state[1] * state[1]
+
+    def from_means(self, clock: Clock, means: State) -> State:
+        return means[0], root_of(means[1])
+
     def steps_together(self) -> bool:
         return True
 

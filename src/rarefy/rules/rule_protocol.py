@@ -54,9 +54,14 @@ made; the clock is that of the coming round:
 
     to_sums(clock, state) -> sums           numbers that add up when models are merged
     from_sums(clock, sums) -> state         the state that they make; it need not be exact
+
+A rule learns in shards (engine/sharding.py) that also has
+
     repeated(clock, state, g, x, times) -> state
-                                            as `step`, if there were so many such examples at once;
-                                            only a rule that has it learns in shards
+                                            as `step`, if there were so many such examples at once
+    to_means(clock, state) -> numbers       those whose mean over the shards makes the state of all
+                                            of them (default: the sums)
+    from_means(clock, means) -> state       the state that they make
 """
 
 from collections.abc import Callable
@@ -251,6 +256,14 @@ def renewed(self: Any, clock: Clock, state: State) -> State:
     return state
 
 
+def to_means(self: Any, clock: Clock, state: State) -> State:
+    return self.to_sums(clock, state)  # type: ignore[no-any-return]
+
+
+def from_means(self: Any, clock: Clock, means: State) -> State:
+    return self.from_sums(clock, means)  # type: ignore[no-any-return]
+
+
 def _yes(self: Any) -> bool:
     return True
 
@@ -275,6 +288,8 @@ DEFAULTS = (
     is_worn,
     cleared,
     renewed,
+    to_means,
+    from_means,
 )
 
 

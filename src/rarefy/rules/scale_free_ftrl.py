@@ -60,6 +60,13 @@ class ScaleFreeFtrl(NamedTuple):
         pull = ratio(sums[4], sums[1])
         return sums[0] + SHARE * r * scale * pull, r, scale, sums[3]
 
+    def to_means(self, clock: Clock, state: State) -> State:
+        z, r, scale, n = state
+        return z, r * r, n * (scale * scale), n
+
+    def from_means(self, clock: Clock, means: State) -> State:
+        return means[0], root_of(means[1]), root_of(ratio(means[2], means[3])), means[3]
+
     def steps_together(self) -> bool:
         return True
 
