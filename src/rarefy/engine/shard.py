@@ -50,6 +50,8 @@ def average_intercepts(learner: Learner, learned: Sequence[Learned]) -> None:
         if (of_shards == of_shards[0]).all():
             learner.intercept_state[output, :n_fields] = of_shards[0]
             continue
-        means = [rule.to_means(clock, tuple(state)) for state in of_shards.tolist()]
-        mean = tuple(sum(numbers[1:], numbers[0]) / len(learned) for numbers in zip(*means))
+        total = np.array(rule.to_means(clock, tuple(of_shards[0].tolist())))
+        for state in of_shards[1:].tolist():
+            total += rule.to_means(clock, tuple(state))
+        mean = tuple((total / len(learned)).tolist())
         learner.intercept_state[output, :n_fields] = rule.from_means(clock, mean)

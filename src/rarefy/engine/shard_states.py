@@ -84,9 +84,10 @@ class ShardStates:
 
     def average(self, learner: Learner, words: tuple[int, int]) -> None:
         """Let the state of features be the mean of those that the shards have."""
-        clock = next_round(learner.rule, learner.clock)
+        rule, clock = learner.rule, next_round(learner.rule, learner.clock)
         how = self._is_whole, learner.n_outputs
-        _average(learner.rule, clock, *how, self.of_shards, self.firsts, *words, self.own, learner.state)
+        states = self.own, learner.state
+        _average(rule, clock, *how, self.of_shards, self.firsts, *words, *states)
 
 
 def average(learner: Learner, slots: Sequence[Numbers], states: Sequence[Floats]) -> None:
@@ -99,9 +100,7 @@ def average(learner: Learner, slots: Sequence[Numbers], states: Sequence[Floats]
         found.average(learner, words)
 
 
-def states_of(
-    learner: Learner, slots: Sequence[Numbers], states: Sequence[Floats]
-) -> ShardStates:
+def states_of(learner: Learner, slots: Sequence[Numbers], states: Sequence[Floats]) -> ShardStates:
     """What shards have that have met the features in these slots."""
     found = ShardStates()
     found.of_shards = np.zeros((len(slots), (learner.n_features >> BITS) + 1, 2), np.uint64)
