@@ -18,8 +18,8 @@ from rarefy.cluster.stored_rows import Places, StoredRows, with_table
 from rarefy.cluster.worker_protocol import Handle
 from rarefy.engine.learner import Learner
 from rarefy.engine.shard import Learned
-from rarefy.engine.sharding import Sharding, conclude
 from rarefy.engine.shard_states import average
+from rarefy.engine.sharding import Sharding, conclude
 from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import Names
 from rarefy.stores import Prepared
