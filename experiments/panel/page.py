@@ -107,8 +107,8 @@ Also tried:
   `l1` = √(ln d / ln 50,000), on 22 tables and regressions. Better on 5 and worse on 1 of the first
   half, better on 6 and worse on 3 of the second, none worse by two standard errors. But the gains
   are small: zoo 94.1 % (93.1 %), kr-vs-kp 95.8 % (95.5 %), spambase 92.1 % (91.9 %), digits 96.4 %
-  (96.3 %), housing 0.706 (0.704); wpbc falls to 78.3 % (79.8 %). A stream does not know d before its
-  end.
+  (96.3 %), housing 0.706 (0.704); wpbc falls to 78.3 % (79.8 %). A stream does not know d before
+  its end.
 - No shrinkage, or half of it, after the first pass (the relaxed lasso): worse on 12 of 15 data sets
   and 8 of 15.
 - A fixed number of passes: 3, 10 and 30 passes are each worse than `passes="auto"` on 12 or more of
