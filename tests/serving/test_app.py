@@ -274,6 +274,8 @@ def test_what_is_shown(client: Client) -> None:
     assert b'rarefy_rows_learned_total{model="m"} 100.0' in client.get("/metrics").content
     assert client.get("/health").json()["status"] == "ok"
     assert client.get("/").headers["x-frame-options"] == "DENY"
+    answer = client.post("/models/m/predict", json={})
+    assert answer.headers["x-content-type-options"] == "nosniff"
     paths = client.get("/openapi.json").json()["paths"]
     assert set(paths) >= {"/models/{name}/predict", "/models/{name}/learn"}
 

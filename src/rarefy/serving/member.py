@@ -4,6 +4,7 @@ Estimators are imported with the first of them, since scikit-learn takes longer 
 """
 
 import inspect
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +28,7 @@ from rarefy.streams.class_numbers import ClassNumbers
 from rarefy.streams.single_rows import SingleRows
 from rarefy.streams.stream_model import StreamModel
 
+PAUSE = 1e-5  # seconds
 LARGE = 1 << 15  # bytes of a body, to read which takes a while
 
 
@@ -226,11 +228,15 @@ class Member:
         if self.diverged is not None:
             return
         try:
-            if ready is not None and ready.model is self.estimator.stream_:
-                self._single.learn(ready.parts)
-                self.estimator._note_learned()
+            if self.classes_grow:
+                self.estimator.learn_many(joined(bodies).reader(()))
+                time.sleep(PAUSE)
+            elif ready is not None and ready.model is self.estimator.stream_:
+                self._learn_parts(ready.parts)
             else:
-                self.estimator.learn_many(joined(bodies).reader(self.reader_classes))
+                self.estimator._be_ready_to_learn()
+                reader = joined(bodies).reader(self.reader_classes)
+                self._learn_parts(self._single.prepared(reader, None, None))
         except DivergenceError as error:
             self.diverged = str(error)
         except InputError:  # nothing has been learned
@@ -239,6 +245,14 @@ class Member:
                 return
             for body in bodies:
                 self.learn([body])
+
+    def _learn_parts(self, parts: Sequence[Prepared]) -> None:
+        """Learn rows; between blocks of them, a prediction that waits gets its turn."""
+        for part in parts:
+            self._single.learn([part])
+            time.sleep(PAUSE)
+        self.estimator._note_learned()
+        self.estimator._tell_drifts()
 
     # --- predictions --------------------------------------------------------------------------
 

@@ -23,7 +23,6 @@ from rarefy.serving.track_record import Rivalry, SinceSnapshot
 
 RULE = "rule"  # who has promoted a challenger, if it was nobody by hand
 FIRST = "first"  # what the member is called with which a model begins
-PAUSE = 1e-5  # seconds, in which a prediction that waits gets its turn
 MOST_READY = 50_000  # rows that wait to be learned in the form in which they were read, …
 MOST_READY_ENTRIES = 100  # … and entries, since each may take a third of a megabyte
 RETRY = 5.0  # seconds after which a snapshot that failed is tried again
@@ -229,7 +228,6 @@ class Slot:
             self.backlog -= n_rows
             self._n_ready -= _n_ready(group)
         self.learned += n_rows
-        time.sleep(PAUSE)
 
     def _learn(self, bodies: list[Body], ready: Any) -> None:
         champion = self.champion
