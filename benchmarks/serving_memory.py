@@ -1,4 +1,4 @@
-"""The memory of `rarefy serve` after ever more requests: `python -m benchmarks.serving_memory 10000000`.
+"""The memory of `rarefy serve`: `python -m benchmarks.serving_memory 10000000` (requests).
 
 Of a thousand requests, 949 predict a row, 50 have one learned, and one is refused.
 """
