@@ -176,5 +176,15 @@ def test_bad_input(files):
         with pytest.raises(error, match=message):
             rarefy.train("new.vw", anchor=anchor, output="new.model", **asked)
         assert not Path("new.model").exists()
+    lines = Path("new.vw").read_text().replace("|", "|words ")
+    Path("other.vw").write_text(lines)
+    Path("nothing.vw").write_text("")
+    for file, message in (
+        ("other.vw", r"other\.vw: old\.model has no weight for any feature of the first"),
+        ("nothing.vw", r"nothing\.vw: there are no rows to learn"),
+    ):
+        with pytest.raises(InputError, match=message):
+            rarefy.train(file, anchor="old.model", output="new.model")
+        assert not Path("new.model").exists()
     with pytest.raises(ConfigError, match="settled by the old model"):
         rarefy.anchored("old.model", loss="hinge")

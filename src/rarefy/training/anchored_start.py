@@ -22,7 +22,8 @@ from rarefy.rules import FINITE_DATA, RULES, name_of
 from rarefy.rules.anchoring import ANCHOR, anchored, can_be_anchored
 from rarefy.stores import make_store
 from rarefy.streams.stream_model import StreamModel
-from rarefy.training.plan import Plan
+from rarefy.training.first_rows import check_first_rows
+from rarefy.training.plan import Plan, reader_of
 from rarefy.training.request import RequestError
 from rarefy.training.resumption import WITH_FINISHED, is_finished, plan_to_go_on
 
@@ -47,8 +48,15 @@ def anchored_plan(
                 **{name: None, "anchor": None},
             )
     of_rule = {name: asked.pop(name) for name in OF_RULE if name in asked}
-    start = anchored_model(load_model(anchor), anchor, of_rule)
-    return plan_to_go_on(start, data, anchor, output, slim, asked)
+    old = load_model(anchor)
+    start = anchored_model(old, anchor, of_rule)
+    plan = plan_to_go_on(start, data, anchor, output, slim, asked)
+    reader = plan.run.reader
+    if reader.can_be_read_again:
+        settings = reader.settings()
+        readers = [reader_of({**settings, "files": [file]}) for file in reader.files]
+        check_first_rows(old.scorer(), anchor, readers, "learn")
+    return plan
 
 
 def anchored_model(old: Model, path: str, asked: Mapping[str, Any]) -> Model:

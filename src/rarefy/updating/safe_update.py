@@ -22,12 +22,12 @@ from rarefy.streams.pipeline import prepared_batches
 from rarefy.streams.stream_model import StreamModel
 from rarefy.system.atomic_write import Output
 from rarefy.training.anchored_start import anchored_model
+from rarefy.training.first_rows import check_first_rows
 from rarefy.training.plan import Plan, reader_of
 from rarefy.training.procedure import Reporter, Training
 from rarefy.training.resumption import is_finished, plan_to_go_on
 from rarefy.updating.blending import Blend
 from rarefy.updating.choice import Limits, Update, chosen_update
-from rarefy.updating.first_rows import check_first_rows
 from rarefy.updating.path import BothScores
 from rarefy.updating.slices import Slices, read_slices
 

@@ -39,7 +39,7 @@ def _known_rows(old: StreamModel, reader: Reader) -> tuple[int, int]:
         for batch in again:  # here, so that nothing is read ahead
             n_rows = len(batch.labels)
             if n_rows:
-                part = old.with_targets(old.store.prepare(batch))
-                is_known = old.scores_of(part) != old.learner.settled().intercept()
+                scores = old.scores_of(old.store.prepare(batch))
+                is_known = scores != old.learner.settled().intercept()
                 return n_rows, int(np.count_nonzero(is_known.any(axis=1)))
     return 0, 0
