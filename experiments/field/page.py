@@ -152,6 +152,9 @@ folds, corrected for the rows that they share; "behind": the mean distance from 
 
 {"Not run on all data sets, for their time: " + ", ".join(map(title_of, lacking)) + "." if lacking else ""}
 
+Weights within an L1 ball or on a simplex take O(d) for a row with d features: with the 348,463 of books about a millisecond, and so
+4 to 6 s for a pass, where `fobos` takes 0.007 s.
+
 ## With at most {FEW_WEIGHTS:,} weights
 
 By the frontiers of [Peers](peers.md), because no grid has a model of just this size; the settings on them are those
