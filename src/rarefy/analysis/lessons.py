@@ -30,7 +30,7 @@ def distilled(before: SparseOnlineClassifier, X: Any, y: Any, share: float) -> L
 
 
 def damped(before: SparseOnlineClassifier, X: Any, y: Any, share: float, trust: float) -> Lesson:
-    """The same where the model before is right, damped labels elsewhere (Milani Fard et al. 2016).
+    """Mixed labels where the model before is right, else damped ones (Milani Fard et al. 2016).
 
     Of a damped label a share is left, as large as the trust in it; the rest is the same for all
     classes.
