@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 import rarefy
 from experiments.updates.data import Texts
 from rarefy import SparseOnlineClassifier
-from rarefy.analysis.shipped import DEFAULT_ANCHOR
+from rarefy.analysis.release_records import DEFAULT_ANCHOR
 from rarefy.model.answers import right_answers
 from rarefy.splits import held_out
 from rarefy.updating.path import ALPHAS, BothScores, best, points_of, within

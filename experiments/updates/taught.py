@@ -10,7 +10,7 @@ from experiments.updates.data import Texts
 from experiments.updates.methods import LEAST_PROBABILITY, SHARES, Laboratory, Outcome, Side
 from experiments.updates.releases import learned
 from rarefy.analysis import lessons
-from rarefy.analysis.shipped import DEFAULT_TRUST
+from rarefy.analysis.release_records import DEFAULT_TRUST
 
 LESSONS: dict[str, Any] = {
     "dissonance": lessons.dissonant,

@@ -10,7 +10,7 @@ from experiments.updates.judging import (
 )
 from experiments.updates.taught import KNOBS, WITH_BETWEEN
 from rarefy.analysis.lessons import FOCUS
-from rarefy.analysis.shipped import DEFAULT_TRUST
+from rarefy.analysis.release_records import DEFAULT_TRUST
 
 
 def lines(compared: Compared) -> Iterator[str]:

@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 import rarefy
 from rarefy import InputError, SparseOnlineClassifier
 from rarefy.analysis.flip_causes import Entries, FlipCauses, Side
-from rarefy.analysis.side_by_side import Part, side_by_side
+from rarefy.analysis.paired_answers import Part, side_by_side
 from rarefy.engine.task import Task
 from rarefy.files.model_file import load_model
 from rarefy.model.losses import Logistic

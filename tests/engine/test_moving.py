@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rarefy.engine.moving import moved
+from rarefy.engine.replaced_weights import moved
 from rarefy.parameters.build import make_rule
 from rarefy.rules import RULES
 from rarefy.rules.averaging import may_be_averaged

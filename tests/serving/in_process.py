@@ -7,11 +7,11 @@ from pathlib import Path
 from starlette.testclient import TestClient
 
 from rarefy import SparseOnlineClassifier
+from rarefy.serving.access_control import AccessControl, Tokens
 from rarefy.serving.app import make_app
-from rarefy.serving.caretaker import Caretaker
-from rarefy.serving.doors import Doors, Tokens
+from rarefy.serving.housekeeper import Housekeeper
 from rarefy.serving.limits import Limits
-from rarefy.serving.pulse import Pulse
+from rarefy.serving.live_figures import LiveFigures
 from rarefy.serving.service import Service
 from tests.serving.served import row
 
@@ -25,9 +25,11 @@ class Client(TestClient):
     def __init__(self, folder: Path, limits: Limits = LIMITS, **options: object) -> None:
         self.service = Service(folder, limits, checkpoint_seconds=1000.0)
         assert self.service.wait()
-        self.caretaker = Caretaker(self.service, **options)
-        self.pulse, self.tokens = Pulse(self.service), Tokens(folder)
-        app, _ = make_app(self.service, self.pulse, Doors(self.tokens, ("testserver",)))
+        self.housekeeper = Housekeeper(self.service, **options)
+        self.live_figures, self.tokens = LiveFigures(self.service), Tokens(folder)
+        app, _ = make_app(
+            self.service, self.live_figures, AccessControl(self.tokens, ("testserver",))
+        )
         super().__init__(app)
 
     def learned(self, name: str = "m") -> bytes:

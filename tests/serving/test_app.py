@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import rarefy
+from rarefy.serving.access_control import Tokens, check_listening
 from rarefy.serving.bodies import Body
-from rarefy.serving.doors import Tokens, check_listening
 from rarefy.serving.member import LARGE, Member
+from rarefy.serving.served_model import ServedModel
 from rarefy.serving.service import Service
-from rarefy.serving.slot import Slot
 from rarefy.streams.fast_path import FastPath
 from tests.serving.in_process import SAID, Client, model_of, rows
 
@@ -44,8 +44,8 @@ def test_restarted_service_has_the_same_bytes(client: Client, tmp_path: Path) ->
     copy_folder(client.service.folder, copy)  # as it is at this moment, without a last snapshot
     again = Client(copy)
     assert again.learned() == before
-    assert set(again.service.slots["m"].members) == {"first", "ftrl"}
-    ftrl = again.service.slots["m"].members["ftrl"].estimator
+    assert set(again.service.served_models["m"].members) == {"first", "ftrl"}
+    ftrl = again.service.served_models["m"].members["ftrl"].estimator
     assert ftrl.t_ == 40
     again.service.close()
 
@@ -138,7 +138,7 @@ def test_bad_requests_are_refused(
     answer = client.request(method, path, **send)
     assert answer.status_code == status, answer.text
     assert answer.json()["error"]["message"]
-    assert client.service.slots["m"].last == 1
+    assert client.service.served_models["m"].last == 1
 
 
 def test_bombs_and_unknown_types_are_refused(client: Client) -> None:
@@ -259,8 +259,8 @@ def test_rollback_and_upload(client: Client) -> None:
 def test_what_is_shown(client: Client) -> None:
     client.post("/models/m/learn", json=rows(100))
     client.service.wait()
-    client.pulse.beat()
-    point = client.pulse.latest["models"]["m"]
+    client.live_figures.update()
+    point = client.live_figures.latest["models"]["m"]
     assert point["examples"] == 100
     assert 0.0 < point["rolling"]["accuracy"] <= 1.0
     assert client.get("/models/m/history").json()["points"] == [point]
@@ -283,34 +283,34 @@ def test_what_is_shown(client: Client) -> None:
 def test_weights_are_counted_while_a_model_is_busy(client: Client) -> None:
     client.put("/models/m/challengers/c", json={"l1": 3.0}).raise_for_status()
     client.post("/models/m/learn", json=rows(100))
-    slot = client.service.slot("m")
+    served = client.service.served("m")
 
     def shown() -> tuple[int, float, int]:
-        client.pulse.beat()
-        point = client.pulse.latest["models"]["m"]
+        client.live_figures.update()
+        point = client.live_figures.latest["models"]["m"]
         return point["weights"], point["zeros"], point["challengers"]["c"]["weights"]
 
     client.service.wait()
     assert shown() == (None, None, None)
-    slot.ask(lambda: None).result()
+    served.ask(lambda: None).result()
     weights, zeros, of_challenger = shown()
-    assert weights == slot.members["first"].estimator.n_nonzero_
-    assert of_challenger == slot.members["c"].estimator.n_nonzero_ != weights
+    assert weights == served.members["first"].estimator.n_nonzero_
+    assert of_challenger == served.members["c"].estimator.n_nonzero_ != weights
     assert 0.0 <= zeros < 1.0
-    slot.ask(lambda: None).result()
-    with is_busy(slot):
+    served.ask(lambda: None).result()
+    with is_busy(served):
         assert shown() == (weights, zeros, of_challenger)
         assert shown() == (weights, zeros, of_challenger)
     client.delete("/models/m")
-    client.pulse.beat()
-    assert client.pulse.latest["models"] == client.pulse.history == {}
+    client.live_figures.update()
+    assert client.live_figures.latest["models"] == client.live_figures.history == {}
 
 
 @contextmanager
-def is_busy(slot: Slot) -> Iterator[None]:
+def is_busy(served: ServedModel) -> Iterator[None]:
     """The thread that learns does something else."""
     over = threading.Event()
-    slot.ask(over.wait)
+    served.ask(over.wait)
     try:
         yield
     finally:

@@ -30,15 +30,15 @@ def client(tmp_path: Path) -> Iterator[Client]:
 def test_file_in_the_folder_is_served(client: Client, tmp_path: Path) -> None:
     path = client.service.folder / "trained.model"
     path.write_bytes(model_of(rows(30), tmp_path))
-    client.caretaker.look()
-    client.caretaker.look()
+    client.housekeeper.look()
+    client.housekeeper.look()
     assert client.get("/models/trained").json()["examples"] == 30
     client.post("/models/trained/learn", json=rows(5)).raise_for_status()
-    client.caretaker.look()
+    client.housekeeper.look()
     assert client.service.wait()
     assert client.get("/models/trained").json()["examples"] == 35
     path.write_bytes(model_of(rows(31), tmp_path))
-    client.caretaker.look()
+    client.housekeeper.look()
     assert client.get("/models/trained").json()["examples"] == 31
 
 
@@ -47,21 +47,21 @@ def test_file_that_is_no_model_is_in_nobodys_way(client: Client, tmp_path: Path)
     (folder / "a.model").write_bytes(b"rarefy, but not quite")
     (folder / "no name.model").write_bytes(model_of(rows(30), tmp_path))
     (folder / "z.model").write_bytes(model_of(rows(30), tmp_path))
-    client.caretaker.look()
-    assert set(client.service.slots) == {"m", "z"}
+    client.housekeeper.look()
+    assert set(client.service.served_models) == {"m", "z"}
     (folder / "a.model").write_bytes(model_of(rows(29), tmp_path))
-    client.caretaker.look()
+    client.housekeeper.look()
     assert client.get("/models/a").json()["examples"] == 29
 
 
 def test_model_of_a_file_is_deleted_with_the_file(client: Client, tmp_path: Path) -> None:
     path = client.service.folder / "trained.model"
     path.write_bytes(model_of(rows(30), tmp_path))
-    client.caretaker.look()
+    client.housekeeper.look()
     assert client.delete("/models/trained").status_code == 409
     path.unlink()
     assert client.delete("/models/trained").status_code == 204
-    client.caretaker.look()
+    client.housekeeper.look()
     assert client.get("/models/trained").status_code == 404
 
 
@@ -74,7 +74,7 @@ def kept_entries(client: Client, n_rounds: int) -> list[int]:
         client.post("/models/m/learn", json=rows(5, seed)).raise_for_status()
         client.service.wait()
         client.post("/models/m/snapshots").raise_for_status()
-    client.caretaker.look()
+    client.housekeeper.look()
     with sqlite3.connect(client.service.folder / "log.db") as db:
         return [seq for (seq,) in db.execute("SELECT seq FROM entries ORDER BY seq")]
 
@@ -127,10 +127,10 @@ def test_uploaded_files_go_with_the_last_entry_that_names_them(client: Client) -
     assert len(list(files.iterdir())) == 1
     for path in files.iterdir():
         os.utime(path, (0, 0))
-    client.caretaker.look()
+    client.housekeeper.look()
     assert len(list(files.iterdir())) == 1
     client.delete("/models/copy").raise_for_status()
-    client.caretaker.look()
+    client.housekeeper.look()
     assert list(files.iterdir()) == []
 
 
@@ -147,7 +147,7 @@ def clear(n_rows: int, seed: int) -> list[dict[str, object]]:
 def champion_after(client: Client, seed: int) -> str:
     client.post("/models/m/learn", json=clear(600, seed)).raise_for_status()
     client.service.wait()
-    client.caretaker.look()
+    client.housekeeper.look()
     return client.get("/models").json()["models"][0]["champion"]
 
 
@@ -159,8 +159,8 @@ def test_better_challenger_is_promoted_and_that_is_undone_in_a_second(tmp_path: 
     client.put("/models/m/challengers/same", json={"l1": 1e6}).raise_for_status()
     client.post("/models/m/learn", json=clear(100, 0)).raise_for_status()
     client.service.wait()
-    client.caretaker.look()
-    assert client.service.slots["m"].champion_name == "first"  # too few rows to tell
+    client.housekeeper.look()
+    assert client.service.served_models["m"].champion_name == "first"  # too few rows to tell
     assert champion_after(client, 1) == "good"
     began = time.monotonic()
     client.post("/models/m/challengers/first/promote").raise_for_status()
@@ -180,7 +180,7 @@ def test_better_challenger_is_promoted_and_that_is_undone_in_a_second(tmp_path: 
 
 def test_challenger_that_loses_too_many_answers_is_not_promoted(client: Client) -> None:
     client.put("/models/m/challengers/c", json={}).raise_for_status()
-    rivalry = client.service.slots["m"].rivalries.setdefault("c", Rivalry())
+    rivalry = client.service.served_models["m"].rivalries.setdefault("c", Rivalry())
     rng = np.random.default_rng(0)
     is_lost = rng.random(2000) < 0.1
     champion = np.column_stack([np.ones(2000), np.full(2000, 2.0), ~is_lost])
@@ -189,8 +189,8 @@ def test_challenger_that_loses_too_many_answers_is_not_promoted(client: Client) 
     figures = rivalry.figures()
     assert figures["is_better"]
     assert figures["lost_at_most"] > 0.05
-    client.caretaker.look()
-    assert client.service.slots["m"].champion_name == "first"
+    client.housekeeper.look()
+    assert client.service.served_models["m"].champion_name == "first"
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from rarefy.serving.doors import Tokens
+from rarefy.serving.access_control import Tokens
 from tests.serving.served import Served
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -10,7 +10,7 @@ import pytest
 from rarefy.serving.bodies import Body, encode_json
 from rarefy.serving.limits import Limits
 from rarefy.serving.member import Member
-from rarefy.serving.slot import MOST_READY_ENTRIES
+from rarefy.serving.served_model import MOST_READY_ENTRIES
 from tests.serving.in_process import SAID, Client, model_of, rows
 
 
@@ -37,19 +37,19 @@ def test_a_log_that_is_slow_is_said_in_time(client: Client) -> None:
 
 def test_few_rows_wait_in_the_form_in_which_they_were_read(client: Client, tmp_path: Path) -> None:
     """However long it takes until they are learned, and whichever way that is."""
-    slot, sent, may_go_on = (
-        client.service.slot("m"),
+    served, sent, may_go_on = (
+        client.service.served("m"),
         rows(2 * MOST_READY_ENTRIES),
         threading.Event(),
     )
-    slot.ask(may_go_on.wait)
+    served.ask(may_go_on.wait)
     for row in sent:
         client.service.learn("m", Body("json", encode_json(row) + b"\n")).result()
-    n_ready = sum(entry.ready is not None for entry in slot._waiting)
+    n_ready = sum(entry.ready is not None for entry in served._waiting)
     may_go_on.set()
     assert n_ready == MOST_READY_ENTRIES
     assert client.learned() == model_of(sent, tmp_path)
-    assert slot.keeps_ready
+    assert served.keeps_ready
 
 
 @pytest.mark.parametrize(("does", "called"), [("predict", "answers"), ("learn", "check")])

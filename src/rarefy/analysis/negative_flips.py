@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rarefy.analysis.flip_causes import Entries, FlipCauses, Side
 from rarefy.analysis.flip_tally import BothAnswers, Flips, Tally
-from rarefy.analysis.side_by_side import (
+from rarefy.analysis.paired_answers import (
     numbers_error,
     other_classes_error,
     qualities_of,

@@ -21,7 +21,7 @@ from rarefy.analysis.release_methods import (
     with_hysteresis,
     with_parameters,
 )
-from rarefy.analysis.shipped import (
+from rarefy.analysis.release_records import (
     DEFAULT_ANCHOR,
     DEFAULT_BUDGET,
     DEFAULT_DISSONANCE,

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from rarefy.cluster.dataset_reader import is_dataset, reader_of_dataset
-from rarefy.cluster.distant_rows import DistantRows
 from rarefy.cluster.ray_workers import RayWorkers
+from rarefy.cluster.remote_rows import RemoteRows
 from rarefy.cluster.worker_protocol import Workers
 from rarefy.errors import ConfigError
 from rarefy.estimators.train_files import plan_for, trained
@@ -97,7 +97,7 @@ def learning_on(on: str | Workers, plan: Plan) -> Iterator[None]:
     _check(plan)
     workers = workers_of(on) if isinstance(on, str) else on
     try:
-        plan.run.elsewhere = DistantRows(plan.run, workers)
+        plan.run.elsewhere = RemoteRows(plan.run, workers)
         yield
     finally:
         if isinstance(on, str):

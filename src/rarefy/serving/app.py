@@ -11,12 +11,12 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from rarefy.errors import RarefyError
+from rarefy.serving.access_control import AccessControl
 from rarefy.serving.calls import Answer, Call, GoneError, Json
-from rarefy.serving.doors import Doors
-from rarefy.serving.gate import Gate
 from rarefy.serving.handlers import Api
+from rarefy.serving.live_figures import LiveFigures
+from rarefy.serving.middleware import Middleware
 from rarefy.serving.prometheus import Metrics, Traffic
-from rarefy.serving.pulse import Pulse
 from rarefy.serving.refusals import bare
 from rarefy.serving.river_api import RiverApi
 from rarefy.serving.service import Service
@@ -26,10 +26,12 @@ access = logging.getLogger("rarefy.access")  # without what is in paths, queries
 Handler = Callable[[Call], Awaitable[Answer]]
 
 
-def make_app(service: Service, pulse: Pulse, doors: Doors) -> tuple[Gate, Api]:
+def make_app(
+    service: Service, live_figures: LiveFigures, access: AccessControl
+) -> tuple[Middleware, Api]:
     """The service as an ASGI application, and its handlers."""
     metrics = Metrics(service)
-    api = Api(service, pulse, metrics)
+    api = Api(service, live_figures, metrics)
     model, challenger = "/models/{name}", "/models/{name}/challengers/{challenger}"
     snapshot = "/models/{name}/snapshots/{seq:int}"
     table: list[tuple[str, str, Handler, str | None]] = [
@@ -73,14 +75,16 @@ def make_app(service: Service, pulse: Pulse, doors: Doors) -> tuple[Gate, Api]:
     endpoints: dict[str, Endpoint] = {}
     for method, path, handler, scope in table:
         traffic = metrics.of_route(path)
-        endpoint = endpoints.setdefault(path, Endpoint(path, doors, traffic))
+        endpoint = endpoints.setdefault(path, Endpoint(path, access, traffic))
         endpoint.handlers[method] = handler, scope
     routes = [
         Route(path, endpoint, methods=list(endpoint.handlers))
         for path, endpoint in endpoints.items()
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _unknown})
-    return Gate(app, {what: endpoints[f"{model}/{what}"] for what in ("predict", "learn")}), api
+    return Middleware(
+        app, {what: endpoints[f"{model}/{what}"] for what in ("predict", "learn")}
+    ), api
 
 
 def _as_json(function: Callable[[Call], Awaitable[Any]]) -> Handler:
@@ -93,8 +97,8 @@ def _as_json(function: Callable[[Call], Awaitable[Any]]) -> Handler:
 class Endpoint:
     """A path: who may use it, what is done, and what is said if it cannot be."""
 
-    def __init__(self, path: str, doors: Doors, traffic: Traffic) -> None:
-        self._path, self._doors, self._traffic = path, doors, traffic
+    def __init__(self, path: str, access: AccessControl, traffic: Traffic) -> None:
+        self._path, self._access, self._traffic = path, access, traffic
         self.handlers: dict[str, tuple[Handler, str | None]] = {}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -103,7 +107,7 @@ class Endpoint:
         method = call.method
         try:
             handler, needed = self.handlers["GET" if method == "HEAD" else method]
-            self._doors.check(call, needed)
+            self._access.check(call, needed)
             answer = await handler(call)
         except GoneError:
             return

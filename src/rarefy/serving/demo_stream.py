@@ -40,7 +40,7 @@ class DemoStream:
         self._thread.join()
 
     def _live(self) -> None:
-        if MODEL not in self._service.slots:
+        if MODEL not in self._service.served_models:
             self._service.create(MODEL, SAID)
             for name, parameters in CHALLENGERS.items():
                 self._service.challenge(MODEL, name, parameters)
@@ -56,7 +56,7 @@ class DemoStream:
     def _event(self, number: int) -> None:
         row, label = self._row()
         answer = self._service.champion(MODEL).answer(row)
-        self._service.slots[MODEL].predicted += 1
+        self._service.served_models[MODEL].predicted += 1
         if number % 20:
             body = Body("json", encode_json({**row, "label": label}) + b"\n")
             self._service.learn(MODEL, body)

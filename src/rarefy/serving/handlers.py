@@ -10,14 +10,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, Response, StreamingResponse
 
 from rarefy.serving import views
-from rarefy.serving.asked import rows_of
 from rarefy.serving.bodies import JSON, Sent, decompressed, encode_json, json_of, sent
 from rarefy.serving.calls import Answer, Call, Json
 from rarefy.serving.limits import check_id
+from rarefy.serving.live_figures import LiveFigures
 from rarefy.serving.openapi import MODEL_FILE, document
 from rarefy.serving.page import page_file
+from rarefy.serving.pending_predictions import rows_of
 from rarefy.serving.prometheus import Metrics
-from rarefy.serving.pulse import Pulse
 from rarefy.serving.refusals import BusyError, RefusedError
 from rarefy.serving.service import Service
 from rarefy.version import __version__
@@ -28,22 +28,22 @@ WAIT = 0.01  # seconds, between looks at a model that is behind
 class Api:
     """The handlers; each takes a request, and answers it."""
 
-    def __init__(self, service: Service, pulse: Pulse, metrics: Metrics) -> None:
-        self.service, self.pulse, self.metrics = service, pulse, metrics
+    def __init__(self, service: Service, live_figures: LiveFigures, metrics: Metrics) -> None:
+        self.service, self.live_figures, self.metrics = service, live_figures, metrics
         self.is_ending = False
 
     # --- rows ---------------------------------------------------------------------------------
 
     async def predict(self, call: Call) -> Answer:
         name, sent = call.params["name"], await self._rows(call)
-        member, slot = self.service.champion(name), self.service.slot(name)
+        member, served = self.service.champion(name), self.service.served(name)
         if sent.is_single:
             answers = [member.answer(sent.row())]
         elif member.takes_a_while(sent.body):
             answers = await run_in_threadpool(member.answers, sent.body)
         else:
             answers = member.answers(sent.body)
-        slot.predicted += len(answers)
+        served.predicted += len(answers)
         query = call.query
         given = query.get("id")
         if given is not None or query.get("remember") == "true":
@@ -85,7 +85,7 @@ class Api:
 
     async def explain(self, call: Call) -> Answer:
         sent, row = await self._rows(call), _number(call, "row", 1)
-        return await self._asked(call, lambda slot: views.explained(slot, sent.body, row))
+        return await self._asked(call, lambda served: views.explained(served, sent.body, row))
 
     async def _rows(self, call: Call) -> Sent:
         limits = self.service.limits
@@ -112,18 +112,18 @@ class Api:
     # --- models -------------------------------------------------------------------------------
 
     async def models(self, call: Call) -> Answer:
-        return Json({"models": [views.summary(slot) for slot in self._slots()]})
+        return Json({"models": [views.summary(served) for served in self._served_models()]})
 
     async def model(self, call: Call) -> Answer:
         return await self._asked(call, views.full)
 
     async def features(self, call: Call) -> Answer:
         top, search = _number(call, "top", views.SHOWN), call.query.get("search", "")
-        return await self._asked(call, lambda slot: views.features(slot, search, top))
+        return await self._asked(call, lambda served: views.features(served, search, top))
 
     async def history(self, call: Call) -> Answer:
-        name = self.service.slot(call.params["name"]).name
-        return Json({"points": list(self.pulse.history.get(name, ()))})
+        name = self.service.served(call.params["name"]).name
+        return Json({"points": list(self.live_figures.history.get(name, ()))})
 
     async def create(self, call: Call) -> Answer:
         said = json_of(await call.body(self.service.limits.body_bytes))
@@ -179,14 +179,14 @@ class Api:
         return Json({"model": params["name"], "champion": params["challenger"], "seq": receipt.seq})
 
     async def snapshots(self, call: Call) -> Answer:
-        return await self._asked(call, lambda slot: {"snapshots": slot.snapshots.listed()})
+        return await self._asked(call, lambda served: {"snapshots": served.snapshots.listed()})
 
     async def snapshot(self, call: Call) -> Answer:
-        return await self._asked(call, lambda slot: {"seq": slot.snapshot()})
+        return await self._asked(call, lambda served: {"seq": served.snapshot()})
 
     async def difference(self, call: Call) -> Answer:
         seq, top = call.params["seq"], _number(call, "top", views.SHOWN)
-        return await self._asked(call, lambda slot: views.difference(slot, seq, top))
+        return await self._asked(call, lambda served: views.difference(served, seq, top))
 
     async def roll_back(self, call: Call) -> Answer:
         params = call.params
@@ -197,21 +197,23 @@ class Api:
         ask, name = self.service.ask, call.params["name"]
         return Json(await run_in_threadpool(ask, name, function))
 
-    def _slots(self) -> list[Any]:
-        return [slot for _, slot in sorted(self.service.slots.items())]
+    def _served_models(self) -> list[Any]:
+        return [served for _, served in sorted(self.service.served_models.items())]
 
     # --- the service itself -------------------------------------------------------------------
 
     async def health(self, call: Call) -> Answer:
-        slots = self._slots()
-        problems = {slot.name: slot.problem for slot in slots if slot.problem is not None}
-        ready = all(slot.champion is not None for slot in slots)
+        served_models = self._served_models()
+        problems = {
+            served.name: served.problem for served in served_models if served.problem is not None
+        }
+        ready = all(served.champion is not None for served in served_models)
         return Json(
             {
                 "status": "ending" if self.is_ending else "ok" if ready else "starting",
                 "version": __version__,
-                "models": len(slots),
-                "backlog": sum(slot.backlog for slot in slots),
+                "models": len(served_models),
+                "backlog": sum(served.backlog for served in served_models),
                 "problems": problems,
             },
             200 if ready and not self.is_ending else 503,
@@ -226,7 +228,7 @@ class Api:
     async def _events(self) -> AsyncIterator[bytes]:
         last = None
         while not self.is_ending:
-            latest = self.pulse.latest
+            latest = self.live_figures.latest
             if latest is not last:
                 last = latest
                 yield b"event: pulse\ndata: " + encode_json(latest) + b"\n\n"

@@ -17,10 +17,10 @@ from typing import Any
 import uvicorn
 
 from rarefy.errors import InputError, RarefyError, RarefyWarning
+from rarefy.serving.access_control import AccessControl, Tokens, check_listening
 from rarefy.serving.app import make_app
-from rarefy.serving.caretaker import Caretaker
-from rarefy.serving.doors import Doors, Tokens, check_listening
-from rarefy.serving.pulse import Pulse
+from rarefy.serving.housekeeper import Housekeeper
+from rarefy.serving.live_figures import LiveFigures
 from rarefy.serving.service import Service
 
 GRACE = 3  # seconds that requests have to be finished
@@ -45,17 +45,19 @@ class Running:
         host: str,
         port: int,
         *,
-        caretaker: Caretaker | None = None,
+        housekeeper: Housekeeper | None = None,
         is_open: bool = False,
     ) -> None:
         tokens = Tokens(service.folder)
         check_listening(host, tokens, is_open=is_open)
         self._service = service
-        self._caretaker = Caretaker(service) if caretaker is None else caretaker
+        self._housekeeper = Housekeeper(service) if housekeeper is None else housekeeper
         self._socket = _bound(host, port)
         self.port: int = self._socket.getsockname()[1]
-        self._pulse = Pulse(service)
-        app, self._api = make_app(service, self._pulse, Doors(tokens, (host,), is_open=is_open))
+        self._live_figures = LiveFigures(service)
+        app, self._api = make_app(
+            service, self._live_figures, AccessControl(tokens, (host,), is_open=is_open)
+        )
         config = uvicorn.Config(
             app,
             access_log=False,
@@ -73,7 +75,7 @@ class Running:
 
     def serve(self, before_end: Iterable[Callable[[], None]] = ()) -> None:
         """Answer requests until `stop` is called; then all is saved."""
-        self._pulse.start()
+        self._live_figures.start()
         self._looking.start()
         threading.Thread(target=_import_the_rest, name="imports", daemon=True).start()
         log.info("listening", extra={"said": {"port": self.port}})
@@ -83,7 +85,7 @@ class Running:
             self._over.set()
             for end in before_end:
                 end()
-            self._pulse.close()
+            self._live_figures.close()
             self._looking.join()
             self._service.close()
             log.info("ended")
@@ -96,7 +98,7 @@ class Running:
     def _look_after(self) -> None:
         while not self._over.is_set():
             try:
-                self._caretaker.look()
+                self._housekeeper.look()
             except (RarefyError, OSError, sqlite3.Error) as error:
                 log.warning("folder", extra={"said": {"problem": str(error)}})
             self._over.wait(LOOKING)

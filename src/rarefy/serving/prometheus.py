@@ -9,25 +9,25 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
+from rarefy.serving.served_model import ServedModel
 from rarefy.serving.service import Service
-from rarefy.serving.slot import Slot
 from rarefy.serving.views import rolling
 
 BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
-COUNTS: dict[str, tuple[str, Callable[[Slot], float]]] = {
-    "rows_learned": ("Rows learned since the start", lambda slot: slot.learned),
-    "rows_predicted": ("Rows predicted since the start", lambda slot: slot.predicted),
-    "labels_asked": ("Predictions remembered for a label", lambda slot: slot.labels.asked),
-    "labels_came": ("Labels of remembered predictions", lambda slot: slot.labels.came),
-    "labels_unknown": ("Labels of what is not remembered", lambda slot: slot.labels.unknown),
-    "labels_lost": ("Predictions that could not be remembered", lambda slot: slot.labels.lost),
-    "labels_missing": ("Remembered for too long", lambda slot: slot.labels.missing),
+COUNTS: dict[str, tuple[str, Callable[[ServedModel], float]]] = {
+    "rows_learned": ("Rows learned since the start", lambda served: served.learned),
+    "rows_predicted": ("Rows predicted since the start", lambda served: served.predicted),
+    "labels_asked": ("Predictions remembered for a label", lambda served: served.labels.asked),
+    "labels_came": ("Labels of remembered predictions", lambda served: served.labels.came),
+    "labels_unknown": ("Labels of what is not remembered", lambda served: served.labels.unknown),
+    "labels_lost": ("Predictions that could not be remembered", lambda served: served.labels.lost),
+    "labels_missing": ("Remembered for too long", lambda served: served.labels.missing),
 }
-GAUGES: dict[str, tuple[str, Callable[[Slot], float]]] = {
-    "backlog_rows": ("Rows in the log, not learned yet", lambda slot: slot.backlog),
-    "log_seq": ("Last entry of the log that was learned", lambda slot: slot.seq),
-    "snapshot_seq": ("Entry of the log of the last snapshot", lambda slot: slot.saved_seq),
-    "members": ("Champion and challengers", lambda slot: len(slot.members)),
+GAUGES: dict[str, tuple[str, Callable[[ServedModel], float]]] = {
+    "backlog_rows": ("Rows in the log, not learned yet", lambda served: served.backlog),
+    "log_seq": ("Last entry of the log that was learned", lambda served: served.seq),
+    "snapshot_seq": ("Entry of the log of the last snapshot", lambda served: served.saved_seq),
+    "members": ("Champion and challengers", lambda served: len(served.members)),
 }
 
 
@@ -87,23 +87,23 @@ class _OfModels(Collector):
         self._service = service
 
     def collect(self) -> Iterator[Any]:
-        slots = list(self._service.slots.values())
+        served_models = list(self._service.served_models.values())
         for name, (text, count) in COUNTS.items():
             counted = CounterMetricFamily(f"rarefy_{name}", text, labels=["model"])
-            for slot in slots:
-                counted.add_metric([slot.name], count(slot))
+            for served in served_models:
+                counted.add_metric([served.name], count(served))
             yield counted
         for name, (text, value) in GAUGES.items():
             gauge = GaugeMetricFamily(f"rarefy_{name}", text, labels=["model"])
-            for slot in slots:
-                gauge.add_metric([slot.name], value(slot))
+            for served in served_models:
+                gauge.add_metric([served.name], value(served))
             yield gauge
         of_members = ["model", "member", "figure"]
         figures = GaugeMetricFamily("rarefy_figure", "Of the last rows", labels=of_members)
-        for slot in slots:
-            for member_name, member in list(slot.members.items()):
+        for served in served_models:
+            for member_name, member in list(served.members.items()):
                 for figure, number in rolling(member).items():
-                    figures.add_metric([slot.name, member_name, figure], number)
+                    figures.add_metric([served.name, member_name, figure], number)
         yield figures
         commits = CounterMetricFamily("rarefy_log_commits", "Transactions of the log")
         commits.add_metric([], self._service.log.n_groups)

@@ -12,8 +12,8 @@ from rarefy.serving.bodies import Body, encode_json, json_of
 from rarefy.serving.calls import Call
 from rarefy.serving.limits import check_id
 from rarefy.serving.refusals import RefusedError
+from rarefy.serving.served_model import ServedModel
 from rarefy.serving.service import Service
-from rarefy.serving.slot import Slot
 from rarefy.serving.views import rolling
 from rarefy.version import __version__
 
@@ -30,47 +30,47 @@ class RiverApi:
         return {"status": "running", "name": "rarefy", "version": __version__}
 
     async def models(self, call: Call) -> Any:
-        return {"models": sorted(self._service.slots)}
+        return {"models": sorted(self._service.served_models)}
 
     async def predict(self, call: Call) -> Any:
-        said, slot = await self._said(call)
+        said, served = await self._said(call)
         row = _features(said)
-        answer = self._service.champion(slot.name).answer(row)
-        slot.predicted += 1
+        answer = self._service.champion(served.name).answer(row)
+        served.predicted += 1
         id = check_id("identifier", said.get("identifier", secrets.token_hex(8)))
         line = Body("json", encode_json(row) + b"\n")
-        self._service.remember(slot.name, [(id, line, answer)])
-        return {"model": slot.name, "identifier": id, **answer}
+        self._service.remember(served.name, [(id, line, answer)])
+        return {"model": served.name, "identifier": id, **answer}
 
     async def learn(self, call: Call) -> Any:
-        said, slot = await self._said(call)
+        said, served = await self._said(call)
         if said.get("ground_truth") is None:
             raise RefusedError("ground_truth, the label, is expected.")
-        column = self._service.champion(slot.name).label
+        column = self._service.champion(served.name).label
         row = {**_features(said), column: said["ground_truth"]}
         body = Body("json", encode_json(row) + b"\n")
-        await run_in_threadpool(lambda: self._service.learn(slot.name, body).result())
+        await run_in_threadpool(lambda: self._service.learn(served.name, body).result())
         return "Successful learn."
 
     async def label(self, call: Call) -> Any:
-        said, slot = await self._said(call)
+        said, served = await self._said(call)
         labels = {check_id("identifier", said.get("identifier")): said.get("label")}
-        await run_in_threadpool(self._service.label, slot.name, labels)
+        await run_in_threadpool(self._service.label, served.name, labels)
         return "Model successfully labeled."
 
     async def metrics(self, call: Call) -> Any:
-        _, slot = await self._said(call)
-        return rolling(self._service.champion(slot.name))
+        _, served = await self._said(call)
+        return rolling(self._service.champion(served.name))
 
     async def stats(self, call: Call) -> Any:
-        _, slot = await self._said(call)
-        return {"predict": {"n_calls": slot.predicted}, "learn": {"n_calls": slot.learned}}
+        _, served = await self._said(call)
+        return {"predict": {"n_calls": served.predicted}, "learn": {"n_calls": served.learned}}
 
-    async def _said(self, call: Call) -> tuple[dict[str, Any], Slot]:
+    async def _said(self, call: Call) -> tuple[dict[str, Any], ServedModel]:
         said = json_of(await call.body(MOST_BYTES))
         if not isinstance(said, dict) or not isinstance(said.get("model"), str):
             raise RefusedError("an object with a model is expected.")
-        return said, self._service.slot(said["model"])
+        return said, self._service.served(said["model"])
 
 
 def _features(said: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from rarefy.errors import InputError, RarefyError
-from rarefy.serving.asked import Find, Label, Remember, labelled
 from rarefy.serving.bodies import Body, joined
 from rarefy.serving.limits import Limits, check_name
 from rarefy.serving.log import (
@@ -27,8 +26,9 @@ from rarefy.serving.log import (
 )
 from rarefy.serving.member import Member, Ready, loaded_member
 from rarefy.serving.operations import Change, Create, Delete, Learn
+from rarefy.serving.pending_predictions import Find, Label, Remember, labelled
 from rarefy.serving.refusals import BusyError, ConflictError, NoRoomError, NotFoundError
-from rarefy.serving.slot import RULE, Slot, wait_for
+from rarefy.serving.served_model import RULE, ServedModel, wait_for
 from rarefy.serving.snapshot_folder import Snapshots, sync_folder
 
 LOG, LOCK, SNAPSHOTS, FILES = "log.db", "lock", "snapshots", "files"
@@ -51,12 +51,12 @@ class Service:
         self._lock = locked(self.folder / LOCK)
         (self.folder / FILES).mkdir(exist_ok=True)
         self.log = Log(self.folder / LOG, self._admit, self._follow)
-        self.slots: dict[str, Slot] = {}
+        self.served_models: dict[str, ServedModel] = {}
         self._slots_lock = threading.Lock()
         self._remove_orphans()
         for name in sorted(self.log.models):
-            self.slots[name] = self._new_slot(name)
-            self.slots[name].start(self.log)
+            self.served_models[name] = self._new_served(name)
+            self.served_models[name].start(self.log)
         self.log.start()
         self.started = time.time()
 
@@ -64,10 +64,10 @@ class Service:
 
     def learn(self, name: str, body: Body, key: str | None = None, *, future: Any = None) -> Any:
         """Have rows learned; the future has a receipt when they are in the log on disk."""
-        slot, champion = self.slot(name), self.champion(name)
-        if slot.backlog > self.limits.backlog:
+        served, champion = self.served(name), self.champion(name)
+        if served.backlog > self.limits.backlog:
             raise BusyError(
-                f"{slot.backlog:,} rows are waiting to be learned; try again in a moment."
+                f"{served.backlog:,} rows are waiting to be learned; try again in a moment."
             )
         body = champion.understood(body)
         rows = ready = None
@@ -81,23 +81,23 @@ class Service:
 
     def is_behind(self, name: str) -> bool:
         """Whether more has come than may wait to be learned."""
-        return self.slot(name).backlog > self.limits.backlog
+        return self.served(name).backlog > self.limits.backlog
 
     def remember(self, name: str, rows: list[tuple[str, Body, Any]]) -> None:
         """Remember predictions by their ids; nobody waits for it."""
-        labels, future = self.slot(name).labels, Future[None]()
+        labels, future = self.served(name).labels, Future[None]()
         labels.asked += len(rows)
         future.add_done_callback(lambda done: labels.note_remembered(len(rows), done.exception()))
         self.log.submit(Remember(name, rows, self.limits.asked), future)
 
     def label(self, name: str, labels: dict[str, Any]) -> dict[str, Any]:
         """Have rows learned that were predicted earlier, now that their labels are known."""
-        champion, slot = self.champion(name), self.slot(name)
+        champion, served = self.champion(name), self.served(name)
         found = self.log.do(Find(name, list(labels)))
         new = [asked for asked in found.values() if asked.seq is None]
         unknown = [id for id in labels if id not in found]
         if not found:
-            slot.labels.unknown += len(unknown)
+            served.labels.unknown += len(unknown)
             raise NotFoundError(f"no prediction is remembered by {unknown[0]!r}.")
         seq = None
         bodies = [labelled(asked.body, labels[asked.id], champion.label) for asked in new]
@@ -106,9 +106,9 @@ class Service:
             body = Body(format, b"".join(bodies[n].data for n in part))
             rows = champion.check(body, self.limits).rows
             seq = self.log.do(Label(name, [new[n].id for n in part], body, rows)).seq
-        slot.labels.unknown += len(unknown)
+        served.labels.unknown += len(unknown)
         for asked in new:
-            slot.labels.note(asked, labels[asked.id])
+            served.labels.note(asked, labels[asked.id])
         repeated = len(found) - len(new)
         return {"rows": len(new), "seq": seq, "repeated": repeated, "unknown": unknown}
 
@@ -152,33 +152,33 @@ class Service:
     def _checked(self, name: str, body: Body) -> tuple[int, Ready | None]:
         """How many rows there are to learn, and, unless many are waiting, the rows as read."""
         ready = self.champion(name).check(body, self.limits)
-        return ready.rows, ready if self.slot(name).keeps_ready else None
+        return ready.rows, ready if self.served(name).keeps_ready else None
 
     def _follow(self, entries: Sequence[Entry]) -> None:
         by_model: dict[str, list[Entry]] = {}
         for entry in entries:
             by_model.setdefault(entry.model, []).append(entry)
         for name, found in by_model.items():
-            slot = self.slots.get(name)
-            if slot is None:
+            served = self.served_models.get(name)
+            if served is None:
                 if name not in self.log.models:
                     continue  # deleted in the same group
-                slot = self._new_slot(name)
-                slot.start(self.log)  # which reads what has just been written
-                self.slots[name] = slot
+                served = self._new_served(name)
+                served.start(self.log)  # which reads what has just been written
+                self.served_models[name] = served
             else:
-                slot.follow(found)
+                served.follow(found)
 
     # --- models -------------------------------------------------------------------------------
 
-    def slot(self, name: str) -> Slot:
-        slot = self.slots.get(name)
-        if slot is None:
+    def served(self, name: str) -> ServedModel:
+        served = self.served_models.get(name)
+        if served is None:
             raise NotFoundError(f"there is no model {name!r}.")
-        return slot
+        return served
 
     def champion(self, name: str) -> Member:
-        champion = self.slot(name).champion
+        champion = self.served(name).champion
         if champion is None:
             raise BusyError(f"the model {name!r} is not ready yet; try again in a moment.")
         return champion
@@ -221,11 +221,11 @@ class Service:
 
     def roll_back(self, name: str, seq: int) -> Receipt:
         """Let the champion be what it was in a snapshot; challengers stay what they are."""
-        slot = self.slot(name)
-        state = next((one for one in slot.snapshots.listed() if one["seq"] == seq), None)
+        served = self.served(name)
+        state = next((one for one in served.snapshots.listed() if one["seq"] == seq), None)
         if state is None:
             raise NotFoundError(f"the model {name!r} has no snapshot {seq}.")
-        return self.load(name, slot.snapshots.file(seq, state["champion"]).read_bytes())
+        return self.load(name, served.snapshots.file(seq, state["champion"]).read_bytes())
 
     def challenge(self, name: str, challenger: str, parameters: dict[str, Any]) -> Receipt:
         """Let another model learn the same rows, in the shadow."""
@@ -236,7 +236,7 @@ class Service:
 
     def _new_challenger(self, name: str, challenger: str) -> str:
         check_name("challenger", challenger)
-        members = self.slot(name).members
+        members = self.served(name).members
         if challenger in members:
             raise ConflictError(f"the model {name!r} has a member {challenger!r} already.")
         if len(members) > self.limits.challengers:
@@ -246,7 +246,7 @@ class Service:
     def drop(self, name: str, challenger: str) -> Receipt:
         self._check_challenger(name, challenger)
         receipt = self._done(name, Change(name, DROP, {"name": challenger}))
-        if challenger in self.slot(name).members:
+        if challenger in self.served(name).members:
             raise ConflictError(f"{challenger!r} has become the champion in the meantime.")
         return receipt
 
@@ -255,38 +255,38 @@ class Service:
         self._check_challenger(name, challenger)
         said = {"name": challenger, **({"by": RULE} if by_rule else {})}
         receipt = self._done(name, Change(name, PROMOTE, said))
-        if challenger not in self.slot(name).members:
+        if challenger not in self.served(name).members:
             raise NotFoundError(f"{challenger!r} has been dropped in the meantime.")
         return receipt
 
     def _check_challenger(self, name: str, challenger: str) -> None:
-        slot = self.slot(name)
-        if challenger not in slot.members:
+        served = self.served(name)
+        if challenger not in served.members:
             raise NotFoundError(f"the model {name!r} has no member {challenger!r}.")
-        if challenger == slot.champion_name:
+        if challenger == served.champion_name:
             raise ConflictError(f"{challenger!r} is the champion.")
 
     def delete(self, name: str) -> None:
-        slot = self.slot(name)
+        served = self.served(name)
         if (self.folder / f"{name}.model").exists():
             raise ConflictError(f"{name}.model is in the folder; remove the file first.")
         self.log.do(Delete(name))
-        self.slots.pop(name, None)
-        slot.close(snapshot=False)
+        self.served_models.pop(name, None)
+        served.close(snapshot=False)
         shutil.rmtree(self.folder / SNAPSHOTS / name, ignore_errors=True)
 
     def _done(self, name: str, operation: Operation) -> Receipt:
         """The receipt of a change, once it has come into effect."""
         receipt: Receipt = self.log.do(operation)
         until = time.monotonic() + self.limits.seconds
-        while self.slot(name).seq < receipt.seq and time.monotonic() < until:
+        while self.served(name).seq < receipt.seq and time.monotonic() < until:
             time.sleep(0.001)
         return receipt
 
     def file(self, name: str) -> bytes:
         """The champion as a model file."""
 
-        def saved(slot: Slot) -> bytes:
+        def saved(served: ServedModel) -> bytes:
             champion = self.champion(name)
             path = self.folder / FILES / f"{name}.{threading.get_ident()}.download"
             try:
@@ -301,16 +301,16 @@ class Service:
         data: bytes = self.ask(name, saved)
         return data
 
-    def ask(self, name: str, function: Callable[[Slot], Any]) -> Any:
+    def ask(self, name: str, function: Callable[[ServedModel], Any]) -> Any:
         """What a function finds out about a model, while that does not learn."""
-        slot = self.slot(name)
-        return slot.ask(lambda: function(slot)).result(self.limits.seconds)
+        served = self.served(name)
+        return served.ask(lambda: function(served)).result(self.limits.seconds)
 
-    def _new_slot(self, name: str) -> Slot:
+    def _new_served(self, name: str) -> ServedModel:
         snapshots = Snapshots(self.folder / SNAPSHOTS / name)
         snapshots.tidy(since=self.log.models[name])
         files = self.folder / FILES
-        return Slot(name, files, snapshots, self.limits, self._checkpoint_seconds)
+        return ServedModel(name, files, snapshots, self.limits, self._checkpoint_seconds)
 
     # --- the folder ---------------------------------------------------------------------------
 
@@ -323,13 +323,13 @@ class Service:
 
     def wait(self, seconds: float = 60.0) -> bool:
         """Wait until all that has come is learned; whether it is."""
-        return wait_for(list(self.slots.values()), seconds)
+        return wait_for(list(self.served_models.values()), seconds)
 
     def close(self) -> None:
         """Learn what has come, write snapshots, and let the folder go."""
         self.log.close()
-        for slot in self.slots.values():
-            slot.close(snapshot=True)
+        for served in self.served_models.values():
+            served.close(snapshot=True)
         self._lock.close()
 
 

@@ -11,24 +11,24 @@ from rarefy.files.model_file import load_model
 from rarefy.serving.bodies import Body
 from rarefy.serving.member import Member
 from rarefy.serving.refusals import NotFoundError, RefusedError
-from rarefy.serving.slot import Slot
+from rarefy.serving.served_model import ServedModel
 
 SHOWN = 50
 MOST_SHOWN = 1000
 
 
-def summary(slot: Slot) -> dict[str, Any]:
+def summary(served: ServedModel) -> dict[str, Any]:
     """What a list of models says of one; it can be told at any time."""
-    champion = slot.champion
+    champion = served.champion
     found: dict[str, Any] = {
-        "name": slot.name,
+        "name": served.name,
         "ready": champion is not None,
-        "seq": slot.seq,
-        "backlog": slot.backlog,
-        "champion": slot.champion_name,
-        "challengers": [name for name in slot.members if name != slot.champion_name],
-        "snapshot": slot.saved_seq or None,
-        "problem": slot.problem,
+        "seq": served.seq,
+        "backlog": served.backlog,
+        "champion": served.champion_name,
+        "challengers": [name for name in served.members if name != served.champion_name],
+        "snapshot": served.saved_seq or None,
+        "problem": served.problem,
     }
     if champion is not None:
         task = champion.estimator._learned_by.task
@@ -48,24 +48,24 @@ def rolling(member: Member) -> dict[str, float]:
     return {} if member.record is None else member.record.rolling
 
 
-def full(slot: Slot) -> dict[str, Any]:
+def full(served: ServedModel) -> dict[str, Any]:
     """All that is known of a model; while it does not learn."""
-    champion = _champion(slot)
+    champion = _champion(served)
     described = description(champion.described())
     if not champion.estimator.is_slim_:
         described["training"]["can_go_on"] = "yes, with new data"
     return {
-        **summary(slot),
+        **summary(served),
         "description": described,
-        "members": {name: _member(slot, name) for name in slot.members},
-        "labels": slot.labels.figures(),
-        "snapshots": slot.snapshots.listed(),
+        "members": {name: _member(served, name) for name in served.members},
+        "labels": served.labels.figures(),
+        "snapshots": served.snapshots.listed(),
     }
 
 
-def _member(slot: Slot, name: str) -> dict[str, Any]:
-    member = slot.members[name]
-    rivalry = slot.rivalries.get(name)
+def _member(served: ServedModel, name: str) -> dict[str, Any]:
+    member = served.members[name]
+    rivalry = served.rivalries.get(name)
     return {
         "examples": member.t,
         "loss": member.estimator.progressive_loss_,
@@ -79,9 +79,9 @@ def _member(slot: Slot, name: str) -> dict[str, Any]:
     }
 
 
-def features(slot: Slot, search: str, top: int) -> dict[str, Any]:
+def features(served: ServedModel, search: str, top: int) -> dict[str, Any]:
     """The strongest features whose names contain a text."""
-    model = _champion(slot).described()
+    model = _champion(served).described()
     kept = model.kept
     order = np.argsort(-np.abs(kept.weights), kind="stable").tolist()
     if search:
@@ -92,22 +92,22 @@ def features(slot: Slot, search: str, top: int) -> dict[str, Any]:
     return {"found": len(order), "features": [feature_as_json(model, at) for at in shown]}
 
 
-def explained(slot: Slot, body: Body, row: int) -> dict[str, Any]:
+def explained(served: ServedModel, body: Body, row: int) -> dict[str, Any]:
     """Why a row is predicted as it is."""
-    champion = _champion(slot)
+    champion = _champion(served)
     model = champion.described()
     body = champion.understood(body)
     found = explain_row(model, body.reader(champion.reader_classes), row)
     return explanation_as_json(model, found, None)
 
 
-def difference(slot: Slot, seq: int, top: int) -> dict[str, Any]:
+def difference(served: ServedModel, seq: int, top: int) -> dict[str, Any]:
     """What has become of the weights since a snapshot."""
-    state = next((one for one in slot.snapshots.listed() if one["seq"] == seq), None)
+    state = next((one for one in served.snapshots.listed() if one["seq"] == seq), None)
     if state is None:
-        raise NotFoundError(f"the model {slot.name!r} has no snapshot {seq}.")
-    old = load_model(slot.snapshots.file(seq, state["champion"]))
-    new = _champion(slot).described()
+        raise NotFoundError(f"the model {served.name!r} has no snapshot {seq}.")
+    old = load_model(served.snapshots.file(seq, state["champion"]))
+    new = _champion(served).described()
     if len(old.intercepts) != len(new.intercepts):
         raise RefusedError("classes have come since, so that weights cannot be compared.")
     found = compare(old, new)
@@ -136,7 +136,7 @@ def difference(slot: Slot, seq: int, top: int) -> dict[str, Any]:
     }
 
 
-def _champion(slot: Slot) -> Member:
-    if slot.champion is None:
-        raise NotFoundError(f"the model {slot.name!r} is not ready yet.")
-    return slot.champion
+def _champion(served: ServedModel) -> Member:
+    if served.champion is None:
+        raise NotFoundError(f"the model {served.name!r} is not ready yet.")
+    return served.champion

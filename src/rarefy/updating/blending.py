@@ -6,7 +6,7 @@ import numpy as np
 
 from rarefy.arrays import Floats
 from rarefy.engine.learner import Learner
-from rarefy.engine.moving import moved
+from rarefy.engine.replaced_weights import moved
 from rarefy.readers.feature_names import ABSENT
 from rarefy.stores import Kept
 from rarefy.streams.stream_model import StreamModel

@@ -9,7 +9,7 @@ import click
 
 from rarefy.analysis.flip_causes import Side
 from rarefy.analysis.flip_tally import Flips
-from rarefy.analysis.side_by_side import stream_flips
+from rarefy.analysis.paired_answers import stream_flips
 from rarefy.cli.options import FILE, data_options, labelled_data_options, report_bad_lines
 from rarefy.cli.views.flips_view import flips_as_json, show_flips
 from rarefy.errors import InputError

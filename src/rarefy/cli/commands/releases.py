@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from rarefy.analysis.shipped import (
+from rarefy.analysis.release_records import (
     DEFAULT_ANCHOR,
     DEFAULT_BUDGET,
     DEFAULT_DISSONANCE,

@@ -91,8 +91,8 @@ def serve(
       curl localhost:8080/models/spam/learn -d '{"words": "win a prize", "label": "spam"}'
     """
     try:
-        from rarefy.serving.caretaker import Caretaker
         from rarefy.serving.demo_stream import DemoStream
+        from rarefy.serving.housekeeper import Housekeeper
         from rarefy.serving.limits import Limits
         from rarefy.serving.process import Running, set_up_logs
         from rarefy.serving.service import Service
@@ -102,14 +102,16 @@ def serve(
     limits = Limits()._replace(**{n: value for n, value in given.items() if value is not None})
     set_up_logs(with_requests=access_log)
     service = Service(folder, limits, checkpoint_seconds=checkpoint_seconds)
-    caretaker = Caretaker(
+    housekeeper = Housekeeper(
         service, keep_days=keep_days, keep_bytes=keep_bytes, promote_within=promote
     )
     stopping = _Stopping()
     signals.listen(stopping)
-    running = Running(service, host, port, caretaker=caretaker, is_open=is_open)
+    running = Running(service, host, port, housekeeper=housekeeper, is_open=is_open)
     stopping.running = running
-    click.echo(f"http://{host}:{running.port} serves {len(service.slots)} models.", err=True)
+    click.echo(
+        f"http://{host}:{running.port} serves {len(service.served_models)} models.", err=True
+    )
     events = DemoStream(service) if demo else None
     if events is not None:
         events.start()

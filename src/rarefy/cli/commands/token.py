@@ -30,7 +30,7 @@ def token(folder: str, name: str, scope: str, remove: bool) -> None:
       rarefy token models website --remove
     """
     try:
-        from rarefy.serving.doors import Tokens
+        from rarefy.serving.access_control import Tokens
     except ImportError as error:
         raise ConfigError(f"serving needs `pip install rarefy[serve]` ({error}).") from error
     tokens = Tokens(Path(folder))

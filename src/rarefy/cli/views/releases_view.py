@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rarefy.analysis.shipped import METHODS, Chain, Release
+from rarefy.analysis.release_records import METHODS, Chain, Release
 from rarefy.cli.views.formatting import percent
 from rarefy.cli.views.tables import Column, Page
 

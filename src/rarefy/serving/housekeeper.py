@@ -6,18 +6,18 @@ import time
 from pathlib import Path
 
 from rarefy.errors import RarefyError
-from rarefy.serving.asked import Expire
 from rarefy.serving.operations import Forget
+from rarefy.serving.pending_predictions import Expire
 from rarefy.serving.refusals import BusyError, NoRoomError
+from rarefy.serving.served_model import ServedModel
 from rarefy.serving.service import FILES, Service
-from rarefy.serving.slot import Slot
 
 DAY = 24 * 3600.0
 SETTLED = 3600.0  # seconds, after which a file that no entry of the log names is not needed
 log = logging.getLogger("rarefy.serve")
 
 
-class Caretaker:
+class Housekeeper:
     """Has a look at the folder, whenever it is told to."""
 
     def __init__(
@@ -37,11 +37,11 @@ class Caretaker:
         """See to all that is to be done now; what fails is tried again the next time."""
         for path in sorted(self._service.folder.glob("*.model")):
             self._take_in(path)
-        for slot in list(self._service.slots.values()):
-            self._promote_better(slot)
-            self._forget_old(slot)
+        for served in list(self._service.served_models.values()):
+            self._promote_better(served)
+            self._forget_old(served)
             before = time.time() - self._service.limits.asked_seconds
-            slot.labels.missing += self._log.do(Expire(slot.name, before))
+            served.labels.missing += self._log.do(Expire(served.name, before))
         self._remove_unused_files()
 
     def _take_in(self, path: Path) -> None:
@@ -63,33 +63,33 @@ class Caretaker:
             log.warning("file", extra={"said": {"file": path.name, "problem": str(error)}})
         self._seen[path] = state
 
-    def _promote_better(self, slot: Slot) -> None:
+    def _promote_better(self, served: ServedModel) -> None:
         """Let a challenger answer that is better by more than chance, and loses few answers."""
         if self._promote_within is None:
             return
-        found = {name: rivalry.figures() for name, rivalry in list(slot.rivalries.items())}
+        found = {name: rivalry.figures() for name, rivalry in list(served.rivalries.items())}
         better = {
             name: figures["gain"]
             for name, figures in found.items()
             if figures.get("is_better")
             and figures["lost_at_most"] <= self._promote_within
-            and name not in slot.replaced
+            and name not in served.replaced
         }
         if better:
             best = max(better, key=lambda name: better[name])
-            self._service.promote(slot.name, best, by_rule=True)
-            said = {"model": slot.name, "champion": best, **found[best]}
+            self._service.promote(served.name, best, by_rule=True)
+            said = {"model": served.name, "champion": best, **found[best]}
             log.info("promoted", extra={"said": said})
 
-    def _forget_old(self, slot: Slot) -> None:
+    def _forget_old(self, served: ServedModel) -> None:
         """Let entries go that are too old or too many, if they are in two snapshots."""
-        seqs = slot.snapshots.seqs()
+        seqs = served.snapshots.seqs()
         if len(seqs) < 2:
             return
-        until = self._log.last_before(slot.name, time.time() - self._keep_seconds)
+        until = self._log.last_before(served.name, time.time() - self._keep_seconds)
         if self._keep_bytes is not None:
-            until = max(until, self._log.last_beyond(slot.name, self._keep_bytes))
-        while self._log.do(Forget(slot.name, min(until, seqs[-2]))):
+            until = max(until, self._log.last_beyond(served.name, self._keep_bytes))
+        while self._log.do(Forget(served.name, min(until, seqs[-2]))):
             pass  # some at a time, so that nobody waits long
 
     def _remove_unused_files(self) -> None:

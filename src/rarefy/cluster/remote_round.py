@@ -44,7 +44,7 @@ class Taken(NamedTuple):
     in_examples: NDArray[np.bool_] | None
 
 
-class DistantRound:
+class RemoteRound:
     def __init__(self, model: StreamModel, stored: StoredRows, sharding: Sharding) -> None:
         self._model, self._stored, self._sharding = model, stored, sharding
         self._workers = stored.workers

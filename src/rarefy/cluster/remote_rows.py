@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.cluster.distant_round import DistantRound
 from rarefy.cluster.pieces import End, Outline, Piece, Reading, check_columns, pieces_of, reading_of
+from rarefy.cluster.remote_round import RemoteRound
 from rarefy.cluster.shard_work import NO_NAMES
 from rarefy.cluster.stored_rows import StoredRows
 from rarefy.cluster.worker_protocol import Workers
@@ -21,7 +21,7 @@ from rarefy.streams.run import Run
 NO_KEYS, NO_VALUES, NO_LINES = np.empty(0, np.uint64), np.empty(0), np.empty(0, np.int64)
 
 
-class Distant(Prepared):
+class RemoteBatch(Prepared):
     """Rows without their features, which are known by the numbers of the rows."""
 
     __slots__ = ()
@@ -38,7 +38,7 @@ class Distant(Prepared):
         return self._replace(batch=some, y=self.y[chosen], numbers=self.numbers[chosen])
 
 
-class DistantRows:
+class RemoteRows:
     """Gives the batches of a run, and has its rounds learned."""
 
     def __init__(self, run: Run, workers: Workers) -> None:
@@ -64,7 +64,7 @@ class DistantRows:
                 outline, handle = item
                 self._stored.add(first_row, handle)
                 self._stored.forget_before(first_row if run.is_over else run.position.rows)
-                yield _distant(piece, outline, first_row, share)
+                yield _remote_batch(piece, outline, first_row, share)
                 first_row += len(outline.labels)
             share += piece.share
 
@@ -104,10 +104,10 @@ class DistantRows:
     def learn_round(self, parts: Sequence[Prepared], sharding: Sharding) -> None:
         """Learn the rows of a round, as a model does that has them."""
         with self._run.model.lock:
-            DistantRound(self._run.model, self._stored, sharding).learn(parts)
+            RemoteRound(self._run.model, self._stored, sharding).learn(parts)
 
 
-def _distant(piece: Piece, outline: Outline, first_row: int, share: float) -> Distant:
+def _remote_batch(piece: Piece, outline: Outline, first_row: int, share: float) -> RemoteBatch:
     """A batch, of which this is known; `share` is that of the data before its piece."""
     n_rows = len(outline.labels)
     batch = Batch(
@@ -121,4 +121,4 @@ def _distant(piece: Piece, outline: Outline, first_row: int, share: float) -> Di
         NO_NAMES,
         share=share + piece.share * outline.share,
     )
-    return Distant(batch, NO_KEYS, np.array(outline.y), first_row + np.arange(n_rows))
+    return RemoteBatch(batch, NO_KEYS, np.array(outline.y), first_row + np.arange(n_rows))

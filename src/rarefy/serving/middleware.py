@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from rarefy.serving.doors import HEADERS, HEADERS_OF_PAGES
+from rarefy.serving.access_control import HEADERS, HEADERS_OF_PAGES
 
 
-class Gate:
+class Middleware:
     """An ASGI application around another one, with some of its paths at hand.
 
     `shortcuts` are what `POST /models/NAME/...` leads to, since most requests are of that kind.

@@ -12,11 +12,11 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
-from rarefy.serving.asked import Asked
 from rarefy.serving.bodies import BLOCK_BYTES, Body, decode_json
 from rarefy.serving.limits import Limits
 from rarefy.serving.log import CHALLENGE, CREATE, DROP, LEARN, LOAD, PROMOTE, Entry, Log
 from rarefy.serving.member import Member
+from rarefy.serving.pending_predictions import PendingPrediction
 from rarefy.serving.refusals import BusyError
 from rarefy.serving.snapshot_folder import Snapshot, Snapshots
 from rarefy.serving.track_record import Rivalry, SinceSnapshot
@@ -39,7 +39,7 @@ class Labels:
         """Predictions are in the log's database, or could not be written there."""
         self.lost += n_rows if error is not None else 0
 
-    def note(self, asked: Asked, label: Any) -> None:
+    def note(self, asked: PendingPrediction, label: Any) -> None:
         """A label has come; the answer of that time was right, or not."""
         self.came += 1
         self.right += str(asked.answer.get("prediction")) == str(label)
@@ -51,7 +51,7 @@ class Labels:
         return {**counts, **mean}
 
 
-class Slot:
+class ServedModel:
     """A model by its name, and the thread that it learns in."""
 
     def __init__(
@@ -322,9 +322,9 @@ def _n_ready(entries: Sequence[Entry]) -> int:
     return sum([entry.ready is not None for entry in entries])
 
 
-def wait_for(slots: Sequence[Slot], seconds: float) -> bool:
+def wait_for(served_models: Sequence[ServedModel], seconds: float) -> bool:
     """Wait until all have learned what has come; whether they have."""
     until = time.monotonic() + seconds
-    while not all(slot.is_up_to_date for slot in slots) and time.monotonic() < until:
+    while not all(served.is_up_to_date for served in served_models) and time.monotonic() < until:
         time.sleep(0.005)
-    return all(slot.is_up_to_date for slot in slots)
+    return all(served.is_up_to_date for served in served_models)

@@ -108,7 +108,7 @@ class Tokens:
             raise NotAllowedError(f"the token does not have the scope {scope!r}.")
 
 
-class Doors:
+class AccessControl:
     """Looks at a request before anyone else does."""
 
     def __init__(self, tokens: Tokens, hosts: tuple[str, ...], *, is_open: bool = False) -> None:

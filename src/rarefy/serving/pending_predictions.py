@@ -10,7 +10,7 @@ from rarefy.serving.refusals import ConflictError, RefusedError
 CAN_BE_ASKED = ("json", "vw", "svmlight")
 
 
-class Asked(NamedTuple):
+class PendingPrediction(NamedTuple):
     """A row that was predicted; once it is learned, by which entry."""
 
     id: str
@@ -63,7 +63,7 @@ class Find(NamedTuple):
     def n_bytes(self) -> int:
         return 1000
 
-    def carry_out(self, log: Log, at: float) -> tuple[dict[str, Asked], None]:
+    def carry_out(self, log: Log, at: float) -> tuple[dict[str, PendingPrediction], None]:
         check_model(log, self.model)
         found = {}
         for id in self.ids:
@@ -73,7 +73,9 @@ class Find(NamedTuple):
             ).fetchone()
             if row is not None:
                 asked_at, format, body, answer, seq = row
-                found[id] = Asked(id, asked_at, Body(format, body), decode_json(answer), seq)
+                found[id] = PendingPrediction(
+                    id, asked_at, Body(format, body), decode_json(answer), seq
+                )
         return found, None
 
 
