@@ -16,6 +16,7 @@ class Dataset(NamedTuple):
     name: str
     X: sparse.csr_array
     y: np.ndarray
+    weights: np.ndarray | None = None  # by which labels were made
 
 
 def zipf_rows(n_rows: int, n_features: int, draws_per_row: int = 64, seed: int = 0) -> Dataset:
@@ -33,7 +34,7 @@ def zipf_rows(n_rows: int, n_features: int, draws_per_row: int = 64, seed: int =
     X.data = 1.0 + np.log(X.data)
     weights = rng.normal(size=n_features) * (rng.random(n_features) < 0.1)
     y = np.where(X @ weights + rng.normal(size=n_rows) > 0.0, 1.0, -1.0)
-    return Dataset(f"{n_rows:,} x {n_features:,}", X, y)
+    return Dataset(f"{n_rows:,} x {n_features:,}", X, y, weights)
 
 
 def svmlight(*path: str, name: str) -> Dataset | None:

@@ -590,7 +590,7 @@ class TestErrors:
         message = error_of("train", "good.svm", "bad.svm", "-o", "some.model")
         assert message.startswith(
             f"Error: bad.svm:3: the label is {float(label):g}; one of the classes -1, 1 "
-            "(give all of them if there are more) is expected.\n"
+            "(if there are more, list all by --classes or classes=...) is expected.\n"
         )
         assert load_model("some.model").examples == 2
 

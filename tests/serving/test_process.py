@@ -31,6 +31,20 @@ def test_it_listens_before_scikit_learn_is_imported():
     assert found.stdout.strip() == "False"
 
 
+def test_new_files_are_served_when_it_is_ready(tmp_path):
+    """Although several threads need scikit-learn at the same time."""
+    for n in range(3):
+        (tmp_path / f"new{n}.model").write_bytes(model_of(rows(30), tmp_path))
+    with Served(tmp_path) as found:
+        health = httpx.get(f"{found.url}/health").json()
+        assert (health["status"], health["models"]) == ("ok", 3)
+        assert {one["name"] for one in httpx.get(f"{found.url}/models").json()["models"]} == {
+            "new0",
+            "new1",
+            "new2",
+        }
+
+
 def test_client_learns_predicts_and_is_told_why_not(served):
     rng = random.Random(0)
     with rarefy.Client(served.url, "m", timeout=200.0) as client:

@@ -232,7 +232,8 @@ column_options = options(
         multiple=True,
         metavar="A,B[,C]",
         help="Add products of each feature of namespace or column A with each of B (and C). '*' "
-        "stands for all features; globs are allowed; the option can be repeated.",
+        "stands for all features; globs are allowed in formats with columns; the option can be "
+        "repeated.",
     ),
     names_option(
         "--classes",

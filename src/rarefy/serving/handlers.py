@@ -207,7 +207,8 @@ class Api:
         problems = {
             served.name: served.problem for served in served_models if served.problem is not None
         }
-        ready = all(served.champion is not None for served in served_models)
+        has_champions = all(served.champion is not None for served in served_models)
+        ready = has_champions and not self.service.loading
         return Json(
             {
                 "status": "ending" if self.is_ending else "ok" if ready else "starting",

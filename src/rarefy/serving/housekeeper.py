@@ -35,8 +35,11 @@ class Housekeeper:
 
     def look(self) -> None:
         """See to all that is to be done now; what fails is tried again the next time."""
-        for path in sorted(self._service.folder.glob("*.model")):
-            self._take_in(path)
+        try:
+            for path in self.new_files():
+                self._take_in(path)
+        finally:
+            self._service.loading = frozenset()
         for served in list(self._service.served_models.values()):
             self._promote_better(served)
             self._forget_old(served)
@@ -44,12 +47,17 @@ class Housekeeper:
             served.labels.missing += self._log.do(Expire(served.name, before))
         self._remove_unused_files()
 
+    def new_files(self) -> list[Path]:
+        """Model files that are new or have changed since the last look."""
+        paths = sorted(self._service.folder.glob("*.model"))
+        found = [path for path in paths if self._seen.get(path) != _state(path)]
+        new = {path.stem for path in found} - self._service.served_models.keys()
+        self._service.loading = frozenset(new)
+        return found
+
     def _take_in(self, path: Path) -> None:
         """Load NAME.model, as `rarefy train` writes it, unless it has been loaded."""
-        status = path.stat()
-        state = status.st_mtime_ns, status.st_ino
-        if self._seen.get(path) == state:
-            return
+        state = _state(path)
         try:
             data = path.read_bytes()
             sha = hashlib.sha256(data).hexdigest()
@@ -102,3 +110,9 @@ class Housekeeper:
             for path in old:
                 if path.stem not in used:
                     path.unlink(missing_ok=True)
+
+
+def _state(path: Path) -> tuple[int, int]:
+    """What changes when a file does."""
+    status = path.stat()
+    return status.st_mtime_ns, status.st_ino

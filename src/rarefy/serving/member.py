@@ -4,9 +4,11 @@ Estimators are imported with the first of them, since scikit-learn takes longer 
 """
 
 import inspect
+import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +32,17 @@ from rarefy.streams.stream_model import StreamModel
 
 PAUSE = 1e-5  # seconds
 LARGE = 1 << 15  # bytes of a body, to read which takes a while
+_importing = threading.Lock()
+
+
+def import_estimators() -> Any:
+    """The package of estimators, which one thread imports while others wait.
+
+    Threads that import the same packages at the same time may find them half imported, where these
+    import each other.
+    """
+    with _importing:
+        return import_module("rarefy.estimators")
 
 
 class Ready(NamedTuple):
@@ -69,14 +82,13 @@ class Member:
     @classmethod
     def created(cls, said: dict[str, Any], limits: Limits) -> "Member":
         """A model that has learned nothing; `said` are parameters of an estimator and of start."""
-        from rarefy.estimators import SparseOnlineClassifier, SparseOnlineRegressor
-
-        of_start = inspect.signature(SparseOnlineClassifier.start).parameters
+        estimators = import_estimators()
+        of_start = inspect.signature(estimators.SparseOnlineClassifier.start).parameters
         start = {name: value for name, value in said.items() if name in of_start}
         rest = {name: value for name, value in said.items() if name not in of_start}
         classes = start.get("classes")
-        of_classes: Any = SparseOnlineClassifier
-        estimator_class = SparseOnlineRegressor if classes is None else of_classes
+        name = "SparseOnlineRegressor" if classes is None else "SparseOnlineClassifier"
+        estimator_class = getattr(estimators, name)
         if isinstance(classes, list) and len(classes) > limits.classes:
             raise TooLargeError(
                 f"there are {len(classes):,} classes; {limits.classes:,} are allowed."
@@ -107,9 +119,7 @@ class Member:
 
     @classmethod
     def loaded(cls, path: Path) -> "Member":
-        from rarefy.estimators.persistence import load
-
-        return cls(load(path))
+        return cls(import_estimators().persistence.load(path))
 
     def warm_up_another(self) -> None:
         """Have all compiled that the model will be asked for, by a new one of the same kind."""

@@ -11,7 +11,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 
 import uvicorn
@@ -21,6 +20,7 @@ from rarefy.serving.access_control import AccessControl, Tokens, check_listening
 from rarefy.serving.app import make_app
 from rarefy.serving.housekeeper import Housekeeper
 from rarefy.serving.live_figures import LiveFigures
+from rarefy.serving.member import import_estimators
 from rarefy.serving.service import Service
 
 GRACE = 3  # seconds that requests have to be finished
@@ -52,6 +52,7 @@ class Running:
         check_listening(host, tokens, is_open=is_open)
         self._service = service
         self._housekeeper = Housekeeper(service) if housekeeper is None else housekeeper
+        self._housekeeper.new_files()  # so that the service is not called ready before they are in
         self._socket = _bound(host, port)
         self.port: int = self._socket.getsockname()[1]
         self._live_figures = LiveFigures(service)
@@ -101,6 +102,8 @@ class Running:
                 self._housekeeper.look()
             except (RarefyError, OSError, sqlite3.Error) as error:
                 log.warning("folder", extra={"said": {"problem": str(error)}})
+            except Exception:  # a fault here must not end the care of the folder
+                log.exception("folder")
             self._over.wait(LOOKING)
 
 
@@ -117,7 +120,7 @@ def _import_the_rest() -> None:
 
     What is loaded then stays: what comes is searched for cycles sooner, and in less time.
     """
-    import_module("rarefy.estimators")
+    import_estimators()
     gc.freeze()
 
 

@@ -52,7 +52,8 @@ class Service:
         (self.folder / FILES).mkdir(exist_ok=True)
         self.log = Log(self.folder / LOG, self._admit, self._follow)
         self.served_models: dict[str, ServedModel] = {}
-        self._slots_lock = threading.Lock()
+        self.loading: frozenset[str] = frozenset()  # names of new files
+        self._served_lock = threading.Lock()
         self._remove_orphans()
         for name in sorted(self.log.models):
             self.served_models[name] = self._new_served(name)

@@ -104,7 +104,8 @@ def targets_of(batch: Batch, classes: tuple[str, ...]) -> Floats:
         row = int(np.isnan(y).argmax())
         accepted = "a number"
         if classes:
-            accepted = f"one of the classes {listed(classes)} (give all of them if there are more)"
+            accepted = f"one of the classes {listed(classes)} (if there are more, list all by "
+            accepted += "--classes or classes=...)"
         raise InputError(
             f"{batch.place(row)}: the label is {batch.label(row)}; {accepted} is expected."
         )

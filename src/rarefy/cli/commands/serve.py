@@ -109,10 +109,15 @@ def serve(
     signals.listen(stopping)
     running = Running(service, host, port, housekeeper=housekeeper, is_open=is_open)
     stopping.running = running
-    click.echo(
-        f"http://{host}:{running.port} serves {len(service.served_models)} models.", err=True
-    )
+    serves = f"serves {_number_of(len(service.served_models), 'model')}"
+    if service.loading:
+        serves += f", and is loading {_number_of(len(service.loading), 'file')}"
+    click.echo(f"http://{host}:{running.port} {serves}.", err=True)
     events = DemoStream(service) if demo else None
     if events is not None:
         events.start()
     running.serve(before_end=() if events is None else (events.close,))
+
+
+def _number_of(n: int, things: str) -> str:
+    return f"{n} {things}" if n == 1 else f"{n} {things}s"
