@@ -166,52 +166,43 @@ def test_one_bad_row_in_a_group_is_refused_alone(client: Client) -> None:
 def test_refused_rows_are_not_kept_in_memory(client: Client, path: str, n_rows: int) -> None:
     text = b"".join(json.dumps(one).encode() + b"\n" for one in rows(n_rows)) + b"[3]\n"
     headers = {"Content-Type": "application/x-ndjson"}
-    gc.collect()
-    gc.disable()  # it finds what is kept by nothing but itself, but seldom looks for it
-    before = {id(one): one for one in errors_in_memory()}  # of other tests, held by what ran them
-    try:
+    with only_new_objects_counted():
         answer = client.post(f"/models/m/{path}?row=901", content=text, headers=headers)
         assert answer.status_code == 422, answer.text
         until = time.monotonic() + 5.0
-        while (kept := new_errors(before)) and time.monotonic() < until:
+        while (n := objects_of(rarefy.InputError)) and time.monotonic() < until:
             time.sleep(0.01)  # the thread that writes has them for a moment
-        assert kept == []
-    finally:
-        gc.enable()
+        assert n == 0
 
 
 def test_models_that_go_are_not_kept_in_memory(client: Client) -> None:
     file = client.learned()
-
-    def kept() -> int:
-        until = time.monotonic() + 5.0
-        while (n := objects_of(Member)) > 1 and time.monotonic() < until:
-            time.sleep(0.01)  # the thread that learned has it for a moment
-        return n + objects_of(FastPath)
-
-    gc.collect()
-    gc.disable()
-    try:
-        before = kept()
+    with only_new_objects_counted():
         client.put("/models/new/file", content=file).raise_for_status()
         client.delete("/models/new").raise_for_status()
         client.put("/models/m/challengers/c", json={}).raise_for_status()
         client.delete("/models/m/challengers/c").raise_for_status()
-        assert kept() == before
+        until = time.monotonic() + 5.0
+        while (n := objects_of(Member)) and time.monotonic() < until:
+            time.sleep(0.01)  # the thread that learned has it for a moment
+        assert n + objects_of(FastPath) == 0
+
+
+@contextmanager
+def only_new_objects_counted() -> Iterator[None]:
+    """Meanwhile, no cycles are collected: what is kept by nothing but itself is still there."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
     finally:
         gc.enable()
+        gc.unfreeze()
 
 
 def objects_of(kind: type) -> int:
     return sum(isinstance(one, kind) for one in gc.get_objects())
-
-
-def errors_in_memory() -> list[rarefy.InputError]:
-    return [one for one in gc.get_objects() if isinstance(one, rarefy.InputError)]
-
-
-def new_errors(before: dict[int, rarefy.InputError]) -> list[str]:
-    return [str(one) for one in errors_in_memory() if id(one) not in before]
 
 
 def test_full_disk_refuses_and_recovers(client: Client, tmp_path: Path) -> None:
