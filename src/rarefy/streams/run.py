@@ -129,11 +129,6 @@ class Run:
         self._class_names: list[str] = []  # of classes that grow, with those of the last batch
         reader.names_wanted = model.store.names_wanted
         self._cache = None if cache is None else RowCache(cache, reader, model.store)
-        if position.pass_number < passes and not self.can_be_read_again:
-            raise InputError(
-                "several passes read the data again, but standard input or a pipe can be read only "
-                "once: use files or cache=... (--cache)."
-            )
         self._rounds = None if shards == 1 else Rounds(Sharding(shards))
         self.elsewhere: Elsewhere | None = None  # where rows are, if not in this process
         self._shuffling: Shuffling | None = None
