@@ -1,7 +1,11 @@
 """Models that tune themselves, against the best point of a full cross-validation, in one pass."""
 
 import math
+import os
 import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +28,7 @@ GRID = {
     "scale-free": SCALE_FREE_STEPS,
     "scale-free-ftrl": SCALE_FREE_STEPS,
 }
+BETAS = {rule: {"beta": [1.0, 0.0]} for rule in ("scale-free", "scale-free-ftrl")}
 N_L1 = 12
 NORMS = (math.inf, 2.0, 1.0)
 
@@ -47,9 +52,9 @@ class Tuned(NamedTuple):
 
 def best_fixed(orders: list[Task], grids: list[dict[str, object]]) -> Fixed:
     swept = [[_swept(data, grid) for grid in grids] for data in orders]
-    points = [point for found in swept[0] for point in found.points]
+    points = [point for of_grid, _ in swept[0] for point in of_grid]
     by_fold = np.array(
-        [np.nan_to_num(np.vstack([found.by_fold["accuracy"] for found in own])) for own in swept]
+        [np.nan_to_num(np.vstack([accuracy for _, accuracy in own])) for own in swept]
     )  # (order, point, fold)
     best = int(by_fold.mean(axis=(0, 2)).argmax())
     own = by_fold[:, best]
@@ -62,8 +67,15 @@ def best_fixed(orders: list[Task], grids: list[dict[str, object]]) -> Fixed:
     )
 
 
-def _swept(data: Task, grid: dict[str, object]) -> Any:
-    return sweep(data.X, data.y, **grid, n_l1=N_L1, folds=data.folds, passes=1)
+def _swept(data: Task, grid: dict[str, object]) -> tuple[list[dict[str, Any]], Floats]:
+    """The points of the grid, without those by which it is widened, and accuracy (point, fold)."""
+    found = sweep(data.X, data.y, **grid, n_l1=N_L1, folds=data.folds, passes=1, n_jobs=1)
+    n_points = n_points_of(grid)
+    return found.points[:n_points], found.by_fold["accuracy"][:n_points]
+
+
+def n_points_of(grid: dict[str, object]) -> int:
+    return N_L1 * math.prod(len(values) for values in grid.values() if isinstance(values, list))
 
 
 def _chosen_without(by_fold: Floats) -> float:
@@ -93,13 +105,15 @@ def _time(model: SparseOnlineClassifier, X: Any, y: Any) -> float:
 
 
 def measure() -> str:
-    n_points = len(STEPS) * N_L1
-    of_rules = [{"rule": rule, "eta0": steps.tolist()} for rule, steps in GRID.items()]
+    of_rules = [
+        {"rule": rule, "eta0": steps.tolist(), **BETAS.get(rule, {})}
+        for rule, steps in GRID.items()
+    ]
     of_norms = [{"rule": "frda", "q": q, "eta0": STEPS.tolist()} for q in NORMS]
     return (
         f"One pass, logistic loss, {N_FOLDS} folds, in {len(ORDERS)} orders of the rows with folds "
-        f"of their own: the best of {len(of_rules) * n_points} points (rule, eta0, l1) by "
-        f"cross-validation over all of them, with the standard error of one cross-validation, and "
+        f"of their own: the best of {sum(map(n_points_of, of_rules))} points (rule, eta0, l1, "
+        f"beta) by cross-validation over all of them, with the standard error of one cross-validation, and "
         f"`rule='auto'` learned without each fold. The best of so many is better than it will be "
         f"on new data; so, beside it, the accuracy of the point that was the best without the fold "
         f"by which it is judged. The differences to both are in standard errors; promised: no less "
@@ -108,38 +122,40 @@ def measure() -> str:
         f"4.\n\n"
         f"{_table(of_rules, 'rule', rule='auto')}\n\n"
         f"The same for `rule='frda', q='auto'`, which finds q, l1 and the step, beside the best of "
-        f"{len(of_norms) * n_points} points (q, eta0, l1) of frda.\n\n"
+        f"{sum(map(n_points_of, of_norms))} points (q, eta0, l1) of frda.\n\n"
         f"{_table(of_norms, 'q', rule='frda', q='auto')}"
     )
 
 
 def _table(grids: list[dict[str, object]], named: str, **left: object) -> str:
-    rows = []
-    for name in SOURCES:
-        if absent([name]):
-            continue
-        orders = [task(name, MOST_ROWS, N_FOLDS, seed) for seed in ORDERS]
-        best = best_fixed(orders, grids)
-        found = [tuned(data, **left) for data in orders]
-        accuracy = np.array([own.accuracy for own in found])
-        behind = (accuracy - best.accuracy) / best.error
-        behind_chosen = (accuracy.mean() - best.chosen_without) / best.error
-        n_rows, n_features = orders[0].X.shape
-        rows.append(
-            [
-                name,
-                f"{n_rows:,} x {n_features:,}",
-                f"{100 * best.accuracy.mean():.2f} ± {100 * best.error:.2f} "
-                f"({named} {best.parameters[named]})",
-                f"{100 * best.chosen_without:.2f}",
-                f"{100 * accuracy.mean():.2f}",
-                f"{behind.mean():+.1f}, {behind_chosen:+.1f}",
-                f"{behind.min():+.1f} to {behind.max():+.1f}",
-                f"{np.mean([own.weights for own in found]):,.0f}",
-                f"{np.mean([own.cost for own in found]):.1f}",
-            ]
-        )
-        print(rows[-1], flush=True)
+    """A row for each data set at hand; as many at a time as there are cores, one each."""
+    names = [name for name in SOURCES if not absent([name])]
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0)), get_context("spawn")) as pool:
+        rows = list(pool.map(partial(_row, grids, named, left), names))
     header = ["data", "size", "best point", "chosen without", "auto", "differences", "by order"]
     header += ["weights", "cost"]
     return markdown_table(header, rows)
+
+
+def _row(
+    grids: list[dict[str, object]], named: str, left: dict[str, object], name: str
+) -> list[str]:
+    orders = [task(name, MOST_ROWS, N_FOLDS, seed) for seed in ORDERS]
+    best = best_fixed(orders, grids)
+    found = [tuned(data, **left) for data in orders]
+    accuracy = np.array([own.accuracy for own in found])
+    behind = (accuracy - best.accuracy) / best.error
+    behind_chosen = (accuracy.mean() - best.chosen_without) / best.error
+    n_rows, n_features = orders[0].X.shape
+    return [
+        name,
+        f"{n_rows:,} x {n_features:,}",
+        f"{100 * best.accuracy.mean():.2f} ± {100 * best.error:.2f} "
+        f"({named} {best.parameters[named]})",
+        f"{100 * best.chosen_without:.2f}",
+        f"{100 * accuracy.mean():.2f}",
+        f"{behind.mean():+.1f}, {behind_chosen:+.1f}",
+        f"{behind.min():+.1f} to {behind.max():+.1f}",
+        f"{np.mean([own.weights for own in found]):,.0f}",
+        f"{np.mean([own.cost for own in found]):.1f}",
+    ]

@@ -21,7 +21,7 @@ from tests import data
 
 N_FEATURES = 25
 N_CLASSES = 3
-GIVEN = {"l1": None, "q": None, "eta0": None, "cumulative": False, "loss": "logistic"}
+GIVEN = {"l1": None, "q": None, "eta0": None, "beta": None, "cumulative": False, "loss": "logistic"}
 
 
 class Task(NamedTuple):

@@ -112,10 +112,10 @@ def test_a_norm_is_not_for_rules_that_are_only_tried_without_one():
 )
 def test_steps_fall_slowly_while_they_are_to_be_found(left, is_slow):
     space = space_of(**left)
-    (kind,) = space.kinds[0]
-    _, schedule = make_rule(**{**space.given, **kind})
-    expected = SlowlyFalling(schedule.eta0) if is_slow else schedule
-    assert_same_kind(space.rule_of({**kind, "l1": 7.0, "eta0": 7.0})[1], expected)
+    for kind in space.kinds[0]:
+        _, schedule = make_rule(**{**space.given, **kind})
+        expected = SlowlyFalling(schedule.eta0) if is_slow else schedule
+        assert_same_kind(space.rule_of({**kind, "l1": 7.0, "eta0": 7.0})[1], expected)
 
 
 SIMILAR = (
@@ -149,7 +149,7 @@ class TestPoints:
         assert Counter(point["q"] for point in points) == n_points
         assert len(points) == len({tuple(point.items()) for point in points})
         for point in points:
-            assert set(point) == {"rule", "q", *free}
+            assert set(point) - {"beta"} == {"rule", "q", *free}
             assert point["rule"] == kinds[0]["rule"]
             for name in free:
                 assert 1e-4 < point[name] / self.USUAL[name] < 1e3
@@ -158,6 +158,30 @@ class TestPoints:
             doubled = {**self.USUAL, name: 2.0 * self.USUAL[name]}
             others = space.first_points(kinds, {kind["q"]: doubled for kind in kinds})
             assert [point[name] / doubled[name] for point in others] == pytest.approx(shares)
+
+    @pytest.mark.parametrize(
+        ("left", "betas"),
+        [
+            ({"rule": "scale-free", "l1": "auto"}, {1.0: 4, 0.0: 4}),
+            ({"rule": "auto"}, {1.0: 4, 0.0: 4}),
+            ({"rule": "scale-free", "l1": "auto", "beta": 0.5}, {None: 8}),
+            ({"rule": "scale-free", "l1": 1.0, "eta0": "auto"}, {None: 8}),
+            ({"rule": "scale-free", "target_features": 5}, {None: 8}),
+            ({"rule": "scale-free", "l1": "auto", "task": REGRESSION}, {None: 8}),
+            ({"rule": "ftrl", "l1": "auto"}, {None: 8}),
+        ],
+        ids=str,
+    )
+    def test_scale_free_for_classes_is_tried_with_and_without_beta(self, left, betas):
+        space = space_of(**left)
+        points = space.first_points(space.kinds[0], {None: self.USUAL})
+        assert Counter(point.get("beta") for point in points) == betas
+        if len(betas) == 2:  # the same numbers for both, smaller ones first
+            numbers = [[point[name] for name in space.free] for point in points]
+            assert numbers[::2] == numbers[1::2] == sorted(numbers[::2])
+        for point in points:
+            given = left.get("beta", 1.0)
+            assert space.rule_at(point)[0].beta == point.get("beta", given)
 
     @pytest.mark.parametrize("parameters", SIMILAR, ids=str)
     def test_a_rule_that_moved_is_the_rule_at_that_point(self, parameters):

@@ -14,7 +14,7 @@ from rarefy.lanes.block import NO_FOLD, Block, Lane
 from rarefy.model.losses import REGRESSION_LOSSES
 from rarefy.tuning.compact_index import CompactIndex
 from rarefy.tuning.record import SCALES, Record
-from rarefy.tuning.space import Point, Space
+from rarefy.tuning.space import Point, Space, kind_of
 from rarefy.tuning.stationary_rules import with_common_norm
 
 
@@ -142,7 +142,7 @@ class Population(ABC):
 
     def restore(self, numbers: dict[str, Any], arrays: Arrays, t: int) -> None:
         """Go back to a snapshot, after t examples, of a population of the same kind."""
-        kinds = [{"rule": point["rule"], "q": point["q"]} for point in self.points]
+        kinds = [kind_of(point) for point in self.points]
         for lane, point in zip(range(len(kinds)), numbers["points"], strict=True):
             self.points[lane] = self.space.checked_point(point, kinds)
             self.block.set_rule(lane, *self.rule_at(self.points[lane]))

@@ -17,7 +17,7 @@ from rarefy.arrays import Floats
 from rarefy.engine.learner import Learner
 from rarefy.engine.snapshots import Arrays, checked_whole, put_back
 from rarefy.tuning.population import Population
-from rarefy.tuning.space import FARTHEST, Point, Space
+from rarefy.tuning.space import FARTHEST, Point, Space, kind_of
 
 BURN_IN = 2  # intervals until the record of a copy is its own
 INDIFFERENCE = 0.5  # standard errors by which a smaller model may be worse
@@ -138,7 +138,7 @@ class Race(Population):
         others = [
             other[name]
             for other, alive in zip(self.points, self.block.alive, strict=True)
-            if alive and other["q"] == point["q"]
+            if alive and kind_of(other) == kind_of(point)
         ]
         low = max((other for other in others if other < own), default=own / STRIDE**2)
         high = min((other for other in others if other > own), default=own * STRIDE**2)

@@ -21,6 +21,7 @@ from rarefy.rules.penalty_norm import MeanIntensity, growth_of
 from rarefy.tuning.stationary_rules import SLOWER, SlowlyFalling, stationary
 
 Point = dict[str, Any]  # parameters of a rule, by name
+NUMBERS = ("l1", "eta0")  # which are found between the values that were tried, too
 
 # For classes, races between scale-free and others cost more and ended with worse models.
 RULES_TO_TRY = ("scale-free-ftrl",)
@@ -28,6 +29,9 @@ RULES_TO_TRY = ("scale-free-ftrl",)
 REGRESSION_RULES_TO_TRY = ("scale-free-ftrl", "adagrad-fobos", "ftrl", "frda")
 # With how many of the first models, if l1 is found, too. With 2 as well, fewer of each would fit.
 NORMS_TO_TRY = {math.inf: 2, 1.0: 6}
+# Of scale-free rules for classes, as many of the first models with each. Without β, words that are
+# rare get larger weights in the one pass that there is, which suits some texts, and not others.
+BETAS_TO_TRY = (1.0, 0.0)
 # A model can go on with other numbers where its weights follow from sums, which do not contain them
 # or, with the proximal rules, only as past weights.
 TUNABLE = (
@@ -90,11 +94,11 @@ class Space:
 
     def rule_of(self, kind: Point) -> tuple[Any, Any]:
         """Rule and schedule, with the defaults of what is free."""
-        own = kind["rule"], kind["q"]
-        if own not in self._rules:
-            made = make_rule(**{**self.given, "rule": own[0], "q": own[1]})
-            self._rules[own] = stationary(*made, self.free)
-        return self._rules[own]
+        own = kind_of(kind)
+        key = tuple(own.items())
+        if key not in self._rules:
+            self._rules[key] = stationary(*make_rule(**{**self.given, **own}), self.free)
+        return self._rules[key]
 
     def rule_at(self, point: Point) -> tuple[Any, Any]:
         """Rule and schedule."""
@@ -126,18 +130,19 @@ class Space:
         """Where to begin to look, for kinds that are side by side, with what is usual by q."""
         if not self.free:  # there are only kinds to choose from
             return list(kinds)
-        points = []
+        of_kinds = []
         for kind in kinds:
             n_points = self._n_first_points(kind, len(kinds))
             is_scale_free = isinstance(self.rule_of(kind)[0], SCALE_FREE)
             shares = (FOR_SCALE_FREE if is_scale_free else WIDE)[self.free]
-            for place in _spread(n_points, len(shares)):
-                points.append({**kind, **_times(usual[kind["q"]], shares[place])})
-        return points
+            first = [shares[place] for place in _spread(n_points, len(shares))]
+            of_kinds.append([{**kind, **_times(usual[kind["q"]], share)} for share in first])
+        in_turn = zip(*of_kinds, strict=True) if "beta" in kinds[0] else of_kinds
+        return [point for points in in_turn for point in points]
 
     def _n_first_points(self, kind: Point, n_kinds: int) -> int:
         """How many of the first models are of a kind; a given l1 may suit any q."""
-        if n_kinds > 1 and "l1" in self.free:
+        if n_kinds > 1 and "l1" in self.free and kind["q"] is not None:
             return NORMS_TO_TRY[kind["q"]]
         return WIDTH // n_kinds
 
@@ -147,11 +152,16 @@ class Space:
 
     def checked_point(self, point: Point, kinds: Sequence[Point]) -> Point:
         """A point that was read from a file, if it is one of these kinds."""
-        kind = {name: point[name] for name in ("rule", "q")}
+        kind = kind_of(point)
         numbers = {name: check_number(name, point[name]) for name in self.free}
         if kind not in kinds or len(point) != len(kind | numbers) or 0.0 in numbers.values():
             raise ValueError("the space has no such point")
         return kind | numbers
+
+
+def kind_of(point: Point) -> Point:
+    """A point without its numbers."""
+    return {name: value for name, value in point.items() if name not in NUMBERS}
 
 
 def _times(point: Point, shares: dict[str, float]) -> dict[str, float]:
@@ -165,7 +175,7 @@ def _spread(n: int, among: int) -> list[int]:
 
 def moved(rule: Any, schedule: Any, point: Point) -> tuple[Any, Any]:
     """Rule and schedule with the numbers of another point, where all else is the same."""
-    numbers = {name: point[name] for name in ("l1", "eta0") if name in point}
+    numbers = {name: point[name] for name in NUMBERS if name in point}
     of_rule = {name: value for name, value in numbers.items() if name in rule._fields}
     return rule._replace(**of_rule), schedule._replace(eta0=numbers.get("eta0", schedule.eta0))
 
@@ -200,17 +210,20 @@ def make_space(
             f"For several passes use cross-validation: rarefy sweep, rarefy.sweep, or the "
             f"estimators whose names end in CV."
         )
-    kinds = tuple(_kinds(parameters, left))
-    free = tuple(name for name in ("l1", "eta0") if _is_free(name, parameters, left))
+    free = tuple(name for name in NUMBERS if _is_free(name, parameters, left))
+    is_beta_tried = "l1" in free and target_features is None and parameters["beta"] is None
+    kinds = tuple(_kinds(parameters, left, BETAS_TO_TRY if is_beta_tried else ()))
     unset = dict.fromkeys((*left, *free))
     return Space({**parameters, **unset}, free, kinds, target_features, scoring, _named(left))
 
 
-def _kinds(parameters: dict[str, Any], left: set[str]) -> list[tuple[Point, ...]]:
+def _kinds(
+    parameters: dict[str, Any], left: set[str], betas: Sequence[float]
+) -> list[tuple[Point, ...]]:
     if parameters["cumulative"]:
         raise ConfigError(f"{_named(left)} cannot be tuned with cumulative=True.")
+    of_regression = parameters["loss"] in REGRESSION_LOSSES
     if "rule" in left:
-        of_regression = parameters["loss"] in REGRESSION_LOSSES
         rules = list(REGRESSION_RULES_TO_TRY if of_regression else RULES_TO_TRY)
     else:
         name, cls = resolve(parameters["rule"])
@@ -228,7 +241,10 @@ def _kinds(parameters: dict[str, Any], left: set[str]) -> list[tuple[Point, ...]
     for rule in rules:
         norms = tuple(NORMS_TO_TRY) if "q" in left else (parameters["q"],)
         norms = norms if rule in aware else (None,)
-        kinds.append(tuple({"rule": rule, "q": q} for q in norms))
+        if betas and not of_regression and resolve(rule)[1] in SCALE_FREE:
+            kinds.append(tuple({"rule": rule, "q": None, "beta": beta} for beta in betas))
+        else:
+            kinds.append(tuple({"rule": rule, "q": q} for q in norms))
     return kinds
 
 
