@@ -113,8 +113,8 @@ def measure() -> str:
     return (
         f"One pass, logistic loss, {N_FOLDS} folds, in {len(ORDERS)} orders of the rows with folds "
         f"of their own: the best of {sum(map(n_points_of, of_rules))} points (rule, eta0, l1, "
-        f"beta) by cross-validation over all of them, with the standard error of one cross-validation, and "
-        f"`rule='auto'` learned without each fold. The best of so many is better than it will be "
+        f"beta) by cross-validation over all of them, with the standard error of one "
+        f"cross-validation, and `rule='auto'` learned without each fold. The best of so many is better than it will be "
         f"on new data; so, beside it, the accuracy of the point that was the best without the fold "
         f"by which it is judged. The differences to both are in standard errors; promised: no less "
         f"than -1. How that to the best point varies over the orders is beside them. The cost is "
