@@ -21,20 +21,7 @@ from rarefy.analysis.release_methods import (
     with_hysteresis,
     with_parameters,
 )
-from rarefy.analysis.release_records import (
-    DEFAULT_ANCHOR,
-    DEFAULT_BUDGET,
-    DEFAULT_DISSONANCE,
-    DEFAULT_DISTILLATION,
-    DEFAULT_ENDOWMENT,
-    DEFAULT_FOCAL,
-    DEFAULT_HYSTERESIS,
-    DEFAULT_TRUST,
-    METHODS,
-    OF_PROBABILITIES,
-    Chain,
-    Release,
-)
+from rarefy.analysis.release_records import DEFAULTS, METHODS, OF_PROBABILITIES, Chain, Release
 from rarefy.checks import check_number, check_whole, choose, is_number, refuse_path
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators import SparseOnlineClassifier
@@ -43,7 +30,6 @@ from rarefy.parameters.entry import MOST_PASSES
 from rarefy.readers import Reader
 from rarefy.streams.design_matrix import to_matrix
 from rarefy.updating.choice import Limits
-from rarefy.updating.safe_update import DEFAULT_HOLDOUT, DEFAULT_PASSES
 
 FEWEST_RELEASES = 2
 
@@ -54,16 +40,16 @@ def releases(
     *,
     every: int,
     methods: Sequence[str] = tuple(METHODS),
-    max_negative: float = DEFAULT_BUDGET,
-    anchor: float = DEFAULT_ANCHOR,
-    endowment: float = DEFAULT_ENDOWMENT,
-    distillation: float = DEFAULT_DISTILLATION,
-    trust: float = DEFAULT_TRUST,
-    focal: float = DEFAULT_FOCAL,
-    dissonance: float = DEFAULT_DISSONANCE,
-    hysteresis: float = DEFAULT_HYSTERESIS,
-    holdout: float = DEFAULT_HOLDOUT,
-    passes: int = DEFAULT_PASSES,
+    max_negative: float = DEFAULTS.max_negative,
+    anchor: float = DEFAULTS.anchor,
+    endowment: float = DEFAULTS.endowment,
+    distillation: float = DEFAULTS.distillation,
+    trust: float = DEFAULTS.trust,
+    focal: float = DEFAULTS.focal,
+    dissonance: float = DEFAULTS.dissonance,
+    hysteresis: float = DEFAULTS.hysteresis,
+    holdout: float = DEFAULTS.holdout,
+    passes: int = DEFAULTS.passes,
     sample_weight: Any = None,
     **parameters: Any,
 ) -> list[Chain]:

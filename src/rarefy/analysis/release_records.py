@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rarefy.updating.safe_update import DEFAULT_HOLDOUT, DEFAULT_PASSES
+
 METHODS = {
     "plain": "learns on",
     "retrained": "learned anew from all rows so far, in random order",
@@ -18,8 +20,24 @@ METHODS = {
     "anchor": "learns on within the budget, with an anchor",
 }
 OF_PROBABILITIES = ("distillation", "damped", "focal")
-DEFAULT_BUDGET, DEFAULT_ANCHOR, DEFAULT_ENDOWMENT, DEFAULT_DISTILLATION = 0.01, 2.0, 3.0, 0.4
-DEFAULT_TRUST, DEFAULT_FOCAL, DEFAULT_DISSONANCE, DEFAULT_HYSTERESIS = 0.5, 0.2, 3.0, 0.5
+
+
+class Knobs(NamedTuple):
+    """What the methods can be told, and by default are."""
+
+    max_negative: float = 0.01
+    anchor: float = 2.0
+    endowment: float = 3.0
+    distillation: float = 0.4
+    trust: float = 0.5
+    focal: float = 0.2
+    dissonance: float = 3.0
+    hysteresis: float = 0.5
+    holdout: float = DEFAULT_HOLDOUT
+    passes: int = DEFAULT_PASSES
+
+
+DEFAULTS = Knobs()
 
 
 class Release(NamedTuple):
