@@ -1,8 +1,9 @@
 """README.md as the description on package indexes, where links have to be absolute.
 
 The address of the site is set in one place, `[tool.rarefy] site` of pyproject.toml. While it is
-empty there is no site: links to pages become plain text, the picture is left out with its caption,
-and the list of pages is replaced by where the documentation is.
+empty there is no site: links to pages become plain text, or go where they stand in brackets; the
+picture is left out with its caption, and the list of pages is replaced by where the documentation
+is.
 """
 
 import re
@@ -15,6 +16,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 PICTURE = re.compile(r"^!\[.*?\n\n", re.MULTILINE | re.DOTALL)  # and its caption
 PAGES = re.compile(r"(## Where to go next\n\n).*?(?=^## )", re.MULTILINE | re.DOTALL)
 IN_THE_SOURCES = "The documentation is in the source distribution: `make docs` builds the site.\n\n"
+ASIDE = re.compile(r"\s+\(\[[^\]]*\]\([^)]*\)\)")  # a link in brackets
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(((?:docs/|CONTRIBUTING)[^)#]+)(#[^)]*)?\)")
 
 
@@ -41,5 +43,5 @@ def description(readme: str, site: str) -> str:
         return f"[{text}]({site}/{page.removesuffix('.md')}.html{anchor or ''})"
 
     if not site:
-        readme = PAGES.sub(rf"\1{IN_THE_SOURCES}", PICTURE.sub("", readme))
+        readme = PAGES.sub(rf"\1{IN_THE_SOURCES}", ASIDE.sub("", PICTURE.sub("", readme)))
     return LINK.sub(linked, readme)

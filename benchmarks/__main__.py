@@ -1,6 +1,7 @@
-"""Run benchmarks and write docs/results/benchmarks.md: `make bench`.
+"""Run benchmarks and write docs/results/benchmarks.md, which benchmarks/RESULTS.md links to.
 
-`python -m benchmarks one sweeps` measures only these sections; the others of the page stay.
+`make bench` measures all; `python -m benchmarks one sweeps` only these sections, and the others of
+the page stay. A section is what its function returns, after the date and the load of the machine.
 """
 
 import os
@@ -15,6 +16,7 @@ from benchmarks import (
     refits,
     rules,
     serving,
+    serving_memory,
     shards,
     startup,
     streams,
@@ -58,6 +60,7 @@ SECTIONS: dict[str, tuple[str, Callable[[], str]]] = {
     "one": ("One example at a time", single_rows),
     "shards": ("Shards", shards.measure),
     "serving": ("A service that learns", serving.measure),
+    "memory": ("Memory of a service", serving_memory.measure),
     "sweeps": ("A grid in one pass", sweeps.measure),
     "refits": ("Refits", refits.measure),
     "tuning": ("Models that tune themselves", tuning.measure),
@@ -66,7 +69,7 @@ SECTIONS: dict[str, tuple[str, Callable[[], str]]] = {
 
 
 def circumstances() -> str:
-    """When, and how busy the machine was: more than its cores are, times by the clock are noise."""
+    """When, and how busy the machine was: with more to do than cores, times are noise."""
     load, n_cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
     return f"Measured on {datetime.now(UTC):%Y-%m-%d}, at a load of {load:.1f} on {n_cores} cores."
 

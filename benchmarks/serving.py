@@ -4,7 +4,6 @@ With wrk. VW's daemon answers lines over TCP, on one connection here, and keeps 
 """
 
 import json
-import os
 import random
 import re
 import shutil
@@ -28,7 +27,7 @@ SECONDS = 3
 REPEATS = 3
 N_FEATURES = 20
 BULK_ROWS = 5000
-LOAD = "The load average was %.0f; what is measured by the clock depends on it, and CPU less."
+NO_WRK = "Not measured: wrk is not installed."
 LUA = """
 wrk.method = "POST"
 wrk.headers["Content-Type"] = "application/json"
@@ -150,7 +149,7 @@ def bulk_rates(server: tuple[str, int]) -> tuple[float, float]:
 def measure() -> str:
     """The table of results."""
     if shutil.which("wrk") is None:
-        return "Not measured: wrk is not installed."
+        return NO_WRK
     draw = random.Random(0)
     one = json.dumps(row(draw))
     with tempfile.TemporaryDirectory() as folder:
@@ -217,7 +216,7 @@ def _table(base: tuple[str, int], ours: tuple[str, int], one: str) -> str:
         found_rate = vw_daemon.rate(label + vw_line(one), at_once, SECONDS)
         lines.append([f"rows a second of CPU, VW's daemon: {name}", f"{found_rate:,.0f}"])
     lines += [[f"p99, ms: {name}", f"{most:.2f}"] for name, most in slow.items()]
-    return f"{LOAD % os.getloadavg()[0]}\n\n" + markdown_table(["", "ratio, or rate"], lines)
+    return markdown_table(["", "ratio, or rate"], lines)
 
 
 if __name__ == "__main__":

@@ -254,7 +254,7 @@ rows in a round:
 
 {usual_rows(records, 2, 16, 128)}
 
-With 1,000 made features, weights are not within 10 %. What is missing are weights of features that do not matter
+With 1,000 made features, the number of weights is not within 10 %. The shards drop weights of features that do not matter
 (`{DEFAULT_RULE}`):
 
 {noise(records)}

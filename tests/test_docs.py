@@ -43,6 +43,7 @@ def test_the_description_of_the_package_has_absolute_links_only(monkeypatch):
     assert (
         "A rare feature that is nearly always right" not in plain
     )  # the caption of a picture that is not there
+    assert "(tuning)" not in plain  # a link in brackets
     assert "## Where to go next\n\nThe documentation is in the source distribution" in plain
     assert plain.endswith("Licence: Apache-2.0.\n")
 

@@ -72,51 +72,9 @@ the folds.
 """
 
 REASONS = """\
-## Why rarefy is behind where it is
-
-Measured by changing one setting at a time. Changes of the defaults were judged on half of the data
-sets, those whose first name has an even SHA-256, so that the other half could confirm them. None
-was better on average on the first half, so the defaults stayed.
-
-- **Small tables** (zoo, housing, digits, spambase, kr-vs-kp): the penalty. With few features and
-  many rows there is little to select, and `l1=1` shrinks weights that matter. With `l1=0.3`, rarefy
-  is within one standard error of scaled LogisticRegression or Ridge on 17 of the 18 data sets of
-  the first half (14 with the default), and with `l1=0` housing has an R² of 0.712 (0.704) and zoo
-  an accuracy of 96.1 % (93.1 %). Texts need the penalty: with `l1=0.3`, movies falls from 89.4 to
-  86.3 %, and models are five to ten times as large. If your table has far more rows than features,
-  set `l1=0.3`. Should that be the default for tables? On the small tables and regressions (all but
-  hundred) it is within one standard error on 8 of 9 data sets of the first half (5 with the
-  default) and 13 of 14 of the second (11), so that the aim of nine in ten would be met. But scores
-  are better on 5 and worse on 1 of the first half, and better on 5 and worse on 6 of the second
-  (none of these by two standard errors): not confirmed. Also, a stream would have to tell a table
-  from other data before its rows have come. So `l1=1` stays.
-- **reuters**: the loss. SGD's default is the hinge loss; with `loss="hinge"`, rarefy has 93.9 %
-  with a third of the weights. But the hinge loss has no probabilities, and is worse on news20 (67.0
-  instead of 68.2 %), digits (94.4, 96.3), hundred (87.3, 95.2), imdb (87.3, 88.4) and criteo (an
-  AUC of 0.664 instead of 0.720).
-- **rcv1**: the penalty again: 88.3 % with `l1=0.3`, 88.7 % with `l1=0`.
-- **criteo, imdb, wbc, crx, a9a**: no reason was found; the differences are within one standard
-  error of the other tool's mean.
-
-Also tried:
-
-- A penalty that is smaller for frequent features, λ (1 - share of rows with the feature): housing
-  0.710, wpbc 81.8 % (79.8 %), but hundred 93.8 % (95.2 %) and movies 88.7 % (89.4 %), and dense
-  columns are never dropped.
-- A penalty that grows with the number of features d, as the universal threshold of wavelets does:
-  `l1` = √(ln d / ln 50,000), on 22 tables and regressions. Better on 5 and worse on 1 of the first
-  half, better on 6 and worse on 3 of the second, none worse by two standard errors. But the gains
-  are small: zoo 94.1 % (93.1 %), kr-vs-kp 95.8 % (95.5 %), spambase 92.1 % (91.9 %), digits 96.4 %
-  (96.3 %), housing 0.706 (0.704); wpbc falls to 78.3 % (79.8 %). A stream does not know d before
-  its end.
-- No shrinkage, or half of it, after the first pass (the relaxed lasso): worse on 12 of 15 data sets
-  and 8 of 15.
-- A fixed number of passes: 3, 10 and 30 passes are each worse than `passes="auto"` on 12 or more of
-  18 data sets. More passes than the limit of `"auto"` allows help reuters (30 passes: 92.2 %), and
-  hurt hundred (93.2 %) and news20 (66.7 %).
-- Steps twice as long: worse on 13 of 18.
-- One model per class (`multiclass="ovr"`) instead of softmax: digits 95.4 % (96.3 %), hundred
-  93.0 % (95.2 %), reuters the same.
+Where rarefy is behind, one setting is mostly the reason: the penalty on small tables and rcv1, the
+loss on reuters. [Decision 33](../decisions/0033-defaults-that-stayed.md) has what was measured, and
+what else was tried as a default.
 
 """
 

@@ -54,6 +54,18 @@ RULES_OF_THE_GAME = """## How it was run
 """
 
 
+VERDICT = """## Verdict
+
+Of {n_all} comparisons of a peer with rarefy, at 1, 2, 5, 10, 20, ... weights, the peer is clearly
+ahead in {n_clear}.
+
+{lost}
+At how many numbers of weights rarefy is clearly ahead:
+
+{table}
+
+"""
+
 WIDE_VERDICT = """### A wide sweep
 
 The other tools train one model at a time. A sweep trains all its settings side by side, so a user
@@ -160,33 +172,33 @@ def verdict_on_wide_sweep(plan: Plan, outcomes: Outcomes, frontiers: Frontiers) 
 
 
 def verdicts(plan: Plan, frontiers: Frontiers) -> str:
-    rows, n_clear, n_all = [], 0, 0
+    peers = [name for name in plan.methods if not METHODS[name].is_ours]
+    rows, lost, n_clear, n_all = [], [], 0, 0
     for dataset in plan.datasets:
-        for peer in peers_of(dataset, frontiers):
+        row = [dataset]
+        for peer in peers:
+            if (dataset, peer) not in frontiers:
+                row.append("")
+                continue
             clear, compared = clear_leads(dataset, peer, frontiers)
-            behind = [
-                lead
-                for lead in leads(frontiers[dataset, OURS], frontiers[dataset, peer])
-                if lead.is_clear
-            ]
+            ours = leads(frontiers[dataset, OURS], frontiers[dataset, peer])
             n_clear, n_all = n_clear + len(clear), n_all + compared
-            where = ", ".join(f"{lead.n_weights:,}" for lead in clear) or "nowhere"
-            most = max(clear, key=lambda lead: lead.mean, default=None)
-            rows.append(
-                [
-                    dataset,
-                    METHODS[peer].title,
-                    f"{len(behind)} of {compared}",
-                    where,
-                    "" if most is None else f"{_points(most)} at {most.n_weights:,}",
-                ]
-            )
-    header = ["", "peer", "rarefy clearly ahead", "peer clearly ahead at", "by at most, points"]
-    summary = (
-        f"Of {n_all} comparisons of a peer with rarefy, at 1, 2, 5, 10, 20, ... weights, the peer "
-        f"is clearly ahead in {n_clear}:\n\n"
+            row.append(f"{sum(lead.is_clear for lead in ours)} of {compared}")
+            if clear:
+                lost.append(told(dataset, peer, clear))
+        rows.append(row)
+    table = markdown_table(["", *(METHODS[peer].title for peer in peers)], rows)
+    return VERDICT.format(n_all=n_all, n_clear=n_clear, lost="".join(lost), table=table)
+
+
+def told(dataset: str, peer: str, clear: Sequence[Lead]) -> str:
+    """Where a peer is clearly ahead."""
+    where = ", ".join(f"{lead.n_weights:,}" for lead in clear)
+    most = max(clear, key=lambda lead: lead.mean)
+    return (
+        f"- {dataset}, {METHODS[peer].title}: at {where} weights, by at most {_points(most)} "
+        f"points (at {most.n_weights:,}).\n"
     )
-    return "## Verdict\n\n" + summary + markdown_table(header, rows) + "\n\n"
 
 
 def _points(lead: Lead) -> str:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 import rarefy
 from experiments.updates.data import Texts
 from rarefy import SparseOnlineClassifier
-from rarefy.analysis.release_records import DEFAULT_ANCHOR
+from rarefy.analysis.release_records import DEFAULTS
 from rarefy.model.answers import right_answers
 from rarefy.splits import held_out
 from rarefy.updating.path import ALPHAS, BothScores, best, points_of, within
@@ -109,7 +109,7 @@ def promises(texts: Texts, seed: int) -> dict[str, list[Promise]]:
         "1 pass": (learned(texts, first), new, 1),
         "4 passes": (learned(texts, first), new, DEFAULT_PASSES),
         "replay": (learned(texts, first), np.concatenate([first, new]), DEFAULT_PASSES),
-        "anchor": (rarefy.anchored(old, l1=DEFAULT_ANCHOR), new, DEFAULT_PASSES),
+        "anchor": (rarefy.anchored(old, l1=DEFAULTS.anchor), new, DEFAULT_PASSES),
     }
     plain = learned_on(learned(texts, first), texts, new, 1)
     without = fate(both_scores(texts, old, plain, test), 0.0)

@@ -10,11 +10,11 @@ from experiments.updates.data import Texts
 from experiments.updates.methods import LEAST_PROBABILITY, SHARES, Laboratory, Outcome, Side
 from experiments.updates.releases import learned
 from rarefy.analysis import lessons
-from rarefy.analysis.release_records import DEFAULT_TRUST
+from rarefy.analysis.release_records import DEFAULTS
 
 LESSONS: dict[str, Any] = {
     "dissonance": lessons.dissonant,
-    "damped labels": lambda *given: lessons.damped(*given, DEFAULT_TRUST),
+    "damped labels": lambda *given: lessons.damped(*given, DEFAULTS.trust),
     "focal distillation": lessons.focal,
 }
 OWN_KNOBS = {  # towards the old model

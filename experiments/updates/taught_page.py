@@ -10,7 +10,7 @@ from experiments.updates.judging import (
 )
 from experiments.updates.taught import KNOBS, WITH_BETWEEN
 from rarefy.analysis.lessons import FOCUS
-from rarefy.analysis.release_records import DEFAULT_TRUST
+from rarefy.analysis.release_records import DEFAULTS
 
 
 def lines(compared: Compared) -> Iterator[str]:
@@ -35,7 +35,7 @@ at most; – where there is none.
 - `dissonance` (Bansal et al. 2019): rows that the old model has right count 1 + the knob.
 - `damped labels` (Milani Fard et al. 2016, where it is called anchor): where the old model is
   right, the target is λ p_old + (1 − λ) y, and the knob is λ; elsewhere it is the label, of which
-  {DEFAULT_TRUST:g} is left, and the rest is the same for all classes.
+  {DEFAULTS.trust:g} is left, and the rest is the same for all classes.
 - `focal distillation` (Yan et al. 2021): the loss of the label + knob · (1 + {FOCUS:g} · [old model
   right]) · KL(p_old, p_new).
 - With `between`, the share of the old weights is the knob; the method's own is {knobs}.

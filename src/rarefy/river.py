@@ -17,7 +17,78 @@ except ImportError as error:
 __all__ = ["SparseOnlineClassifier", "SparseOnlineRegressor"]
 
 
-class SparseOnlineClassifier(base.Classifier):  # type: ignore[misc]
+class _OneByOne:
+    """What both estimators do, by the model that they hold."""
+
+    model: Any
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        """Learn an example.
+
+        Parameters
+        ----------
+        x : dict
+            Names of features, and their values: numbers or texts.
+        y : label or float
+            One of the classes, or the number to predict.
+        w : float, default=1.0
+            How much the example counts.
+
+        Raises
+        ------
+        rarefy.InputError
+            If the example is invalid. Nothing is learned.
+
+        See Also
+        --------
+        predict_one : The prediction, as it would be now.
+
+        Examples
+        --------
+        >>> from rarefy.river import SparseOnlineClassifier
+        >>> model = SparseOnlineClassifier()
+        >>> for n in range(20):
+        ...     model.learn_one({"prizes": n % 2}, n % 2 == 1)
+        >>> model.model.t_
+        20
+        """
+        self.model.learn_one(x, y, w)
+
+    def predict_one(self, x: dict[Hashable, Any]) -> Any:
+        """Predict the most probable class, or a number.
+
+        Parameters
+        ----------
+        x : dict
+            As in `learn_one`.
+
+        Returns
+        -------
+        label or float
+            One of the classes (None, if none is known yet), or a number.
+
+        Raises
+        ------
+        rarefy.InputError
+            If the row is invalid.
+
+        See Also
+        --------
+        learn_one : Learns an example.
+
+        Examples
+        --------
+        >>> from rarefy.river import SparseOnlineRegressor
+        >>> model = SparseOnlineRegressor()
+        >>> for n in range(10_000):
+        ...     model.learn_one({"rooms": n % 5}, 3.0 * (n % 5))
+        >>> round(model.predict_one({"rooms": 4}))
+        12
+        """
+        return self.model.predict_one(x)
+
+
+class SparseOnlineClassifier(_OneByOne, base.Classifier):  # type: ignore[misc]
     """Sparse linear classifier.
 
     Parameters
@@ -66,71 +137,6 @@ class SparseOnlineClassifier(base.Classifier):  # type: ignore[misc]
     def _multiclass(self) -> bool:
         return isinstance(self.classes, str) or len(self.classes) > 2
 
-    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
-        """Learn an example.
-
-        Parameters
-        ----------
-        x : dict
-            Names of features, and their values: numbers or texts.
-        y : label
-            One of the classes.
-        w : float, default=1.0
-            How much the example counts.
-
-        Raises
-        ------
-        rarefy.InputError
-            If the example is invalid. Nothing is learned.
-
-        See Also
-        --------
-        predict_one : The prediction, as it would be now.
-
-        Examples
-        --------
-        >>> from rarefy.river import SparseOnlineClassifier
-        >>> model = SparseOnlineClassifier()
-        >>> for n in range(20):
-        ...     model.learn_one({"prizes": n % 2}, n % 2 == 1)
-        >>> model.model.t_
-        20
-        """
-        self.model.learn_one(x, y, w)
-
-    def predict_one(self, x: dict[Hashable, Any]) -> Any:
-        """Predict the most probable class.
-
-        Parameters
-        ----------
-        x : dict
-            As in `learn_one`.
-
-        Returns
-        -------
-        label
-            One of the classes; None, if none is known yet.
-
-        Raises
-        ------
-        rarefy.InputError
-            If the row is invalid.
-
-        See Also
-        --------
-        predict_proba_one : Probabilities.
-
-        Examples
-        --------
-        >>> from rarefy.river import SparseOnlineClassifier
-        >>> model = SparseOnlineClassifier()
-        >>> for n in range(20):
-        ...     model.learn_one({"prizes": n % 2}, n % 2 == 1)
-        >>> model.predict_one({"prizes": 1})
-        True
-        """
-        return self.model.predict_one(x)
-
     def predict_proba_one(self, x: dict[Hashable, Any]) -> dict[Any, float]:
         """Predict the probability of each class.
 
@@ -165,7 +171,7 @@ class SparseOnlineClassifier(base.Classifier):  # type: ignore[misc]
         return self.model.predict_proba_one(x)  # type: ignore[no-any-return]
 
 
-class SparseOnlineRegressor(base.Regressor):  # type: ignore[misc]
+class SparseOnlineRegressor(_OneByOne, base.Regressor):  # type: ignore[misc]
     """Sparse linear regressor.
 
     Parameters
@@ -199,68 +205,3 @@ class SparseOnlineRegressor(base.Regressor):  # type: ignore[misc]
         self.text = text
         self.parameters = parameters
         self.model = regressor.SparseOnlineRegressor(**parameters).start(text=text or ())
-
-    def learn_one(self, x: dict[Hashable, Any], y: float, w: float = 1.0) -> None:
-        """Learn an example.
-
-        Parameters
-        ----------
-        x : dict
-            Names of features, and their values: numbers or texts.
-        y : float
-            The number to predict.
-        w : float, default=1.0
-            How much the example counts.
-
-        Raises
-        ------
-        rarefy.InputError
-            If the example is invalid. Nothing is learned.
-
-        See Also
-        --------
-        predict_one : The prediction, as it would be now.
-
-        Examples
-        --------
-        >>> from rarefy.river import SparseOnlineRegressor
-        >>> model = SparseOnlineRegressor()
-        >>> for n in range(20):
-        ...     model.learn_one({"rooms": n % 5}, 3.0 * (n % 5))
-        >>> model.model.t_
-        20
-        """
-        self.model.learn_one(x, y, w)
-
-    def predict_one(self, x: dict[Hashable, Any]) -> float:
-        """Predict a number.
-
-        Parameters
-        ----------
-        x : dict
-            As in `learn_one`.
-
-        Returns
-        -------
-        float
-            The prediction.
-
-        Raises
-        ------
-        rarefy.InputError
-            If the row is invalid.
-
-        See Also
-        --------
-        learn_one : Learns an example.
-
-        Examples
-        --------
-        >>> from rarefy.river import SparseOnlineRegressor
-        >>> model = SparseOnlineRegressor()
-        >>> for n in range(10_000):
-        ...     model.learn_one({"rooms": n % 5}, 3.0 * (n % 5))
-        >>> round(model.predict_one({"rooms": 4}))
-        12
-        """
-        return self.model.predict_one(x)  # type: ignore[no-any-return]

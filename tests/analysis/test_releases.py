@@ -178,7 +178,7 @@ def test_files_give_what_matrices_give(tmp_path, monkeypatch):
         assert of_file["accuracy"] == chain.accuracy
         assert of_file["releases"] == [release._asdict() for release in chain.releases]
     shown = run(*asked).stdout
-    assert "learned anew from all rows so far" in shown
+    assert "trained from scratch on all rows so far" in shown
     assert f"{100.0 * chains[0].accuracy:.2f} %" in shown
     assert list(Path().iterdir()) == [Path("rows.svm")]
 

@@ -21,20 +21,7 @@ from rarefy.analysis.release_methods import (
     with_hysteresis,
     with_parameters,
 )
-from rarefy.analysis.release_records import (
-    DEFAULT_ANCHOR,
-    DEFAULT_BUDGET,
-    DEFAULT_DISSONANCE,
-    DEFAULT_DISTILLATION,
-    DEFAULT_ENDOWMENT,
-    DEFAULT_FOCAL,
-    DEFAULT_HYSTERESIS,
-    DEFAULT_TRUST,
-    METHODS,
-    OF_PROBABILITIES,
-    Chain,
-    Release,
-)
+from rarefy.analysis.release_records import DEFAULTS, METHODS, OF_PROBABILITIES, Chain, Release
 from rarefy.checks import check_number, check_whole, choose, is_number, refuse_path
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators import SparseOnlineClassifier
@@ -43,7 +30,6 @@ from rarefy.parameters.entry import MOST_PASSES
 from rarefy.readers import Reader
 from rarefy.streams.design_matrix import to_matrix
 from rarefy.updating.choice import Limits
-from rarefy.updating.safe_update import DEFAULT_HOLDOUT, DEFAULT_PASSES
 
 FEWEST_RELEASES = 2
 
@@ -54,16 +40,16 @@ def releases(
     *,
     every: int,
     methods: Sequence[str] = tuple(METHODS),
-    max_negative: float = DEFAULT_BUDGET,
-    anchor: float = DEFAULT_ANCHOR,
-    endowment: float = DEFAULT_ENDOWMENT,
-    distillation: float = DEFAULT_DISTILLATION,
-    trust: float = DEFAULT_TRUST,
-    focal: float = DEFAULT_FOCAL,
-    dissonance: float = DEFAULT_DISSONANCE,
-    hysteresis: float = DEFAULT_HYSTERESIS,
-    holdout: float = DEFAULT_HOLDOUT,
-    passes: int = DEFAULT_PASSES,
+    max_negative: float = DEFAULTS.max_negative,
+    anchor: float = DEFAULTS.anchor,
+    endowment: float = DEFAULTS.endowment,
+    distillation: float = DEFAULTS.distillation,
+    trust: float = DEFAULTS.trust,
+    focal: float = DEFAULTS.focal,
+    dissonance: float = DEFAULTS.dissonance,
+    hysteresis: float = DEFAULTS.hysteresis,
+    holdout: float = DEFAULTS.holdout,
+    passes: int = DEFAULTS.passes,
     sample_weight: Any = None,
     **parameters: Any,
 ) -> list[Chain]:
@@ -76,20 +62,20 @@ def releases(
     y : array-like, optional
         Labels; a reader has its own.
     every : int
-        After how many rows a model is shipped. There must be rows for two releases, and some behind
+        After how many rows a model is shipped. There must be rows for two releases, and some after
         them.
     methods : sequence of str
-        By what each model follows from the one before: "plain" (it learns on), "retrained" (learned
-        anew from all rows so far, in random order), "endowment" (as plain, with an endowment),
-        "dissonance" (as plain; rows that the model before has right count more), "distillation" (as
-        plain, from labels mixed with the probabilities of the model before), "damped" (the same
-        where the model before is right, from damped labels elsewhere), "focal" (as plain, from the
-        label and the probabilities of the model before, which count six times where it is right),
-        "hysteresis" (as plain, but the answer before stays where the new one does not lead by
-        enough; this takes all models so far to predict), "update" (`rarefy.update` within the
-        budget; where it finds no better model, the old one stays, and the rows are learned with
-        those that come next), "replay" (the same, with all rows before learned once more), "anchor"
-        (with an anchor).
+        How each model follows from the previous one: "plain" (it is trained further), "retrained"
+        (trained from scratch on all rows so far, in random order), "endowment" (as plain, with an
+        endowment), "dissonance" (as plain; rows that the previous model gets right count more),
+        "distillation" (as plain, on labels mixed with the probabilities of the previous model),
+        "damped" (the same where the previous model is right, and on damped labels elsewhere),
+        "focal" (as plain, on the label and the probabilities of the previous model, which count six
+        times where it is right), "hysteresis" (as plain, but the previous answer stays where the
+        new one does not lead by enough; predicting then takes all models so far), "update"
+        (`rarefy.update` within the budget; where it finds no better model, the old one stays, and
+        the rows are learned with those of the next release), "replay" (the same, with all earlier
+        rows replayed), "anchor" (with an anchor).
     max_negative, anchor, holdout : float
         Those of `rarefy.update`.
     passes : int
@@ -97,13 +83,13 @@ def releases(
     endowment : float
         That of the method "endowment".
     distillation : float
-        The share of the probabilities of the model before, for "distillation" and "damped".
+        The share of the previous model's probabilities, for "distillation" and "damped".
     trust : float
-        What share of a label is left where the model before is wrong, for "damped".
+        What share of a label is left where the previous model is wrong, for "damped".
     focal : float
-        How much the probabilities of the model before count beside the label, for "focal".
+        How much the previous model's probabilities count beside the label, for "focal".
     dissonance : float
-        By how much rows count more that the model before has right, for "dissonance".
+        How much more rows count that the previous model gets right, for "dissonance".
     hysteresis : float
         By how much the score of a new answer has to lead, for "hysteresis".
     sample_weight : array-like, optional

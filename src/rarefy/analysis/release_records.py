@@ -4,22 +4,40 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rarefy.updating.safe_update import DEFAULT_HOLDOUT, DEFAULT_PASSES
+
 METHODS = {
-    "plain": "learns on",
-    "retrained": "learned anew from all rows so far, in random order",
-    "endowment": "learns on, with an endowment",
-    "dissonance": "learns on; rows that the model before has right count more",
-    "distillation": "learns on from labels mixed with the probabilities of the model before",
-    "damped": "learns on, by distillation where the model before is right, else damped labels",
-    "focal": "learns on from labels and the model before, which counts more where it is right",
-    "hysteresis": "learns on; the answer before stays where the new one leads by too little",
-    "update": "learns on within the budget, as `rarefy update` does",
-    "replay": "learns on within the budget, and all rows before once more",
-    "anchor": "learns on within the budget, with an anchor",
+    "plain": "trained further",
+    "retrained": "trained from scratch on all rows so far, in random order",
+    "endowment": "trained further, with an endowment",
+    "dissonance": "trained further; rows that the previous model gets right count more",
+    "distillation": "trained further on labels mixed with the previous model's probabilities",
+    "damped": "distilled where the previous model is right, else trained on damped labels",
+    "focal": "trained further on labels and the last model, which counts more where it is right",
+    "hysteresis": "trained further; the last answer stays where the new one leads by too little",
+    "update": "updated within the budget, as by `rarefy update`",
+    "replay": "updated within the budget, with all earlier rows replayed",
+    "anchor": "updated within the budget, with an anchor",
 }
 OF_PROBABILITIES = ("distillation", "damped", "focal")
-DEFAULT_BUDGET, DEFAULT_ANCHOR, DEFAULT_ENDOWMENT, DEFAULT_DISTILLATION = 0.01, 2.0, 3.0, 0.4
-DEFAULT_TRUST, DEFAULT_FOCAL, DEFAULT_DISSONANCE, DEFAULT_HYSTERESIS = 0.5, 0.2, 3.0, 0.5
+
+
+class Knobs(NamedTuple):
+    """What the methods can be told, and by default are."""
+
+    max_negative: float = 0.01
+    anchor: float = 2.0
+    endowment: float = 3.0
+    distillation: float = 0.4
+    trust: float = 0.5
+    focal: float = 0.2
+    dissonance: float = 3.0
+    hysteresis: float = 0.5
+    holdout: float = DEFAULT_HOLDOUT
+    passes: int = DEFAULT_PASSES
+
+
+DEFAULTS = Knobs()
 
 
 class Release(NamedTuple):

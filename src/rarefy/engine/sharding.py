@@ -158,7 +158,7 @@ def _between(parts: Sequence[Rows], begin: int, end: int) -> Iterator[Rows]:
 
 
 def conclude(learner: Learner, learned: Sequence[Learned]) -> None:
-    """Let the learner know, in the order of shards, what they have learned beside features."""
+    """Add to the learner, in the order of shards, what they have learned beside features."""
     average_intercepts(learner, learned)
     n_examples = 0
     for of_shard in learned:

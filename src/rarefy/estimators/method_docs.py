@@ -5,12 +5,12 @@ are added to each method that has none of its own.
 """
 
 import inspect
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
-from rarefy.estimators.docstring_entry import DocstringEntry
+from rarefy.docstrings import DocstringEntry, add_sections
 from rarefy.estimators.method_examples import EXAMPLES, RAISES, SEE_ALSO
 
+C = TypeVar("C", bound=type)
 PARAMETERS = {
     "X": DocstringEntry(
         "matrix, data frame, rows or Reader",
@@ -85,31 +85,30 @@ RETURNS = {
 }
 
 
-def describe_methods(cls: type) -> None:
-    """Add sections to the docstrings of a class's public methods that have none."""
+def describe_methods(cls: C) -> C:
+    """Class decorator: docstrings of public methods get the sections that they do not have."""
     for name in dir(cls):
         method = inspect.getattr_static(cls, name)
         function: Any = getattr(method, "__func__", getattr(method, "fn", method))
         is_ours = inspect.isfunction(function) and function.__module__.startswith("rarefy.")
         if name.startswith("_") or not is_ours:
             continue
-        text = inspect.cleandoc(function.__doc__ or "")
-        for title, entries in _sections(cls, name, function):
-            if entries and f"\n{title}\n---" not in text:
-                text += f"\n\n{title}\n{'-' * len(title)}\n" + "\n".join(entries)
-        function.__doc__ = text
+        add_sections(function, _sections(cls, name, function))
+    return cls
 
 
-def _sections(cls: type, name: str, function: Any) -> Iterator[tuple[str, list[str]]]:
-    """Title and entries of what is known of a method, in numpydoc's order."""
+def _sections(cls: type, name: str, function: Any) -> dict[str, list[str]]:
+    """What is known of a method."""
     given = [each for each in inspect.signature(function).parameters if each in PARAMETERS]
-    yield "Parameters", [_parameter(name, each) for each in given]
-    yield "Returns", [_entry(RETURNS[name].kind, RETURNS[name])] if name in RETURNS else []
-    yield "Raises", [_entry(each.kind, each) for each in RAISES.get(name, ())]
     related = SEE_ALSO.get(name, {}).items()
-    yield "See Also", [f"{other} : {why}" for other, why in related if _exists(cls, other)]
     example = EXAMPLES.get(function.__qualname__, EXAMPLES.get(name))
-    yield "Examples", [example] if example else []
+    return {
+        "Parameters": [_parameter(name, each) for each in given],
+        "Returns": [RETURNS[name].text] if name in RETURNS else [],
+        "Raises": [each.text for each in RAISES.get(name, ())],
+        "See Also": [f"{other} : {why}" for other, why in related if _exists(cls, other)],
+        "Examples": [example] if example else [],
+    }
 
 
 def _exists(cls: type, name: str) -> bool:
@@ -118,8 +117,4 @@ def _exists(cls: type, name: str) -> bool:
 
 def _parameter(method: str, name: str) -> str:
     described = PARAMETERS.get(f"{method}.{name}", PARAMETERS[name])
-    return _entry(f"{name} : {described.kind}", described)
-
-
-def _entry(head: str, described: DocstringEntry) -> str:
-    return f"{head}\n    {described.about}"
+    return described.under(f"{name} : {described.kind}")

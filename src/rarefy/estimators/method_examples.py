@@ -4,7 +4,7 @@
 its qualified name where the methods of two classes need different texts.
 """
 
-from rarefy.estimators.docstring_entry import DocstringEntry
+from rarefy.docstrings import DocstringEntry
 
 INVALID = DocstringEntry("ConfigError", "If a parameter is invalid, or does not fit the others.")
 BAD_ROWS = DocstringEntry(

@@ -59,8 +59,7 @@ def takes(table: Table) -> Callable[[C], C]:
         init.__signature__ = inspect.Signature([*leading, *others])
         if cls.__doc__:
             cls.__doc__ = inspect.cleandoc(cls.__doc__).replace(PLACEHOLDER, documentation(table))
-        describe_methods(cls)
-        return cls
+        return describe_methods(cls)
 
     return decorate
 

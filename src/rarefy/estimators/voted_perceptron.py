@@ -20,9 +20,11 @@ from rarefy.estimators.checked_input import (
     class_numbers,
 )
 from rarefy.estimators.matrices import sorted_labels
+from rarefy.estimators.method_docs import describe_methods
 from rarefy.parameters.entry import MOST_PASSES
 
 
+@describe_methods
 class VotedPerceptron(ClassifierMixin, BaseEstimator):
     """Voted perceptron: the weights after every mistake predict, each by as many votes as rounds.
 
@@ -97,21 +99,12 @@ class VotedPerceptron(ClassifierMixin, BaseEstimator):
         y : array-like
             Their labels.
 
-        Returns
-        -------
-        self
-            The estimator itself.
-
         Raises
         ------
         ConfigError
             If a parameter is invalid.
         InputError
             If rows or labels are invalid.
-
-        See Also
-        --------
-        partial_fit : Trains further, in one pass.
 
         Examples
         --------
@@ -140,17 +133,10 @@ class VotedPerceptron(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame
-            The rows.
-        y : array-like
-            Their labels.
+        X, y
+            As in `fit`.
         classes : list, optional
             All classes, needed in the first call.
-
-        Returns
-        -------
-        self
-            The estimator itself.
 
         Raises
         ------
@@ -158,10 +144,6 @@ class VotedPerceptron(ClassifierMixin, BaseEstimator):
             If a parameter is invalid.
         InputError
             If rows, labels or classes are invalid. Nothing is learned.
-
-        See Also
-        --------
-        fit : Trains a new model, usually with several passes.
 
         Examples
         --------
@@ -187,24 +169,13 @@ class VotedPerceptron(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame
-            The rows.
+        X
+            As in `fit`.
 
         Returns
         -------
         array of shape (n_rows,) or (n_rows, n_classes)
             From -1 to 1, or from 0 to 1. Weights by which the highest score is a tie do not vote.
-
-        Raises
-        ------
-        NotFittedError
-            If the model has learned nothing yet.
-        InputError
-            If rows are invalid.
-
-        See Also
-        --------
-        predict : The class with the most votes.
 
         Examples
         --------
@@ -222,20 +193,8 @@ class VotedPerceptron(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame
-            The rows.
-
-        Returns
-        -------
-        array of shape (n_rows,)
-            Labels.
-
-        Raises
-        ------
-        NotFittedError
-            If the model has learned nothing yet.
-        InputError
-            If rows are invalid.
+        X
+            As in `fit`.
 
         See Also
         --------

@@ -3,12 +3,17 @@
 import asyncio
 import secrets
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
+from rarefy.docstrings import DocstringEntry, add_sections
 from rarefy.errors import ConfigError, InputError
 
+M = TypeVar("M", bound=Callable[..., Any])
 RETRIED = (429, 502, 503, 504)
+REFUSED = DocstringEntry(
+    "InputError", "If the service refuses the request; the message is its own."
+)
 FIRST_WAIT, LONGEST_WAIT = 0.05, 5.0  # seconds, twice as many each time
 
 
@@ -26,6 +31,12 @@ def _httpx() -> Any:
     except ImportError as error:
         raise ConfigError(f"a client needs `pip install rarefy[serve]` ({error}).") from error
     return httpx
+
+
+def _request(method: M) -> M:
+    """Decorator of what asks the service, and may be refused."""
+    add_sections(method, {"Raises": [REFUSED.text]})
+    return method
 
 
 class _Requests:
@@ -46,6 +57,7 @@ class _Requests:
         self._lost = _httpx().TransportError
         self._client: Any = self._connected({"headers": headers, "timeout": timeout})
 
+    @_request
     def create(self, **parameters: Any) -> Any:
         """Begin the model.
 
@@ -59,11 +71,6 @@ class _Requests:
         dict
             What the model is.
 
-        Raises
-        ------
-        InputError
-            If the service refuses the request; the message is its own.
-
         See Also
         --------
         learn : Has it learn rows.
@@ -75,6 +82,7 @@ class _Requests:
         """
         return self._send("PUT", "", json=parameters)
 
+    @_request
     def predict(self, rows: Any, *, id: str | None = None, remember: bool = False) -> Any:
         """Predict a row, or several.
 
@@ -93,11 +101,6 @@ class _Requests:
             `prediction`, `probabilities`, and `id` if the row is remembered; of several rows a list
             of these in `predictions`.
 
-        Raises
-        ------
-        InputError
-            If the service refuses the request; the message is its own.
-
         See Also
         --------
         label : Brings labels of rows that are remembered.
@@ -112,6 +115,7 @@ class _Requests:
         params = {"id": id} if id is not None else {"remember": "true"} if remember else {}
         return self._send("POST", "/predict", json=rows, params=params)
 
+    @_request
     def learn(self, rows: Any, *, key: str | None = None) -> Any:
         """Have the service learn a row, or several, that have labels.
 
@@ -129,11 +133,6 @@ class _Requests:
             `rows`, how many; `seq`, their place in the log; `repeated`, whether they were learned
             before.
 
-        Raises
-        ------
-        InputError
-            If the service refuses the request; the message is its own.
-
         See Also
         --------
         label : For rows that were predicted before.
@@ -147,6 +146,7 @@ class _Requests:
         headers = {"Idempotency-Key": secrets.token_hex(16) if key is None else key}
         return self._send("POST", "/learn", json=rows, headers=headers)
 
+    @_request
     def label(self, labels: dict[str, Any]) -> Any:
         """Bring the labels of rows that were predicted.
 
@@ -160,11 +160,6 @@ class _Requests:
         dict
             `rows`, how many are learned; `repeated`, how many had a label before; `unknown`, ids
             that are not remembered.
-
-        Raises
-        ------
-        InputError
-            If the service refuses the request; the message is its own.
 
         See Also
         --------
@@ -180,6 +175,7 @@ class _Requests:
         said = [{"id": id, "label": label} for id, label in labels.items()]
         return self._send("POST", "/label", json=said)
 
+    @_request
     def explain(self, row: dict[str, Any]) -> Any:
         """Explain a prediction: what each feature of a row adds to its score.
 
@@ -193,11 +189,6 @@ class _Requests:
         dict
             What `rarefy inspect --why --json` prints.
 
-        Raises
-        ------
-        InputError
-            If the service refuses the request; the message is its own.
-
         See Also
         --------
         predict : The prediction itself.
@@ -210,6 +201,7 @@ class _Requests:
         """
         return self._send("POST", "/explain", json=row)
 
+    @_request
     def about(self) -> Any:
         """Ask what the model is, and how well it does.
 
@@ -217,11 +209,6 @@ class _Requests:
         -------
         dict
             As from `GET /models/NAME`.
-
-        Raises
-        ------
-        InputError
-            If the service refuses the request; the message is its own.
 
         See Also
         --------

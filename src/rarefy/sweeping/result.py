@@ -150,12 +150,12 @@ class Sweep:
         Parameters
         ----------
         within_features : number, optional
-            Consider only points that keep at most so many features.
+            As in `best`.
 
         Returns
         -------
         Choice
-            Its `parameters` and `measures`.
+            As from `best`.
 
         Raises
         ------

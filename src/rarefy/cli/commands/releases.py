@@ -1,21 +1,12 @@
 """`rarefy releases`."""
 
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import click
 
-from rarefy.analysis.release_records import (
-    DEFAULT_ANCHOR,
-    DEFAULT_BUDGET,
-    DEFAULT_DISSONANCE,
-    DEFAULT_DISTILLATION,
-    DEFAULT_ENDOWMENT,
-    DEFAULT_FOCAL,
-    DEFAULT_HYSTERESIS,
-    DEFAULT_TRUST,
-    METHODS,
-)
+from rarefy.analysis.release_records import DEFAULTS, METHODS
 from rarefy.cli.options import (
     FILE,
     Rate,
@@ -31,12 +22,71 @@ from rarefy.parameters.table import RULE
 from rarefy.readers import read
 from rarefy.readers.source import expand
 from rarefy.system.output_checks import STREAM, check_outputs
-from rarefy.updating.safe_update import DEFAULT_HOLDOUT, DEFAULT_PASSES
 
-KNOBS = (
-    *("max_negative", "anchor", "endowment", "distillation", "trust", "focal", "dissonance"),
-    *("hysteresis", "holdout", "passes"),
-)
+ANY = click.FloatRange(0.0)
+
+
+class Knob(NamedTuple):
+    """An option of some methods, which it names in brackets."""
+
+    kind: Any
+    metavar: str | None
+    help: str
+
+
+KNOBS = {
+    "max_negative": Knob(
+        Rate(), None, "The budget of updates: the largest rate of lost answers, 0.5% or 0.005."
+    ),
+    "anchor": Knob(ANY, "L1", "l1 of the difference to the model before (anchor)."),
+    "endowment": Knob(
+        ANY, None, "Additional weight of examples that are predicted correctly (endowment)."
+    ),
+    "distillation": Knob(
+        click.FloatRange(0.0, 1.0, max_open=True),
+        "SHARE",
+        "Weight of the last model's probabilities, next to the labels (distillation, damped).",
+    ),
+    "trust": Knob(
+        click.FloatRange(0.0, 1.0),
+        "SHARE",
+        "Share of a label that is left where the last model is wrong (damped).",
+    ),
+    "focal": Knob(
+        ANY,
+        "WEIGHT",
+        "Weight of the last model's probabilities, six times as large where it is right (focal).",
+    ),
+    "dissonance": Knob(
+        ANY,
+        "WEIGHT",
+        "Additional weight of examples that the last model predicts correctly (dissonance).",
+    ),
+    "hysteresis": Knob(
+        ANY,
+        "LEAD",
+        "Lead in score that an answer needs to replace the last model's (hysteresis).",
+    ),
+    "holdout": Knob(
+        float, "SHARE", "The share of new rows that updates are judged by, and do not learn."
+    ),
+    "passes": Knob(
+        WholeNumber(1, MOST_PASSES), None, "Number of passes that updates make over their rows."
+    ),
+}
+
+
+def knob_options(command: Callable[..., None]) -> Callable[..., None]:
+    for name, knob in reversed(KNOBS.items()):
+        command = click.option(
+            f"--{name.replace('_', '-')}",
+            type=knob.kind,
+            default=getattr(DEFAULTS, name),
+            show_default=True,
+            metavar=knob.metavar,
+            help=knob.help,
+        )(command)
+    return command
 
 
 @click.command()
@@ -56,83 +106,7 @@ KNOBS = (
     multiple=True,
     help="How each model follows from the one before; several may be given. Default: all.",
 )
-@click.option(
-    "--max-negative",
-    type=Rate(),
-    default=DEFAULT_BUDGET,
-    show_default=True,
-    help="The budget of updates: the largest rate of lost answers, 0.5% or 0.005.",
-)
-@click.option(
-    "--anchor",
-    type=click.FloatRange(0.0),
-    default=DEFAULT_ANCHOR,
-    show_default=True,
-    metavar="L1",
-    help="l1 of the difference to the model before (anchor).",
-)
-@click.option(
-    "--endowment",
-    type=click.FloatRange(0.0),
-    default=DEFAULT_ENDOWMENT,
-    show_default=True,
-    help="Additional weight of examples that are predicted correctly (endowment).",
-)
-@click.option(
-    "--distillation",
-    type=click.FloatRange(0.0, 1.0, max_open=True),
-    default=DEFAULT_DISTILLATION,
-    show_default=True,
-    metavar="SHARE",
-    help="Weight of the last model's probabilities, next to the labels (distillation, damped).",
-)
-@click.option(
-    "--trust",
-    type=click.FloatRange(0.0, 1.0),
-    default=DEFAULT_TRUST,
-    show_default=True,
-    metavar="SHARE",
-    help="Share of a label that is left where the last model is wrong (damped).",
-)
-@click.option(
-    "--focal",
-    type=click.FloatRange(0.0),
-    default=DEFAULT_FOCAL,
-    show_default=True,
-    metavar="WEIGHT",
-    help="Weight of the last model's probabilities, six times as large where it is right (focal).",
-)
-@click.option(
-    "--dissonance",
-    type=click.FloatRange(0.0),
-    default=DEFAULT_DISSONANCE,
-    show_default=True,
-    metavar="WEIGHT",
-    help="Additional weight of examples that the last model predicts correctly (dissonance).",
-)
-@click.option(
-    "--hysteresis",
-    type=click.FloatRange(0.0),
-    default=DEFAULT_HYSTERESIS,
-    show_default=True,
-    metavar="LEAD",
-    help="Lead in score that an answer needs to replace the last model's (hysteresis).",
-)
-@click.option(
-    "--holdout",
-    type=float,
-    default=DEFAULT_HOLDOUT,
-    show_default=True,
-    metavar="SHARE",
-    help="The share of new rows that updates are judged by, and do not learn.",
-)
-@click.option(
-    "--passes",
-    type=WholeNumber(1, MOST_PASSES),
-    default=DEFAULT_PASSES,
-    show_default=True,
-    help="Number of passes that updates make over their rows.",
-)
+@knob_options
 @column_options
 @one_rule_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")

@@ -1,8 +1,0 @@
-"""An entry of a section of a docstring."""
-
-from typing import NamedTuple
-
-
-class DocstringEntry(NamedTuple):
-    kind: str
-    about: str
