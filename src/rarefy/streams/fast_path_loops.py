@@ -18,13 +18,13 @@ from rarefy.model.clock import Clock, clock_of, next_round, write_clock
 from rarefy.probing import first_place
 from rarefy.readers.buffers import BatchBuffer
 from rarefy.readers.feature_names import ABSENT, Names, begin_of
-from rarefy.readers.formats.dict_parser import DictScratch, add_dict
-from rarefy.readers.formats.jsonl_parser import Plan
+from rarefy.readers.formats.dict_parser import NOT_PLAIN
 from rarefy.stores import hashed, table_index, unique_slots
 from rarefy.stores.name_texts import LENGTH_BYTES
 from rarefy.stores.table_index import TableIndex, place
 
-DONE, ADDED, UNKNOWN_FEATURE, NOT_TAKEN, DIVERGED = range(5)
+DONE, ADDED, UNKNOWN_FEATURE, DIVERGED = range(4)
+NOT_TAKEN = NOT_PLAIN  # be it by readers or by models
 
 _learn = helper(engine.learn.function)  # type: ignore[attr-defined]
 _learn_classes = helper(engine.learn_classes.function)  # type: ignore[attr-defined]
@@ -42,11 +42,10 @@ class RowMemory(NamedTuple):
     """Some rows, and what is made of them on their way; arrays are longer than most rows need."""
 
     turn: Numbers  # one number: that of the model's lock in which rows may be learned and scored
-    n_rows: Numbers  # one number; when weights diverge, how many rows were learned before
-    dicts: Numbers  # addresses, one a row; the first is 0 where the buffer has the features
-    plan: Plan  # how to read dicts
-    scratch: DictScratch
-    buffer: BatchBuffer  # for features
+    n_rows: Numbers  # one number
+    n_learned: Numbers  # one number: when weights diverge, how many rows were learned before
+    has_words: Numbers  # one number: 0 if no row has a feature twice
+    buffer: BatchBuffer  # has the features
     names: Names  # of features that may be new
     may_add: Numbers  # one number; 1: the names are there, or not wanted
     y: Floats
@@ -93,21 +92,6 @@ class RowModel(NamedTuple):
 
 
 @inlined
-def _read(rows: RowMemory) -> bool:
-    """Write the features of dicts to the buffer; False if one of them is not plain."""
-    n, indptr = 0, rows.buffer.indptr
-    rows.scratch.has_words[0] = 1  # unless dicts have none
-    if rows.dicts[0] != 0:
-        rows.scratch.has_words[0] = 0
-        for row in range(rows.n_rows[0]):
-            n = add_dict(rows.dicts[row], rows.plan, rows.scratch, rows.buffer, n)
-            if n < 0:
-                return False
-            indptr[row + 1] = n
-    return indptr[rows.n_rows[0]] <= len(rows.slots)  # type: ignore[no-any-return]
-
-
-@inlined
 def _place_in_table(model: RowModel, indptr: Any, keys: Any, values: Any, slots: Any) -> int:
     """Lead from keys, each once a row, to slots of the table, and leave out zeros; in one go."""
     entries = model.table.entries
@@ -135,13 +119,12 @@ def _place_in_table(model: RowModel, indptr: Any, keys: Any, values: Any, slots:
 
 @inlined
 def _placed(model: RowModel, rows: RowMemory) -> int:
-    """Read rows, and lead from keys to slots, each once a row; what is in the way."""
-    if model.turns[0] != rows.turn[0] or model.is_on[0] == 0 or not _read(rows):
+    """Lead from the keys of rows to slots, each once a row; what is in the way."""
+    indptr = rows.buffer.indptr[: rows.n_rows[0] + 1]
+    if model.turns[0] != rows.turn[0] or model.is_on[0] == 0 or indptr[-1] > len(rows.slots):
         return NOT_TAKEN
-    n_rows = rows.n_rows[0]
-    indptr = rows.buffer.indptr[: n_rows + 1]
     keys, values = rows.buffer.keys[: indptr[-1]], rows.buffer.values[: indptr[-1]]
-    if rows.scratch.has_words[0] == 0 and len(model.table.entries) > 0:
+    if rows.has_words[0] == 0 and len(model.table.entries) > 0:
         return _place_in_table(model, indptr, keys, values, rows.slots)
     if not _are_within(values, LARGEST_VALUE):
         return NOT_TAKEN
@@ -198,7 +181,7 @@ def _added(table: TableIndex, rows: RowMemory) -> int:
 
 @inlined
 def _placed_to_learn(model: RowModel, rows: RowMemory) -> int:
-    """Read rows that are learned as they are, with new features if they may come: DONE or ADDED."""
+    """Place rows that are learned as they are, with new features if they may come."""
     problem = _placed(model, rows)
     if problem == NOT_TAKEN or not _is_learned_as_it_is(model, rows):
         return NOT_TAKEN
@@ -270,7 +253,7 @@ def learn_rows(model: RowModel, rows: RowMemory) -> int:
         rows.bench,
     )  # fmt: skip
     if n_learned < n_rows:
-        rows.n_rows[0] = n_learned
+        rows.n_learned[0] = n_learned
         return DIVERGED
     _note_learned(model, rows, clock, found == ADDED)
     return DONE
@@ -291,7 +274,7 @@ def learn_rows_classes(model: RowModel, rows: RowMemory) -> int:
         rows.work[0], rows.work[1],
     )  # fmt: skip
     if n_learned < n_rows:
-        rows.n_rows[0] = n_learned
+        rows.n_learned[0] = n_learned
         return DIVERGED
     _note_learned(model, rows, clock, found == ADDED)
     return DONE
