@@ -21,10 +21,11 @@ from rarefy.stores.table_index import NO_TABLE
 from rarefy.stores.table_store import TableStore
 from rarefy.stores.unique_slots import new_seen
 from rarefy.streams.fast_path_loops import (
+    OneScore,
     RowMemory,
     RowModel,
+    SeveralScores,
     learn_rows,
-    learn_rows_classes,
     score_rows,
 )
 from rarefy.system.model_lock import ModelLock
@@ -145,20 +146,16 @@ class BoundCalls:
 
     def _bind_learn(self) -> Callable[[], int | None]:
         """The call, compiled if need be, which is not before it is made for the first time."""
-        self._learn = in_turn(*self._intake.steps, (self._learning, self.arguments)) or refuse
+        self._learn = in_turn(*self._intake.steps, (learn_rows, self.arguments)) or refuse
         return self._learn
 
     def _bind_score(self) -> Callable[[], int | None]:
         self._score = in_turn(*self._intake.steps, (score_rows, self.arguments)) or refuse
         return self._score
 
-    @property
-    def _learning(self) -> Any:
-        return learn_rows if self.learner.n_outputs == 1 else learn_rows_classes
-
     def _bind_free(self) -> tuple[Callable[..., Any], ...]:
         """Functions for the model as it is bound now, with memory of their own."""
-        reading = self._intake.object_reading(self.own_targets)
+        self.object_reading = reading = self._intake.object_reading(self.own_targets)
         if reading is None:
             return refuse, refuse
         self._turn, given = np.zeros(1, np.int64), reading.given
@@ -169,9 +166,9 @@ class BoundCalls:
             y=given[1:2],
             importance=given[2:],
         )
-        arguments = self.arguments[0], memory
+        self.object_arguments = arguments = self.arguments[0], memory
         to_learn, to_score = (reading.steps(is_learned=learns) for learns in (True, False))
-        learn = in_turn(*to_learn, (self._learning, arguments), given=given)
+        learn = in_turn(*to_learn, (learn_rows, arguments), given=given)
         score = in_turn(*to_score, (score_rows, arguments), given=given[:1], answer=memory.answer)
         return learn or refuse, score or refuse
 
@@ -236,8 +233,9 @@ class BoundCalls:
             np.zeros(n_rows),
             np.zeros((max(2, n_rows), learner.n_outputs)),  # of one row, it is of another kind
             np.zeros(1),
-            learner.bench_for(size),
-            np.empty((2, learner.n_outputs)),
+            OneScore(learner.bench_for(size))
+            if learner.n_outputs == 1
+            else SeveralScores(np.empty((2, learner.n_outputs))),
         )
 
 

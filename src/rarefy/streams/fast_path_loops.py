@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rarefy.arrays import LARGEST_VALUE, Floats, Numbers, Rows, longest
 from rarefy.engine import loop as engine
 from rarefy.engine import reference
-from rarefy.jit import compiled, helper, inlined
+from rarefy.jit import compile_methods, compiled, helper, inlined
 from rarefy.jit.intrinsics import load, prefetch_row
 from rarefy.model import calibration
 from rarefy.model.clock import Clock, clock_of, next_round, write_clock
@@ -59,8 +59,7 @@ class RowMemory(NamedTuple):
     relative_y: Floats
     scores: Floats  # (row, class)
     answer: Floats  # one number: the score of the first row, or the number of its best class
-    bench: Floats | None  # (field, entry), if coordinates step together
-    work: Floats  # (2, class)
+    scoring: Any  # OneScore or SeveralScores
 
 
 class RowModel(NamedTuple):
@@ -238,41 +237,45 @@ def _note_learned(model: RowModel, rows: RowMemory, clock: Clock, are_counted: b
         _observe(scores, y, rows.importance[:n_rows], model.calibration)
 
 
+@compile_methods
+class OneScore(NamedTuple):
+    """How rows of two classes, or numbers, are learned."""
+
+    bench: Floats | None  # (field, entry), if coordinates step together
+
+    def learn(self, model: RowModel, examples: Rows, scores: Floats) -> tuple[Clock, int]:
+        """Learn them; the clock after them, and how many were learned before weights diverged."""
+        return _learn(  # type: ignore[no-any-return]
+            model.rule, model.intercept_rule, model.loss, model.weighting, examples,
+            clock_of(model.schedule, model.clock), model.state, model.intercept, model.progress,
+            scores, model.far, model.meeting, model.concluding, self.bench,
+        )  # fmt: skip
+
+
+@compile_methods
+class SeveralScores(NamedTuple):
+    """How rows of several classes are learned."""
+
+    work: Floats  # (2, class)
+
+    def learn(self, model: RowModel, examples: Rows, scores: Floats) -> tuple[Clock, int]:
+        """As above."""
+        return _learn_classes(  # type: ignore[no-any-return]
+            model.rule, model.intercept_rule, model.loss, model.weighting, examples,
+            clock_of(model.schedule, model.clock), model.state, model.intercept, model.progress,
+            scores, model.far, model.meeting, model.concluding, self.work[0], self.work[1],
+        )  # fmt: skip
+
+
 @compiled
 def learn_rows(model: RowModel, rows: RowMemory) -> int:
-    """Learn rows of two classes, or numbers, if the model has, or may get, all their features."""
+    """Learn rows, if the model has, or may get, all of their features."""
     found = _placed_to_learn(model, rows)
-    if found > ADDED:
+    if found not in (DONE, ADDED):
         return found
     n_rows = rows.n_rows[0]
     rows.scores[:n_rows] = 0.0
-    clock, n_learned = _learn(
-        model.rule, model.intercept_rule, model.loss, model.weighting,
-        _rows_to_learn(model, rows), clock_of(model.schedule, model.clock), model.state,
-        model.intercept, model.progress, rows.scores, model.far, model.meeting, model.concluding,
-        rows.bench,
-    )  # fmt: skip
-    if n_learned < n_rows:
-        rows.n_learned[0] = n_learned
-        return DIVERGED
-    _note_learned(model, rows, clock, found == ADDED)
-    return DONE
-
-
-@compiled
-def learn_rows_classes(model: RowModel, rows: RowMemory) -> int:
-    """Learn rows of several classes, if the model has, or may get, all of their features."""
-    found = _placed_to_learn(model, rows)
-    if found > ADDED:
-        return found
-    n_rows = rows.n_rows[0]
-    rows.scores[:n_rows] = 0.0
-    clock, n_learned = _learn_classes(
-        model.rule, model.intercept_rule, model.loss, model.weighting,
-        _rows_to_learn(model, rows), clock_of(model.schedule, model.clock), model.state,
-        model.intercept, model.progress, rows.scores, model.far, model.meeting, model.concluding,
-        rows.work[0], rows.work[1],
-    )  # fmt: skip
+    clock, n_learned = rows.scoring.learn(model, _rows_to_learn(model, rows), rows.scores)
     if n_learned < n_rows:
         rows.n_learned[0] = n_learned
         return DIVERGED
