@@ -116,11 +116,9 @@ class OneAtATime:
         hot = self._hot
         if hot is not None and weight is None and format is None and id is None:
             try:
-                target = hot.target_of(y)
+                target = OWN if y is None and type(x) is str else hot.target_of(y)
             except TypeError:
                 target = None
-            if y is None and type(x) is str:
-                target = OWN
             if target is not None and hot.learn_one(x, target, 1.0) == DONE:
                 return self
         if id is not None:

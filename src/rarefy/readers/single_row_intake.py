@@ -45,7 +45,7 @@ class SingleRowIntake:
     """
 
     parser: Parser | None = None  # that of the last row, if it was a line
-    line_format: str | None = None  # that the first line was recognised as
+    line_format: str | None = None  # that of the first line that was taken without saying which
     _note: Callable[[], int] | None  # the names of features
 
     def __init__(self, form: RowForm, *, names_wanted: bool) -> None:
@@ -114,12 +114,13 @@ class SingleRowIntake:
     def _take_text(self, x: str, format: str | None) -> bool:
         try:
             text = x.removesuffix("\n").encode()
-            if format is None:
-                format = "vw" if is_plainly_vw(text) else recognise_text(NAME, text + b"\n")
-                self.line_format = self.line_format or format
+            found = format or ("vw" if is_plainly_vw(text) else recognise_text(NAME, text + b"\n"))
         except (UnicodeEncodeError, InputError):
             return False
-        return self._take_line(text, format)
+        is_taken = self._take_line(text, found)
+        if is_taken and format is None and self.line_format is None:
+            self.line_format = found
+        return is_taken
 
     def _take_line(self, text: bytes, format: str) -> bool:
         if len(text) > LONGEST_LINE or format not in self._form.line_formats:

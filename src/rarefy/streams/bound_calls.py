@@ -13,6 +13,7 @@ from rarefy.jit import in_turn
 from rarefy.readers.buffers import BatchBuffer
 from rarefy.readers.single_row_intake import SingleRowIntake
 from rarefy.readers.single_row_loop import NO_TARGETS, OwnTargets
+from rarefy.readers.single_row_reading import ObjectReading
 from rarefy.rules import hooks
 from rarefy.rules.averaging import is_averaged
 from rarefy.stores.array import ArrayStore
@@ -64,6 +65,8 @@ class BoundCalls:
 
     may_learn: bool  # whether rows go this way to be learned, too
     own_targets: OwnTargets = NO_TARGETS  # of the labels of lines
+    object_reading: ObjectReading | None  # what single objects are read by
+    object_arguments: tuple[RowModel, RowMemory]  # and learned
 
     def __init__(self, owner: Owner, intake: SingleRowIntake) -> None:
         self.owner, self._intake = owner, intake
