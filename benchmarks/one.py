@@ -63,6 +63,16 @@ def learned_dicts(
     return model.learn_many(rows * 2, labels * 2), rows, labels
 
 
+def learned_lines() -> tuple[Any, list[str], list[int]]:
+    """The same as lines of VW text."""
+    draw = random.Random(0)
+    features = ("".join(f" f{k}:{draw.random():.6f}" for k in range(20)) for _ in range(N_ROWS))
+    labels = [draw.choice((-1, 1)) for _ in range(N_ROWS)]
+    rows = [f"{y} |{x}" for x, y in zip(features, labels, strict=True)]
+    model = SparseOnlineClassifier().start(classes=[-1, 1], format="vw")
+    return model.learn_many(rows * 2), rows, labels
+
+
 def other_forms() -> dict[str, float]:
     """Rows that become lines first."""
     model, rows, labels = learned_dicts()
@@ -166,12 +176,7 @@ def beside_a_learner() -> dict[str, float]:
 def lines() -> dict[str, float]:
     import vowpalwabbit
 
-    draw = random.Random(0)
-    rows = [
-        f"{draw.choice((-1, 1))} |" + "".join(f" f{k}:{draw.random():.6f}" for k in range(20))
-        for _ in range(N_ROWS)
-    ]
-    ours = SparseOnlineClassifier().start(classes=[-1, 1], format="vw")
+    ours, rows, _ = learned_lines()
     theirs = vowpalwabbit.Workspace("--loss_function logistic --quiet")
 
     def learn(model: Any, method: str) -> Callable[[], None]:

@@ -4,31 +4,17 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from benchmarks.one import N_ROWS, learned_dicts
+from benchmarks.one import N_ROWS, learned_dicts, learned_lines
 from benchmarks.tables import markdown_table
-from rarefy.jit import compiled
-from rarefy.streams.fast_path_loops import (
-    RowMemory,
-    RowModel,
-    _placed,
-    _read,
-    learn_rows,
-    score_rows,
-)
+from rarefy.jit import compiled, in_turn
+from rarefy.streams.fast_path_loops import RowMemory, RowModel, _placed, learn_rows, score_rows
 
 REPEATS = 200
 
 
 @compiled
 def nothing(model: RowModel, rows: RowMemory) -> int:
-    return rows.n_rows[0]  # type: ignore[no-any-return]
-
-
-@compiled
-def reading(model: RowModel, rows: RowMemory) -> int:
-    return 0 if _read(rows) else 1
+    return 0
 
 
 @compiled
@@ -51,40 +37,50 @@ def nanoseconds(call: Callable[[Any, Any], Any], rows: list[Any], labels: list[A
     return (best - of_loop) / N_ROWS * 1e9
 
 
-def measure() -> str:
-    model, rows, labels = learned_dicts()
+def of_parts(model: Any, rows: list[Any], labels: list[Any]) -> list[float]:
+    """Nanoseconds of the loops that a row goes through, and of both methods."""
     for x, y in zip(rows, labels, strict=True):
         model.learn_one(x, y)
-    bound, memory = model._hot.bound.arguments
-    given = np.zeros(3)
-    own = memory._replace(
-        n_rows=np.ones(1, np.int64),
-        dicts=given[:1].view(np.int64),
-        y=given[1:2],
-        importance=given[2:],
-    )
-    parts: dict[str, Any] = {
-        "into machine code, with a model": nothing,
-        "the dict is read": reading,
-        "its weights are found": placing,
-        "its score": score_rows,
-        "it is learned": learn_rows,
-    }
-    found = {}
-    for name, loop in parts.items():
-        function = loop.python_function(bound, own, given=given)
-        found[name] = nanoseconds(
-            lambda x, y, function=function: function(x, 1.0, 1.0), rows, labels
+    bound = model._hot.bound
+    reading, arguments = bound.object_reading, bound.object_arguments
+    steps, given = reading.steps(is_learned=True), reading.given
+    parts = [
+        [(nothing, arguments)],
+        [*steps, (nothing, arguments)],
+        [*steps, (placing, arguments)],
+        [*steps, (score_rows, arguments)],
+        [*steps, (learn_rows, arguments)],
+    ]
+    found = []
+    for part in parts:
+        function: Any = in_turn(*part, given=given)
+        assert function(rows[0], 1.0, 1.0) == 0
+        found.append(
+            nanoseconds(lambda x, y, function=function: function(x, 1.0, 1.0), rows, labels)
         )
+    found.append(nanoseconds(lambda x, y: model.predict_one(x), rows, labels))
     of_lambda = nanoseconds(lambda x, y: None, rows, labels)
-    found = {name: number - of_lambda for name, number in found.items()}
-    found["`predict_one`"] = (
-        nanoseconds(lambda x, y: model.predict_one(x), rows, labels) - of_lambda
+    found = [number - of_lambda for number in found]
+    return [*found, nanoseconds(model.learn_one, rows, labels)]
+
+
+def measure() -> str:
+    names = (
+        "into machine code, with a model",
+        "the row is read",
+        "its weights are found",
+        "its score",
+        "it is learned",
+        "`predict_one`",
+        "`learn_one`",
     )
-    found["`learn_one`"] = nanoseconds(model.learn_one, rows, labels)
-    table = [[name, f"{number:.0f}"] for name, number in found.items()]
+    of_dicts, of_lines = of_parts(*learned_dicts()), of_parts(*learned_lines())
+    table = [
+        [name, f"{of_dict:.0f}", f"{of_line:.0f}"]
+        for name, of_dict, of_line in zip(names, of_dicts, of_lines, strict=True)
+    ]
     text = "Nanoseconds of a single call; a line of the first five includes those before it.\n\n"
-    return text + markdown_table(["", "ns"], table)
+    return text + markdown_table(["", "dict", "line of VW text"], table)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from rarefy.jit import (
     compiler,
     dispatch,
     helper,
+    in_turn,
     object_code,
 )
 from rarefy.jit.code_folder import CodeFolder
@@ -547,8 +548,9 @@ def noted(memory, factor):
 
 def test_functions_of_python():
     memory = np.zeros(4)
-    status = noted.python_function(memory, 2.0, given=memory[:3])
-    answer = noted.python_function(memory, 2.0, given=memory[:3], answer=memory[3:])
+    step = noted, (memory, 2.0)
+    status = in_turn(step, given=memory[:3])
+    answer = in_turn(step, given=memory[:3], answer=memory[3:])
     row = {}
     assert status(row, 1.0, 2.5) == 0
     assert memory[:1].view(np.int64)[0] == id(row)
@@ -567,7 +569,7 @@ def test_functions_of_python():
 
 
 def test_functions_of_python_keep_what_they_need():
-    function = noted.python_function(*(memory := np.zeros(4), 3.0), given=memory[:3])
+    function = in_turn((noted, (memory := np.zeros(4), 3.0)), given=memory[:3])
     again = weakref.ref(memory)
     del memory
     gc.collect()
@@ -576,6 +578,26 @@ def test_functions_of_python_keep_what_they_need():
     del function
     gc.collect()
     assert again() is None
+
+
+@compiled
+def tripled(memory, most):
+    memory[1] *= 3.0
+    return 5 if memory[1] > most else 0
+
+
+def test_functions_of_python_call_loops_in_turn_until_one_does_not_give_0():
+    memory = np.zeros(4)
+    steps = (tripled, (memory, 9.0)), (noted, (memory, 2.0)), (tripled, (memory, 9.0))
+    status = in_turn(*steps, given=memory[:3])
+    answer = in_turn(*steps, given=memory[:3], answer=memory[3:])
+    assert status(None, 0.5, 2.5) == 0
+    assert memory.tolist()[1:] == [4.5, 2.5, 8.0]
+    assert answer(None, 0.5, 3.0) == 9.0
+    for first, result, left in ((4.0, 5, 12.0), (1.5, 7, 4.5), (1.0, 0, 9.0)):
+        assert status(None, first, 0.0) == result
+        assert memory[1] == left
+        assert (answer(None, first, 0.0) is None) == (result != 0)
 
 
 @compiled

@@ -16,6 +16,7 @@ from rarefy.readers.features.columns import Columns, checked_columns, checked_na
 from rarefy.readers.features.crosses import checked_crosses
 from rarefy.readers.features.grams import checked_sizes
 from rarefy.readers.row_lines import choose_line_format
+from rarefy.readers.single_row_loop import OWN
 from rarefy.stores import make_store
 from rarefy.streams.fast_path import FastPath
 from rarefy.streams.fast_path_loops import DONE
@@ -115,7 +116,7 @@ class OneAtATime:
         hot = self._hot
         if hot is not None and weight is None and format is None and id is None:
             try:
-                target = hot.target_of(y)
+                target = OWN if y is None and type(x) is str else hot.target_of(y)
             except TypeError:
                 target = None
             if target is not None and hot.learn_one(x, target, 1.0) == DONE:
@@ -193,6 +194,7 @@ class OneAtATime:
         """Have rows go the short way from now on, if they can."""
         hot.bound.has_learned |= has_learned
         hot.target_of, hot.own_target_of, hot.labels = self._for_single_labels()
+        hot.bound.own_targets = self._own_targets()
         self._hot = hot
 
     def predict_one(self: Any, x: Any, id: Hashable = None, format: str | None = None) -> Any:

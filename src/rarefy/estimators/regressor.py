@@ -17,6 +17,7 @@ from rarefy.estimators.sparse_online import SparseOnline, has_partial_fit
 from rarefy.model.losses import REGRESSION_LOSSES
 from rarefy.parameters.build import make_loss
 from rarefy.parameters.table import DEFAULT_RULE, REGRESSOR, RegressorParameters
+from rarefy.readers.single_row_loop import LABELS_THEMSELVES, OwnTargets
 from rarefy.streams.fast_path import TargetOf
 from rarefy.streams.stream_model import StreamModel
 from rarefy.system.deferred_signals import Deferral
@@ -117,6 +118,10 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
     def _for_single_labels(self) -> tuple[TargetOf, TargetOf, None]:
         """What gives the target of a number, also of one in a line; there are no labels."""
         return self._plain_target, self._plain_target, None
+
+    def _own_targets(self) -> OwnTargets:
+        """What is learned for the numbers of lines."""
+        return LABELS_THEMSELVES
 
     def _plain_target(self, y: Any) -> float | None:
         """The target; None for all that is not just a number."""

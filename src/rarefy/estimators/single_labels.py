@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rarefy.readers.single_row_loop import OwnTargets, targets_by_number
 from rarefy.streams.fast_path import TargetOf, no_target
 
 
@@ -14,6 +15,7 @@ class LabelTable(NamedTuple):
     classes: NDArray[Any]
     labels: list[Any]
     targets: dict[Any, float]
+    of_lines: OwnTargets
     has_one_score: bool
 
 
@@ -48,6 +50,10 @@ class SingleLabels:
         of_lines = no_target if table.classes.dtype.kind == "b" else table.targets.get
         return table.targets.get, of_lines, table.labels if table.has_one_score else None
 
+    def _own_targets(self: Any) -> OwnTargets:
+        """What is learned for the labels of lines that are numbers."""
+        return self._label_table().of_lines  # type: ignore[no-any-return]
+
     def _plain_target(self: Any, y: Any) -> float | None:
         """What the loss learns for a label; None for all that is not just that."""
         table: LabelTable | None = self._labels
@@ -79,5 +85,7 @@ class SingleLabels:
             has_one_score = len(labels) == 2 and self.learner_.n_outputs == 1
             numbers = [-1.0, 1.0] if has_one_score else [float(n) for n in range(len(labels))]
             targets = dict(zip(labels, numbers, strict=True))
-            table = self._labels = LabelTable(self.classes_, labels, targets, has_one_score)
+            table = self._labels = LabelTable(
+                self.classes_, labels, targets, targets_by_number(targets), has_one_score
+            )
         return table

@@ -23,7 +23,16 @@ from rarefy.jit import private_path
 from rarefy.jit.arguments import UnknownArgumentError, spread_out
 from rarefy.jit.code_folder import CodeFolder, UnsafeFolderError
 from rarefy.jit.marks import is_ours
-from rarefy.jit.object_code import Code, file_content, host, load, load_cached
+from rarefy.jit.object_code import (
+    NOTHING_GIVEN,
+    BoundCode,
+    Code,
+    file_content,
+    function_of,
+    host,
+    load,
+    load_cached,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 Call = Callable[[tuple[Any, ...], list[Any]], Any]  # with arguments, also spread out
@@ -44,6 +53,21 @@ def compiled(function: F) -> F:
     rules and functions we would not notice that: for them it is compiled afresh in every process.
     """
     return Loop(function)  # type: ignore[return-value]
+
+
+def in_turn(
+    *steps: tuple[Any, tuple[Any, ...]], given: Any = NOTHING_GIVEN, answer: Any = None
+) -> Callable[..., Any] | None:
+    """Loops, each with its arguments, as one function of an object and floats, which are `given`.
+
+    They are called in turn, until one does not give 0; nothing else happens in Python meanwhile.
+    With `answer`, the function gives the first number of that, or None if one did not give 0; else
+    it gives what the last one called did, a whole number. None where loops are compiled in another
+    way, as in `bound`.
+    """
+    found = [loop._step(arguments) for loop, arguments in steps]
+    bound = [step for step in found if step is not None]
+    return function_of(bound, given, answer) if len(bound) == len(found) else None
 
 
 class Loop:
@@ -73,38 +97,31 @@ class Loop:
         lock is held meanwhile. With `open_at`, the argument at that place is a whole number, which
         each call is given anew. None where loops are compiled in another way, and do not hold it.
         """
-        kinds: list[Any] = []
-        spread: list[Any] = []
-        before = arguments if open_at is None else arguments[:open_at]
-        try:
-            spread_out(before, kinds, spread)
-            place = None if open_at is None else len(spread)
-            spread_out(arguments[len(before) :], kinds, spread)
-        except UnknownArgumentError:
-            return None
-        key = tuple(kinds)
-        self._call_for(key, arguments, spread)
-        code = self._codes.get(key)
-        return None if code is None else code.bound(spread, keeps=arguments, open_at=place)
+        step = self._step(arguments)
+        call = None if step is None else function_of([step], NOTHING_GIVEN, None)
+        if step is None or call is None or open_at is None:
+            return call
+        before: list[Any] = []
+        spread_out(arguments[:open_at], [], before)
+        words, place = memoryview(step.packed).cast("B").cast("q"), step.code.word_at(len(before))
 
-    def python_function(
-        self, *arguments: Any, given: Any, answer: Any = None
-    ) -> Callable[..., Any] | None:
-        """A call with these arguments as a function of an object and floats, which are `given`.
+        def call_with(number: int) -> Any:
+            words[place] = number
+            return call()
 
-        Nothing else happens in Python while it runs. With `answer`, it gives the first number of
-        that, or None if the loop does not give 0; else it gives what the loop does, a whole number.
-        None where loops are compiled in another way, as in `bound`.
-        """
+        return call_with
+
+    def _step(self, arguments: tuple[Any, ...]) -> BoundCode | None:
         kinds: list[Any] = []
         spread: list[Any] = []
         try:
             spread_out(arguments, kinds, spread)
         except UnknownArgumentError:
             return None
-        self._call_for(tuple(kinds), arguments, spread)
-        code = self._codes.get(tuple(kinds))
-        return None if code is None else code.python_function(spread, arguments, given, answer)
+        key = tuple(kinds)
+        self._call_for(key, arguments, spread)
+        code = self._codes.get(key)
+        return None if code is None else code.step(spread, keeps=arguments)
 
     def _call_for(
         self, key: tuple[Any, ...], arguments: tuple[Any, ...], spread: list[Any]

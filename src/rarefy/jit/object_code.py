@@ -149,49 +149,50 @@ class Code:
             raise _raised(error.contents, is_from_disk=self._is_from_disk)
         return self._read(result)[0]
 
-    def bound(
-        self, arguments: Sequence[Any], keeps: Any, open_at: int | None = None
-    ) -> Callable[..., Any]:
-        """The call with these arguments, to be made again and again; `keeps` has their memory.
-
-        Unlike other calls it keeps the interpreter's lock, and so takes a tenth of the time: there
-        is nothing to be packed, and no other thread to wait for. It gives the first number of the
-        result, which is a whole one. With `open_at`, it is given the whole number at that place.
-        """
+    def step(self, arguments: Sequence[Any], keeps: Any) -> "BoundCode":
+        """The call with these arguments, to be made again and again; `keeps` has their memory."""
         content = self._pack(*arguments)
         packed = ctypes.create_string_buffer(content, -(-len(content) // 8) * 8)  # whole words
-        call = self._function_of_python(packed, keeps, NOTHING_GIVEN, None)
-        if open_at is None:
-            return call
-        numbers = memoryview(packed).cast("B").cast("q")
-        place = struct.calcsize(self._format[: open_at + 1]) // 8 - 1
+        return BoundCode(self, self._result_type(), _RaisedPointer(), packed, keeps)
 
-        def call_with(number: int) -> Any:
-            numbers[place] = number
-            return call()
+    def word_at(self, place: int) -> int:
+        """Where the argument at a place is among the words of a step."""
+        return struct.calcsize(self._format[: place + 1]) // 8 - 1
 
-        return call_with
+    @property
+    def address(self) -> Any:
+        return ctypes.cast(self._function, ctypes.c_void_p).value
 
-    def python_function(
-        self, arguments: Sequence[Any], keeps: Any, given: Any, answer: Any
-    ) -> Callable[..., Any]:
-        """The call with these arguments as a function of Python: see python_function.py."""
-        packed = ctypes.create_string_buffer(self._pack(*arguments))
-        return self._function_of_python(packed, keeps, given, answer)
 
-    def _function_of_python(
-        self, packed: Any, keeps: Any, given: Any, answer: Any
-    ) -> Callable[..., Any]:
-        module = import_module("rarefy.jit.python_function")
-        result, error = self._result_type(), _RaisedPointer()
-        frame = module.Frame(
-            ctypes.cast(self._function, ctypes.c_void_p).value,
-            *(ctypes.addressof(part) for part in (result, error, packed)),
-            given.ctypes.data,
-            0 if answer is None else answer.ctypes.data,
+class BoundCode(NamedTuple):
+    """Code, room for what it gives, and its arguments, packed."""
+
+    code: Code
+    result: Any
+    error: Any
+    packed: Any
+    keeps: Any
+
+
+def function_of(steps: Sequence[BoundCode], given: Any, answer: Any) -> Callable[..., Any]:
+    """A function of Python that calls all of this: see python_function.py.
+
+    Unlike other calls it keeps the interpreter's lock, and so takes a tenth of the time: there is
+    nothing to be packed, and no other thread to wait for. It gives the first number of the result,
+    which is a whole one.
+    """
+    module = import_module("rarefy.jit.python_function")
+    addresses = [
+        module.Step(
+            step.code.address, *map(ctypes.addressof, (step.result, step.error, step.packed))
         )
-        kept = self, result, error, packed, given, answer, keeps
-        return module.python_function(frame, len(given), kept)  # type: ignore[no-any-return]
+        for step in steps
+    ]
+    answer_at = 0 if answer is None else answer.ctypes.data
+    kept = steps, given, answer
+    return module.python_function(  # type: ignore[no-any-return]
+        addresses, given.ctypes.data, len(given), answer_at, kept
+    )
 
 
 def _object_file(code: bytes) -> Any:

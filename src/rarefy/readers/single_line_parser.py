@@ -5,25 +5,95 @@ Setting up a parser as for a file would take a hundred times as long as parsing 
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from rarefy.jit import compile_methods, compiled, helper
 from rarefy.readers.buffers import BatchBuffer
-from rarefy.readers.feature_names import ABSENT, new_names
+from rarefy.readers.feature_names import ABSENT, Names, new_names
 from rarefy.readers.features.columns import Columns
 from rarefy.readers.features.grams import OF_NAMESPACES, grams_of, room_for_words
+from rarefy.readers.formats.dict_parser import NOT_PLAIN
 from rarefy.readers.formats.jsonl import plan_for
-from rarefy.readers.formats.jsonl_parser import parse_jsonl, scratch_for
-from rarefy.readers.formats.line_parser import NO_ROW, parse_lines
+from rarefy.readers.formats.jsonl_parser import Plan, Scratch, parse_jsonl, scratch_for
+from rarefy.readers.formats.line_parser import parse_lines
 from rarefy.readers.formats.svmlight import Svmlight
 from rarefy.readers.formats.vw import VowpalWabbit
-from rarefy.readers.parsed import Parsed
+from rarefy.readers.parsed import Parsed, Problem
 from rarefy.readers.source import PADDING
 
 FORMATS = ("vw", "svmlight", "json")
+LONGEST_LINE = 1 << 12  # bytes
 END = b"\n" + PADDING
-START = Parsed(0, 0, 0, 1, 0)
+
+_parse_lines = helper(parse_lines.function)  # type: ignore[attr-defined]
+_parse_jsonl = helper(parse_jsonl.function)  # type: ignore[attr-defined]
+
+
+@helper
+def _is_one_row(parsed: Parsed) -> bool:
+    """Whether a text is one line, and that is a row."""
+    return parsed.problem == Problem.NONE and parsed.n_rows == 1 and parsed.line == 2
+
+
+@compile_methods
+class NumbersLine(NamedTuple):
+    """A line of VW text or svmlight."""
+
+    format: Any
+
+    def is_plain(self, data: Any) -> bool:
+        """Whether a text would be taken for this format if it is valid; some are that are not."""
+        return self.format.is_plain(data)  # type: ignore[no-any-return]
+
+    def parse(self, data: Any, end: int, buffer: BatchBuffer) -> bool:
+        """Whether the text, which ends with a newline, is a valid row; it is in the buffer then."""
+        return _is_one_row(_parse_lines(self.format, data, end, Parsed(0, 0, 0, 1, 0), buffer))
+
+
+@compile_methods
+class JsonLine(NamedTuple):
+    """A line of JSON; labels that are words are left in the scratch."""
+
+    plan: Plan
+    scratch: Scratch
+    labels_are_words: bool
+    label_words: Names
+
+    def is_plain(self, data: Any) -> bool:
+        """What is a valid object is taken for one."""
+        return True
+
+    def parse(self, data: Any, end: int, buffer: BatchBuffer) -> bool:
+        """As above; a row with a column that is not known is left to the readers of files."""
+        self.scratch.unknown[0] = ABSENT
+        parsed = _parse_jsonl(
+            data, end, Parsed(0, 0, 0, 1, 0), buffer, self.plan, self.scratch,
+            self.labels_are_words, self.label_words,
+        )  # fmt: skip
+        return _is_one_row(parsed) and self.scratch.unknown[0] == ABSENT
+
+
+LineFormat = NumbersLine | JsonLine
+
+
+def line_format(format: str, columns: Columns, *, labels_are_words: bool = False) -> LineFormat:
+    """What parses lines of a format, up to LONGEST_LINE, with memory of its own."""
+    if format == "json":
+        scratch = scratch_for(LONGEST_LINE + 1)
+        return JsonLine(plan_for(columns), scratch, labels_are_words, new_names(1))
+    if format == "svmlight":
+        return NumbersLine(Svmlight())
+    grams = grams_of(columns.ngram, columns.skips, OF_NAMESPACES)
+    room = room_for_words(LONGEST_LINE + 1 if len(grams.sizes) else 0)
+    return NumbersLine(VowpalWabbit(grams, room))
+
+
+@compiled
+def parse_line(format: Any, data: Any, end: Any, buffer: BatchBuffer) -> int:
+    """Parse the text that has its end there to the beginning of a buffer; 0 if it is a row."""
+    return 0 if format.parse(data, end[0], buffer) else NOT_PLAIN
 
 
 def _numbers(array: Any) -> Any:
@@ -38,62 +108,44 @@ class SingleLineParser:
     """
 
     def __init__(
-        self,
-        format: str,
-        columns: Columns,
-        buffer: BatchBuffer,
-        most_bytes: int,
-        *,
-        labels_are_words: bool = False,
+        self, format: str, columns: Columns, buffer: BatchBuffer, *, labels_are_words: bool = False
     ) -> None:
-        self._ends = _numbers(buffer.indptr)  # of rows
         self._labels, self._weights = _numbers(buffer.labels), _numbers(buffer.importance)
-        self._most = most_bytes
-        self._text = bytearray(most_bytes + len(END))
-        self._has_words = labels_are_words and format == "json"
-        self._has_labels = format != "json" or columns.weight is None
-        self._scratch = scratch_for(most_bytes + 1) if format == "json" else scratch_for(0)
-        self._unknown = _numbers(self._scratch.unknown)
-        data = np.frombuffer(self._text, np.uint8)
+        self._text = bytearray(LONGEST_LINE + len(END))
+        self._has_labels = has_labels(format, columns)
+        self._format = line_format(format, columns, labels_are_words=labels_are_words)
+        data, end = np.frombuffer(self._text, np.uint8), np.zeros(1, np.int64)
         data.flags.writeable = False
-        self._parse = self._bound(format, columns, data, buffer)
-
-    def _bound(
-        self, format: str, columns: Columns, data: Any, buffer: BatchBuffer
-    ) -> Callable[[int], Any] | None:
-        """The call that parses the first so many bytes of the text; None: there is no such call."""
-        if format == "json":
-            of_json: Any = parse_jsonl
-            how = plan_for(columns), self._scratch, self._has_words, new_names(1)
-            return of_json.bound(data, 0, START, buffer, *how, open_at=1)  # type: ignore[no-any-return]
-        parser: Any = Svmlight()
-        if format == "vw":
-            grams = grams_of(columns.ngram, columns.skips, OF_NAMESPACES)
-            room = room_for_words(self._most + 1 if len(grams.sizes) else 0)
-            parser = VowpalWabbit(grams, room)
-        of_lines: Any = parse_lines
-        return of_lines.bound(parser, data, 0, START, buffer, open_at=2)  # type: ignore[no-any-return]
+        self._end = _numbers(end)
+        loop: Any = parse_line
+        self._parse: Callable[[], int] | None = loop.bound(self._format, data, end, buffer)
 
     def parse(self, line: bytes) -> bool:
         """Whether the line, without its end, is a valid row, which is in the buffer then."""
         n = len(line)
-        if self._parse is None or n > self._most or b"\n" in line:
+        if self._parse is None or n > LONGEST_LINE:
             return False
         self._text[: n + len(END)] = line + END
-        self._ends[1] = NO_ROW
-        self._unknown[0] = ABSENT
-        self._parse(n + 1)
-        return bool(self._ends[1] != NO_ROW and self._unknown[0] == ABSENT)
+        self._end[0] = n + 1
+        return self._parse() == 0
 
     @property
     def label(self) -> float | str:
         """That of the line that was parsed; NaN if it has none, or has to be read otherwise."""
-        if self._has_words:
-            text = self._scratch.label[: self._scratch.label_size.item(0)].tobytes()
-            return text.decode() if text and self._has_labels else math.nan
-        return self._labels[0] if self._has_labels else math.nan
+        if not self._has_labels:
+            return math.nan
+        if isinstance(self._format, JsonLine) and self._format.labels_are_words:
+            scratch = self._format.scratch
+            text = scratch.label[: scratch.label_size.item(0)].tobytes()
+            return text.decode() if text else math.nan
+        return self._labels[0]  # type: ignore[no-any-return]
 
     @property
     def weight(self) -> float:
         """That of the line that was parsed."""
         return float(self._weights[0])
+
+
+def has_labels(format: str, columns: Columns) -> bool:
+    """Whether the label of a line is all that has to be known of it beside its features."""
+    return format != "json" or columns.weight is None

@@ -12,28 +12,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.errors import InputError
-from rarefy.readers.buffers import BatchBuffer, new_buffer
+from rarefy.jit import in_turn
+from rarefy.readers.buffers import BatchBuffer
 from rarefy.readers.feature_names import Names
-from rarefy.readers.formats.dict_parser import dict_scratch
-from rarefy.readers.formats.jsonl import plan_for
+from rarefy.readers.formats.dict_parser import NOT_PLAIN, dict_scratch
 from rarefy.readers.formats.registry import is_plainly_vw, recognise_text
 from rarefy.readers.in_memory import NAME
 from rarefy.readers.row_lines import RowLines
-from rarefy.readers.single_row_reading import LONGEST_LINE, Parser, RowForm, SingleRowReading
+from rarefy.readers.single_line_parser import LONGEST_LINE
+from rarefy.readers.single_row_loop import DONE, OwnTargets
+from rarefy.readers.single_row_reading import (
+    ObjectReading,
+    Parser,
+    RowForm,
+    SingleRowReading,
+    Step,
+)
 
 FEWEST_ENTRIES = 1 << 12  # that there is room for
 MOST_ROWS, MOST_ENTRIES = 1 << 13, 1 << 18
 
 
-class SingleRowIntake:
-    """Takes rows, each time instead of those before; their features are in `buffer` then.
+def _refuse() -> int:
+    """In the place of a call that cannot be bound."""
+    return NOT_PLAIN
 
-    If they are plain dicts without crosses, `dicts` has their addresses, and else 0 at first.
+
+class SingleRowIntake:
+    """Takes rows, each time instead of those before; after the `steps`, they are in `buffer`.
+
+    If they are dicts, `_addresses` has theirs, and else 0 at first.
     """
 
     parser: Parser | None = None  # that of the last row, if it was a line
-    _read_dicts: Callable[[], bool] | None  # before loops come, where there are crosses
-    _name_dicts: Callable[[], bool] | None
+    line_format: str | None = None  # that of the first line that was taken without saying which
+    _note: Callable[[], int] | None  # the names of features
 
     def __init__(self, form: RowForm, *, names_wanted: bool) -> None:
         self._form, self._names_wanted = form, names_wanted
@@ -41,15 +54,25 @@ class SingleRowIntake:
         self._text_column = columns.text[0] if len(columns.text) == 1 else None
         self._lines = RowLines(columns)
         self._labelled_lines = RowLines(columns._replace(label_needed=True))
-        self.plan, self.scratch = plan_for(columns), dict_scratch()
+        self._scratch = dict_scratch()
         self._row: Any = None  # the last one, if it was a single dict
         self._line: tuple[bytes, str] | None = None  # text and format of the last, if it was one
         self._make_memory(1, FEWEST_ENTRIES)
 
     @property
-    def leaves_dicts(self) -> bool:
-        """Whether loops read plain dicts on their own."""
-        return self._form.reads_dicts and not self._form.crosses.is_needed
+    def most_rows(self) -> int:
+        """That there is room for now."""
+        return len(self._addresses)
+
+    @property
+    def has_words(self) -> NDArray[np.int64]:
+        """One number: 0 if no row has a feature twice."""
+        return self._scratch.has_words
+
+    @property
+    def steps(self) -> list[Step]:
+        """Loops that bring what was taken to the buffer."""
+        return self._reading.steps(self._addresses, self._scratch)
 
     @property
     def buffer(self) -> BatchBuffer:
@@ -68,13 +91,13 @@ class SingleRowIntake:
             if format is not None or self._text_column is None:
                 return self._take_text(x, format)
             x = {self._text_column: x}
-        if type(x) is not dict or format is not None or with_label or not self._form.reads_dicts:
+        if type(x) is not dict or format is not None or with_label or self._form.plan is None:
             return self._take_as_line(
                 x, format, self._labelled_lines if with_label else self._lines
             )
         self._row, self._line, self.parser = x, None, None
         self._addresses[0], self.n_rows[0] = id(x), 1
-        return self._read_dicts is None or self._read_dicts() or self.take_dict_as_line()
+        return True
 
     def take_dict_as_line(self) -> bool:
         """Take the dict once more, which is not plain; whether that can be done."""
@@ -91,17 +114,19 @@ class SingleRowIntake:
     def _take_text(self, x: str, format: str | None) -> bool:
         try:
             text = x.removesuffix("\n").encode()
-            if format is None:
-                format = "vw" if is_plainly_vw(text) else recognise_text(NAME, text + b"\n")
+            found = format or ("vw" if is_plainly_vw(text) else recognise_text(NAME, text + b"\n"))
         except (UnicodeEncodeError, InputError):
             return False
-        return self._take_line(text, format)
+        is_taken = self._take_line(text, found)
+        if is_taken and format is None and self.line_format is None:
+            self.line_format = found
+        return is_taken
 
     def _take_line(self, text: bytes, format: str) -> bool:
         if len(text) > LONGEST_LINE or format not in self._form.line_formats:
             return False
         self._row, self._line = None, (text, format)
-        self.dicts[0], self.n_rows[0] = 0, 1
+        self._addresses[0], self.n_rows[0] = 0, 1
         self.parser = self._reading.read_line(text, format)
         return self.parser is not None
 
@@ -109,14 +134,14 @@ class SingleRowIntake:
         """Take dicts; whether there are few enough. They have to stay until the next call."""
         n = len(rows)
         is_list = isinstance(rows, list | tuple) and 0 < n <= MOST_ROWS
-        if not self._form.reads_dicts or not is_list or set(map(type, rows)) != {dict}:
+        if self._form.plan is None or not is_list or set(map(type, rows)) != {dict}:
             return False
         if not self._has_room(n, sum(map(len, rows))):
             return False
         self._row = self._line = None
         self._addresses[:n] = np.fromiter(map(id, rows), np.int64, n)
         self.n_rows[0] = n
-        return self._read_dicts is None or self._read_dicts()
+        return True
 
     def take_features(self, indptr: Any, keys: NDArray[Any], values: NDArray[Any]) -> bool:
         """Take rows by the keys and values of their features; whether there are few enough."""
@@ -124,7 +149,7 @@ class SingleRowIntake:
         if not 0 < n_rows <= MOST_ROWS or not self._has_room(n_rows, n):
             return False
         self._row = self._line = None
-        self._addresses[0] = self.dicts[0] = 0
+        self._addresses[0] = 0
         self.n_rows[0] = n_rows
         self.buffer.indptr[: n_rows + 1] = indptr
         self.buffer.keys[:n] = keys
@@ -137,24 +162,28 @@ class SingleRowIntake:
         """Read the rows once more, to note what features are called; whether that is done."""
         if not self._names_wanted:
             return True
-        if self._line is not None:
-            return self._naming.read_line(*self._line) is not None
-        if self._name_dicts is None:
-            self._name_dicts = self._reader_of_dicts(self._naming)
-        return bool(self._addresses[0]) and self._name_dicts()
+        if self._note is None:
+            steps = self._naming.steps(self._addresses, self._scratch)
+            self._note = in_turn(*steps) or _refuse
+        self._naming.forget_names()
+        if self._line is not None and self._naming.read_line(*self._line) is None:
+            return False
+        return self._note() == DONE
 
-    def _reader_of_dicts(self, reading: SingleRowReading) -> Callable[[], bool]:
-        return reading.dict_reader(self.n_rows, self._addresses, self.plan, self.scratch)
+    # --- rows that are not taken, but given to loops ----------------------------------------
+
+    def object_reading(self, own: OwnTargets) -> ObjectReading | None:
+        """What reads single dicts, or lines like the first one; None if neither is read."""
+        line = self._form.line_memory(self.line_format, own)
+        if line is None and self._form.plan is None:
+            return None
+        return ObjectReading(self._form, FEWEST_ENTRIES, self._scratch, line)
 
     # --- memory -----------------------------------------------------------------------------
 
-    def new_buffer(self) -> BatchBuffer:
-        """Another one, for dicts."""
-        return new_buffer(FEWEST_ENTRIES, expansion=self._form.expansion)
-
     def _has_room(self, n_rows: int, n_entries: int) -> bool:
         """Whether there is room for so much now; too much gets none."""
-        if n_rows <= len(self.dicts) and n_entries <= len(self.buffer.labels):
+        if n_rows <= len(self._addresses) and n_entries <= len(self.buffer.labels):
             return True
         if n_entries > MOST_ENTRIES:
             return False
@@ -163,13 +192,10 @@ class SingleRowIntake:
 
     def _make_memory(self, n_rows: int, n_entries: int) -> None:
         self.n_rows = np.ones(1, np.int64)
-        self._addresses = self.dicts = np.zeros(n_rows, np.int64)
+        self._addresses = np.zeros(n_rows, np.int64)
         self._reading = self._naming = SingleRowReading(
             self._form, self.n_rows, n_entries, names=False
         )
-        self._read_dicts = self._name_dicts = None
-        if self._form.crosses.is_needed:
-            self.dicts = np.zeros(n_rows, np.int64)
-            self._read_dicts = self._reader_of_dicts(self._reading)
+        self._note = None
         if self._names_wanted:
             self._naming = SingleRowReading(self._form, self.n_rows, n_entries, names=True)

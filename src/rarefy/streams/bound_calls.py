@@ -9,8 +9,11 @@ from rarefy.engine.learner import CACHE_BYTES, Learner
 from rarefy.engine.live_scalars import LiveScalars
 from rarefy.engine.reference import FIRST_EXAMPLES
 from rarefy.engine.watch import Watch
+from rarefy.jit import in_turn
 from rarefy.readers.buffers import BatchBuffer
 from rarefy.readers.single_row_intake import SingleRowIntake
+from rarefy.readers.single_row_loop import NO_TARGETS, OwnTargets
+from rarefy.readers.single_row_reading import ObjectReading
 from rarefy.rules import hooks
 from rarefy.rules.averaging import is_averaged
 from rarefy.stores.array import ArrayStore
@@ -19,10 +22,11 @@ from rarefy.stores.table_index import NO_TABLE
 from rarefy.stores.table_store import TableStore
 from rarefy.stores.unique_slots import new_seen
 from rarefy.streams.fast_path_loops import (
+    OneScore,
     RowMemory,
     RowModel,
+    SeveralScores,
     learn_rows,
-    learn_rows_classes,
     score_rows,
 )
 from rarefy.system.model_lock import ModelLock
@@ -60,6 +64,9 @@ class BoundCalls:
     """Learns and scores what an intake has taken, in one step of the interpreter each."""
 
     may_learn: bool  # whether rows go this way to be learned, too
+    own_targets: OwnTargets = NO_TARGETS  # of the labels of lines
+    object_reading: ObjectReading | None  # what single objects are read by
+    object_arguments: tuple[RowModel, RowMemory]  # and learned
 
     def __init__(self, owner: Owner, intake: SingleRowIntake) -> None:
         self.owner, self._intake = owner, intake
@@ -71,8 +78,9 @@ class BoundCalls:
         self.arguments: Any = None  # of the calls that are bound
         self._learn: Callable[[], int | None] | None = None
         self._score: Callable[[], int | None] | None = None
-        self._turn = np.zeros(1, np.int64)  # of the lock, in which single dicts need it not
-        self._free: tuple[Callable[..., Any], ...] = ()  # to learn and score single dicts
+        self._turn = np.zeros(1, np.int64)  # of the lock, in which single objects need it not
+        self._free: tuple[Callable[..., Any], ...] = ()  # to learn and score single objects
+        self._free_for: tuple[str | None, OwnTargets] = (None, NO_TARGETS)  # lines
 
     def is_ready(self) -> bool:
         """Whether the calls are bound to the model as it is now; if they can be, they are."""
@@ -98,8 +106,10 @@ class BoundCalls:
         return (self._score or self._bind_score())()
 
     def free(self, turn: int) -> tuple[Callable[..., Any], ...]:
-        """Functions that learn and score single dicts in that turn of the lock, without it."""
-        if not self._free:
+        """Functions that learn and score single objects in that turn of the lock, without it."""
+        format, own = self._free_for
+        if not self._free or own is not self.own_targets or format != self._intake.line_format:
+            self._free_for = self._intake.line_format, self.own_targets
             self._free = self._bind_free()
         self._turn[0] = turn
         return self._free
@@ -129,41 +139,40 @@ class BoundCalls:
         if buffer is self._buffer and _are_same(model, self.arguments[0]):
             return True
         self._buffer = buffer
-        self.y, self.importance = np.zeros((2, len(self._intake.dicts)))
+        self.y, self.importance = np.zeros((2, self._intake.most_rows))
         memory = self._memory(learner, buffer)
         self.arguments, self.scores, self.may_add = (model, memory), memory.scores, memory.may_add
+        self.n_learned = memory.n_learned
         self._learn = self._score = None
         self._free = ()
         return True
 
     def _bind_learn(self) -> Callable[[], int | None]:
         """The call, compiled if need be, which is not before it is made for the first time."""
-        loop: Any = learn_rows if self.learner.n_outputs == 1 else learn_rows_classes
-        call: Callable[[], int | None] = loop.bound(*self.arguments) or refuse
-        self._learn = call
-        return call
+        self._learn = in_turn(*self._intake.steps, (learn_rows, self.arguments)) or refuse
+        return self._learn
 
     def _bind_score(self) -> Callable[[], int | None]:
-        loop: Any = score_rows
-        call: Callable[[], int | None] = loop.bound(*self.arguments) or refuse
-        self._score = call
-        return call
+        self._score = in_turn(*self._intake.steps, (score_rows, self.arguments)) or refuse
+        return self._score
 
     def _bind_free(self) -> tuple[Callable[..., Any], ...]:
         """Functions for the model as it is bound now, with memory of their own."""
-        model, learner = self.arguments[0], self.learner
-        self._turn, given = np.zeros(1, np.int64), np.zeros(3)  # a dict, target, importance
-        memory = self._memory(learner, self._intake.new_buffer())._replace(
+        self.object_reading = reading = self._intake.object_reading(self.own_targets)
+        if reading is None:
+            return refuse, refuse
+        self._turn, given = np.zeros(1, np.int64), reading.given
+        memory = self._memory(self.learner, reading.buffer)._replace(
             turn=self._turn,
-            n_rows=np.ones(1, np.int64),
-            dicts=given[:1].view(np.int64),
+            n_rows=reading.n_rows,
+            has_words=reading.has_words,
             y=given[1:2],
             importance=given[2:],
         )
-        loop: Any = learn_rows if learner.n_outputs == 1 else learn_rows_classes
-        learn = loop.python_function(model, memory, given=given)
-        loop = score_rows
-        score = loop.python_function(model, memory, given=given[:1], answer=memory.answer)
+        self.object_arguments = arguments = self.arguments[0], memory
+        to_learn, to_score = (reading.steps(is_learned=learns) for learns in (True, False))
+        learn = in_turn(*to_learn, (learn_rows, arguments), given=given)
+        score = in_turn(*to_score, (score_rows, arguments), given=given[:1], answer=memory.answer)
         return learn or refuse, score or refuse
 
     def _can_learn(self, learner: Learner, store: Any) -> bool:
@@ -211,9 +220,8 @@ class BoundCalls:
         return RowMemory(
             self.owner.lock.turns,  # whose turn it is: who calls holds the lock
             intake.n_rows,
-            intake.dicts,
-            intake.plan,
-            intake.scratch,
+            np.zeros(1, np.int64),
+            intake.has_words,
             buffer,
             intake.names,
             np.zeros(1, np.int64),
@@ -228,8 +236,9 @@ class BoundCalls:
             np.zeros(n_rows),
             np.zeros((max(2, n_rows), learner.n_outputs)),  # of one row, it is of another kind
             np.zeros(1),
-            learner.bench_for(size),
-            np.empty((2, learner.n_outputs)),
+            OneScore(learner.bench_for(size))
+            if learner.n_outputs == 1
+            else SeveralScores(np.empty((2, learner.n_outputs))),
         )
 
 

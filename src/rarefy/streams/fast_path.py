@@ -1,8 +1,8 @@
 """The fast path for few rows: compiled calls that are bound to the model.
 
 All buffers are allocated once. Rows that cannot take the fast path are left to the ordinary one,
-with the same results. Single dicts do not need the model's lock: a call is one step of the
-interpreter, and is refused while another thread holds the lock.
+with the same results. Single dicts and lines do not need the model's lock: a call is one step of
+the interpreter, and is refused while another thread holds the lock.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,8 +37,9 @@ def _known_classes(owner: Owner) -> Sequence[str]:
 class FastPath:
     """Learns and scores rows, if they go the shortest way; who calls holds the model's lock.
 
-    `learn_one`, a function of a dict, a target and its importance, which gives DONE or not, and
-    `score_one`, which gives the score of a dict, the number of its class, or None, need no lock.
+    `learn_one`, a function of a row, a target and its importance, which gives DONE or not, and
+    `score_one`, which gives the score of a row, the number of its class, or None, need no lock.
+    Rows are dicts or lines then; only lines may have their OWN target.
     """
 
     learn_one: Callable[..., int | None]
@@ -116,17 +117,17 @@ class FastPath:
                 bound.may_add[0] = 0
         if result == DONE and watch is not None:
             self._tell(watch, calibration)
-        if result == DIVERGED and (n_learned := self._intake.n_rows.item()):
+        if result == DIVERGED and (n_learned := bound.n_learned.item()):
             raise divergence(bound.learner, n_learned, is_changed=True)
         return result == DONE
 
     def offer(self) -> None:
-        """Learn and score single dicts without the lock, until it is taken for something else.
+        """Learn and score single rows without the lock, until it is taken for something else.
 
         Who calls holds it, and has just learned or scored something else on the short way.
         """
         bound, owner = self.bound, self.owner
-        if bound.learner is None or not self._intake.leaves_dicts:
+        if bound.learner is None:
             return
         learn_one, score_one = bound.free(owner.lock.next_turn)
         may_learn = bound.may_learn and owner.watch is None

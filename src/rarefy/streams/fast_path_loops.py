@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 from rarefy.arrays import LARGEST_VALUE, Floats, Numbers, Rows, longest
 from rarefy.engine import loop as engine
 from rarefy.engine import reference
-from rarefy.jit import compiled, helper, inlined
+from rarefy.jit import compile_methods, compiled, helper, inlined
 from rarefy.jit.intrinsics import load, prefetch_row
 from rarefy.model import calibration
 from rarefy.model.clock import Clock, clock_of, next_round, write_clock
 from rarefy.probing import first_place
 from rarefy.readers.buffers import BatchBuffer
 from rarefy.readers.feature_names import ABSENT, Names, begin_of
-from rarefy.readers.formats.dict_parser import DictScratch, add_dict
-from rarefy.readers.formats.jsonl_parser import Plan
+from rarefy.readers.formats.dict_parser import NOT_PLAIN
 from rarefy.stores import hashed, table_index, unique_slots
 from rarefy.stores.name_texts import LENGTH_BYTES
 from rarefy.stores.table_index import TableIndex, place
 
-DONE, ADDED, UNKNOWN_FEATURE, NOT_TAKEN, DIVERGED = range(5)
+DONE, ADDED, UNKNOWN_FEATURE, DIVERGED = range(4)
+NOT_TAKEN = NOT_PLAIN  # be it by readers or by models
 
 _learn = helper(engine.learn.function)  # type: ignore[attr-defined]
 _learn_classes = helper(engine.learn_classes.function)  # type: ignore[attr-defined]
@@ -42,11 +42,10 @@ class RowMemory(NamedTuple):
     """Some rows, and what is made of them on their way; arrays are longer than most rows need."""
 
     turn: Numbers  # one number: that of the model's lock in which rows may be learned and scored
-    n_rows: Numbers  # one number; when weights diverge, how many rows were learned before
-    dicts: Numbers  # addresses, one a row; the first is 0 where the buffer has the features
-    plan: Plan  # how to read dicts
-    scratch: DictScratch
-    buffer: BatchBuffer  # for features
+    n_rows: Numbers  # one number
+    n_learned: Numbers  # one number: when weights diverge, how many rows were learned before
+    has_words: Numbers  # one number: 0 if no row has a feature twice
+    buffer: BatchBuffer  # has the features
     names: Names  # of features that may be new
     may_add: Numbers  # one number; 1: the names are there, or not wanted
     y: Floats
@@ -60,8 +59,7 @@ class RowMemory(NamedTuple):
     relative_y: Floats
     scores: Floats  # (row, class)
     answer: Floats  # one number: the score of the first row, or the number of its best class
-    bench: Floats | None  # (field, entry), if coordinates step together
-    work: Floats  # (2, class)
+    scoring: Any  # OneScore or SeveralScores
 
 
 class RowModel(NamedTuple):
@@ -93,21 +91,6 @@ class RowModel(NamedTuple):
 
 
 @inlined
-def _read(rows: RowMemory) -> bool:
-    """Write the features of dicts to the buffer; False if one of them is not plain."""
-    n, indptr = 0, rows.buffer.indptr
-    rows.scratch.has_words[0] = 1  # unless dicts have none
-    if rows.dicts[0] != 0:
-        rows.scratch.has_words[0] = 0
-        for row in range(rows.n_rows[0]):
-            n = add_dict(rows.dicts[row], rows.plan, rows.scratch, rows.buffer, n)
-            if n < 0:
-                return False
-            indptr[row + 1] = n
-    return indptr[rows.n_rows[0]] <= len(rows.slots)  # type: ignore[no-any-return]
-
-
-@inlined
 def _place_in_table(model: RowModel, indptr: Any, keys: Any, values: Any, slots: Any) -> int:
     """Lead from keys, each once a row, to slots of the table, and leave out zeros; in one go."""
     entries = model.table.entries
@@ -135,13 +118,12 @@ def _place_in_table(model: RowModel, indptr: Any, keys: Any, values: Any, slots:
 
 @inlined
 def _placed(model: RowModel, rows: RowMemory) -> int:
-    """Read rows, and lead from keys to slots, each once a row; what is in the way."""
-    if model.turns[0] != rows.turn[0] or model.is_on[0] == 0 or not _read(rows):
+    """Lead from the keys of rows to slots, each once a row; what is in the way."""
+    indptr = rows.buffer.indptr[: rows.n_rows[0] + 1]
+    if model.turns[0] != rows.turn[0] or model.is_on[0] == 0 or indptr[-1] > len(rows.slots):
         return NOT_TAKEN
-    n_rows = rows.n_rows[0]
-    indptr = rows.buffer.indptr[: n_rows + 1]
     keys, values = rows.buffer.keys[: indptr[-1]], rows.buffer.values[: indptr[-1]]
-    if rows.scratch.has_words[0] == 0 and len(model.table.entries) > 0:
+    if rows.has_words[0] == 0 and len(model.table.entries) > 0:
         return _place_in_table(model, indptr, keys, values, rows.slots)
     if not _are_within(values, LARGEST_VALUE):
         return NOT_TAKEN
@@ -198,7 +180,7 @@ def _added(table: TableIndex, rows: RowMemory) -> int:
 
 @inlined
 def _placed_to_learn(model: RowModel, rows: RowMemory) -> int:
-    """Read rows that are learned as they are, with new features if they may come: DONE or ADDED."""
+    """Place rows that are learned as they are, with new features if they may come."""
     problem = _placed(model, rows)
     if problem == NOT_TAKEN or not _is_learned_as_it_is(model, rows):
         return NOT_TAKEN
@@ -255,43 +237,47 @@ def _note_learned(model: RowModel, rows: RowMemory, clock: Clock, are_counted: b
         _observe(scores, y, rows.importance[:n_rows], model.calibration)
 
 
+@compile_methods
+class OneScore(NamedTuple):
+    """How rows of two classes, or numbers, are learned."""
+
+    bench: Floats | None  # (field, entry), if coordinates step together
+
+    def learn(self, model: RowModel, examples: Rows, scores: Floats) -> tuple[Clock, int]:
+        """Learn them; the clock after them, and how many were learned before weights diverged."""
+        return _learn(  # type: ignore[no-any-return]
+            model.rule, model.intercept_rule, model.loss, model.weighting, examples,
+            clock_of(model.schedule, model.clock), model.state, model.intercept, model.progress,
+            scores, model.far, model.meeting, model.concluding, self.bench,
+        )  # fmt: skip
+
+
+@compile_methods
+class SeveralScores(NamedTuple):
+    """How rows of several classes are learned."""
+
+    work: Floats  # (2, class)
+
+    def learn(self, model: RowModel, examples: Rows, scores: Floats) -> tuple[Clock, int]:
+        """As above."""
+        return _learn_classes(  # type: ignore[no-any-return]
+            model.rule, model.intercept_rule, model.loss, model.weighting, examples,
+            clock_of(model.schedule, model.clock), model.state, model.intercept, model.progress,
+            scores, model.far, model.meeting, model.concluding, self.work[0], self.work[1],
+        )  # fmt: skip
+
+
 @compiled
 def learn_rows(model: RowModel, rows: RowMemory) -> int:
-    """Learn rows of two classes, or numbers, if the model has, or may get, all their features."""
+    """Learn rows, if the model has, or may get, all of their features."""
     found = _placed_to_learn(model, rows)
-    if found > ADDED:
+    if found not in (DONE, ADDED):
         return found
     n_rows = rows.n_rows[0]
     rows.scores[:n_rows] = 0.0
-    clock, n_learned = _learn(
-        model.rule, model.intercept_rule, model.loss, model.weighting,
-        _rows_to_learn(model, rows), clock_of(model.schedule, model.clock), model.state,
-        model.intercept, model.progress, rows.scores, model.far, model.meeting, model.concluding,
-        rows.bench,
-    )  # fmt: skip
+    clock, n_learned = rows.scoring.learn(model, _rows_to_learn(model, rows), rows.scores)
     if n_learned < n_rows:
-        rows.n_rows[0] = n_learned
-        return DIVERGED
-    _note_learned(model, rows, clock, found == ADDED)
-    return DONE
-
-
-@compiled
-def learn_rows_classes(model: RowModel, rows: RowMemory) -> int:
-    """Learn rows of several classes, if the model has, or may get, all of their features."""
-    found = _placed_to_learn(model, rows)
-    if found > ADDED:
-        return found
-    n_rows = rows.n_rows[0]
-    rows.scores[:n_rows] = 0.0
-    clock, n_learned = _learn_classes(
-        model.rule, model.intercept_rule, model.loss, model.weighting,
-        _rows_to_learn(model, rows), clock_of(model.schedule, model.clock), model.state,
-        model.intercept, model.progress, rows.scores, model.far, model.meeting, model.concluding,
-        rows.work[0], rows.work[1],
-    )  # fmt: skip
-    if n_learned < n_rows:
-        rows.n_rows[0] = n_learned
+        rows.n_learned[0] = n_learned
         return DIVERGED
     _note_learned(model, rows, clock, found == ADDED)
     return DONE

@@ -1,6 +1,6 @@
 """Crosses of single rows, in one compiled call."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -72,12 +72,9 @@ class RowCrosses:
         self._ignored = np.array([hash_text(name) for name in ignored], np.uint64)
         self.is_needed = bool(cross or ignored)
 
-    def bound(
+    def step(
         self, n_rows: NDArray[np.int64], raw: BatchBuffer, crossed: BatchBuffer
-    ) -> Callable[[], int | None] | None:
-        """The call that crosses so many rows."""
-        loop: Any = cross_rows
-        lengths = np.zeros(len(raw.labels), np.int64)
-        return loop.bound(  # type: ignore[no-any-return]
-            n_rows, raw, self._ignored, self._crosses, lengths, np.empty(8), crossed
-        )
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """The loop that crosses so many rows, and its arguments."""
+        how = self._ignored, self._crosses, np.zeros(len(raw.labels), np.int64), np.empty(8)
+        return cross_rows, (n_rows, raw, *how, crossed)

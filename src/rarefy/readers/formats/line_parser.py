@@ -10,8 +10,6 @@ from rarefy.readers.parsed import Parsed, Problem
 from rarefy.readers.text.scan import Scan
 from rarefy.readers.text.short_numbers import numbers_from_words
 
-NO_ROW = -1  # in the place of a row's end
-
 
 @compiled
 def parse_lines(format: Any, data: Any, end: int, start: Parsed, buffer: BatchBuffer) -> Parsed:
@@ -29,7 +27,5 @@ def parse_lines(format: Any, data: Any, end: int, start: Parsed, buffer: BatchBu
         n_words, at = parsed.n_entries - first.n_entries, first.n_entries
         if not numbers_from_words(buffer.words, n_words, buffer.keys, buffer.values, at):
             parsed, scan = format.parse_some(data, end, first, buffer, unscanned, False)
-    if parsed.problem != Problem.NONE:
-        buffer.indptr[parsed.n_rows + 1] = NO_ROW
     n_entries = buffer.indptr[parsed.n_rows]
     return Parsed(parsed.n_rows, n_entries, parsed.position, parsed.line, parsed.problem)

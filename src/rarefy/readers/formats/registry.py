@@ -107,6 +107,7 @@ ENDINGS = {
 BINARY_BEGINNINGS = {b"PAR1": "parquet", b"ARROW1": "arrow"}
 MOST_RECOGNISED = 1 << 16  # bytes of a text that are looked at to tell its format
 NUMBERS_AND_BARS = b"+-.0123456789|"
+NOT_BEFORE_BAR = re.compile(rb"[:#\r\n]")  # or the line may be of another format
 SVMLIGHT_LINE = re.compile(rb"\s*[-+]?[.0-9][-+.0-9eE]*(\s+qid:\d+)?(\s+\d+:\S+)*\s*(#.*)?$")
 
 
@@ -168,5 +169,5 @@ def recognise_text(file: str, start: bytes) -> str:
 
 def is_plainly_vw(line: bytes) -> bool:
     """Whether a line is VW text to `recognise_text`, told in less time; some such lines are not."""
-    begins_so = b"|" in line and line[:1] in NUMBERS_AND_BARS and b"\r" not in line
-    return begins_so and not SVMLIGHT_LINE.match(line)
+    head, bar, _ = line.partition(b"|")
+    return bool(bar) and line[:1] in NUMBERS_AND_BARS and not NOT_BEFORE_BAR.search(head)

@@ -34,11 +34,16 @@ from rarefy.readers.features.grams import (
 from rarefy.readers.formats.line_parser import parse_lines
 from rarefy.readers.parsed import Parsed, Problem
 from rarefy.readers.source import Block
+from rarefy.readers.text.decimals import POINT, ZERO
 from rarefy.readers.text.numbers import (
     BAR,
     COLON,
+    HASH,
+    MINUS,
     NEWLINE,
+    PLUS,
     QUOTE,
+    RETURN,
     SPACE,
     ends_token,
     is_blank,
@@ -196,6 +201,15 @@ class VowpalWabbit(NamedTuple):
 
     grams: Grams
     words: WordsSoFar
+
+    def is_plain(self, data: Any) -> bool:
+        """Whether a line is plainly recognised as VW text: it has a bar before any index."""
+        i = 0
+        if not (ZERO <= data[0] <= ZERO + 9 or data[0] in (PLUS, MINUS, POINT, BAR)):
+            return False
+        while data[i] not in (BAR, COLON, HASH, RETURN, NEWLINE):
+            i += 1
+        return data[i] == BAR  # type: ignore[no-any-return]
 
     def parse_some(
         self,
