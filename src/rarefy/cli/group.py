@@ -34,6 +34,10 @@ class Commands(click.Group):
                 return super().invoke(context)
         except BrokenPipeError:
             raise  # who reads the output has seen enough; click ends without a word
+        except click.NoSuchOption as error:
+            from rarefy.cli.foreign_options import with_advice
+
+            raise with_advice(error) from error
         except EXPECTED as error:
             raise click.ClickException(sentence(error)) from error
 

@@ -10,6 +10,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from rarefy.arrays import Floats
+from rarefy.checks import nearest
 from rarefy.engine.learner import Learner
 from rarefy.engine.new_classes import by_new_classes
 from rarefy.engine.online_learner import OnlineLearner, RowLearner
@@ -25,7 +26,7 @@ from rarefy.model.numbers_by_name import NAMESPACES, L1ByName, fits
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import texts_of
-from rarefy.readers.features.columns import Columns, listed_columns, nearest
+from rarefy.readers.features.columns import Columns, listed_columns
 from rarefy.readers.features.labels import Labels
 from rarefy.stores import Kept, Prepared, Store
 from rarefy.streams.classes import classes_of, targets_of
