@@ -382,8 +382,8 @@ class _KnownFeatures:
         if self._n_rows and not self._any and self._learner.n_nonzero():
             warnings.warn(
                 f"{' '.join(reader.files) or 'rows'}: the model has no weight for any feature of "
-                f"these {self._n_rows:,} rows, so all predictions are the same. Are columns or "
-                f"namespaces named as in training?",
+                f"these data ({self._n_rows:,} row{'s' if self._n_rows > 1 else ''}), so all "
+                f"predictions are the same. Are columns or namespaces named as in training?",
                 RarefyWarning,
                 stacklevel=2,
             )
