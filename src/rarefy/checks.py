@@ -71,8 +71,7 @@ def check_flag(name: str, value: Any) -> None:
 def choose(name: str, value: Any, table: Mapping[str, Any]) -> Any:
     """The entry of a table of named things."""
     if not isinstance(value, str) or value not in table:
-        meant = nearest(value, list(table)) if isinstance(value, str) else ""
-        raise ConfigError(f"{name}={value!r}{meant}: one of {', '.join(table)} is expected.")
+        raise ConfigError(f"{name}={value!r}: one of {', '.join(table)} is expected.")
     return table[value]
 
 
