@@ -41,7 +41,7 @@ def main() -> None:
     console.print(f"\nNext, train on some of these texts yourself ({ROWS}), or on your own file:\n")
     for command in commands(ROWS):
         console.print(f"    {command}", soft_wrap=True)
-    console.print("\nREADME.md says where to read on; start with docs/tutorials/first-model.md.")
+    console.print("\nTo read next: docs/tutorials/first-model.md; README.md lists the rest.")
 
 
 def introduction(corpus: Corpus) -> str:

@@ -72,7 +72,7 @@ def measures(corpus: Corpus) -> list[Measure]:
 
 def comparison_table(outcomes: Sequence[Outcome], corpus: Corpus) -> Table:
     """A row per rule; the best of each column stands out."""
-    table = Table(title="After one pass, with models of the same size")
+    table = Table(title="After one pass, with models of about the same size")
     table.add_column("rule")
     table.add_column("kind")
     for measure in measures(corpus):

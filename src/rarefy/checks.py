@@ -10,6 +10,8 @@ import numpy as np
 
 from rarefy.errors import ConfigError, InputError
 
+OUT_OF_REACH = 1_000_000_000  # the end of a range that nobody comes near, and need not be told
+
 
 def number_or_none(text: str) -> float | None:
     """The finite number that a text is, if it is one."""
@@ -53,10 +55,11 @@ def check_number(name: str, value: Any, most: float = math.inf) -> None:
 def check_whole(name: str, value: Any, least: int, most: int) -> None:
     """Refuse anything but a whole number in a range."""
     is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not is_whole or not least <= value <= most:
-        raise ConfigError(
-            f"{name}={value!r}: a whole number between {least} and {most} is expected."
-        )
+    if is_whole and least <= value <= most:
+        return
+    is_out_of_reach = most > OUT_OF_REACH and not (is_whole and value > most)
+    which = f"of at least {least}" if is_out_of_reach else f"between {least} and {most}"
+    raise ConfigError(f"{name}={value!r}: a whole number {which} is expected.")
 
 
 def check_flag(name: str, value: Any) -> None:
@@ -70,6 +73,15 @@ def choose(name: str, value: Any, table: Mapping[str, Any]) -> Any:
     if not isinstance(value, str) or value not in table:
         raise ConfigError(f"{name}={value!r}: one of {', '.join(table)} is expected.")
     return table[value]
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """The name that may have been meant."""
+    from difflib import get_close_matches  # which takes long to import
+
+    alike = [other for other in names if other.casefold() == name.casefold()]
+    found = alike or get_close_matches(name, names, n=1)
+    return f" (is it {found[0]!r}?)" if found else ""
 
 
 def numbers_if_all_are(names: Sequence[str]) -> list[Any]:

@@ -47,6 +47,7 @@ SUMMARY = {
     "first_pass": 20_000,
     "loss": 0.31234,
     "accuracy": 0.8712,
+    "weighted_by_class": False,
     "kept": 1_234,
     "seconds": 0.6149,
     "rate": 32_525.6,
@@ -152,12 +153,20 @@ def test_the_last_word_has_passes_and_held_out_data(capsys):
         shown.end(
             SUMMARY
             | {"passes": 5, "first_pass": 4_000, "seconds": 3_723.0, "accuracy": None}
-            | {"holdout": {"examples": 1_000, "loss": 0.4, "rmse": 2, "progressive": False}}
+            | {
+                "holdout": {
+                    "examples": 1_000,
+                    "loss": 0.4,
+                    "rmse": 2,
+                    "r2": 0.7,
+                    "progressive": False,
+                }
+            }
         )
     assert capsys.readouterr().err == (
         "20,000 examples (5 passes) in 1:02:03: progressive loss 0.3123 "
         "(the first pass: 4,000 examples)\n"
-        "held out: loss 0.4000, rmse 2.0000 (1,000 examples, by the final model)\n"
+        "held out: loss 0.4000, rmse 2.0000, r2 0.7000 (1,000 examples, by the final model)\n"
         "1,234 weights kept: reviews.model (84 kB)\n"
     )
 
@@ -167,10 +176,12 @@ def test_the_last_word_tells_what_figures_are_of(capsys):
     with display() as shown:
         shown.end(SUMMARY | {"first_pass": 5_000, "holdout": held_out})
         shown.end(SUMMARY | {"passes": 2, "first_pass": 0, "holdout": {"examples": 0}})
-    resumed, held_out, _, unknown, *_ = capsys.readouterr().err.splitlines()
+        shown.end(SUMMARY | {"weighted_by_class": True})
+    resumed, held_out, _, unknown, _, weighted, _ = capsys.readouterr().err.splitlines()
     assert resumed.endswith("loss 0.3123, accuracy 87.1 % (this run: 5,000 examples)")
     assert held_out == "held out: loss 0.4000 (7 examples, each by the model at that time)"
     assert unknown == "20,000 examples (2 passes) in 0.61 s"
+    assert weighted.endswith("loss 0.3123, accuracy 87.1 % (weighted by class)")
 
 
 def test_so_far_is_of_the_first_pass_where_there_are_several(capsys):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import rarefy
 from tests.cli.test_cli import error_of, run, train
 
 ROWS = "".join(f"{'ab'[n % 2]},{n % 5},{'xy'[n % 2]}\n" for n in range(40))
@@ -80,10 +81,18 @@ def test_quotes_that_are_none():
     assert run("predict", "some.model", "new.csv", "--no-quotes").stdout.count("\n") == 2
 
 
+def test_a_model_of_a_matrix_has_no_names():
+    model = rarefy.SparseOnlineClassifier(passes=1).fit([[0.0, 1.0], [1.0, 0.0]] * 9, [0, 1] * 9)
+    model.save("matrix.model")
+    said = error_of("predict", "matrix.model", "data.csv")
+    assert "a model that was fitted to a matrix predicts matrices, in Python" in said
+
+
 def test_no_feature_is_known():
     train("data.csv", "--l1", "0")
     Path("other.jsonl").write_text('{"d": "x"}\n')
-    assert "has no weight for any feature" in run("predict", "some.model", "other.jsonl").stderr
+    said = run("predict", "some.model", "other.jsonl").stderr
+    assert "has no weight for any feature of these data (1 row), so" in said
     Path("same.jsonl").write_text('{"c": "x"}\n')
     assert run("predict", "some.model", "same.jsonl").stderr == ""
 

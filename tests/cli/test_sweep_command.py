@@ -156,10 +156,36 @@ def test_what_is_shown():
     result = sweep("binary.svm")
     assert re.search(r"rows +200 with 25 features", result.stdout)
     assert re.search(r"(?m)^best +\S+ +\d+\.\d\d % ", result.stdout)
-    assert "found/best.model is: best" in result.stdout
+    assert "Saved: found/best.model (best), table.csv, report.html" in result.stdout
     assert "Learning 9 models: 3 points of the grid" in result.stderr
     assert not sweep("binary.svm", "--quiet").output
     assert json.loads(sweep("binary.svm", "--json").output)["chosen"] == "best"
+
+
+def test_columns_and_doubts_are_told_once_before_models_are_learned():
+    rows = [f"u{n:05},{n % 7},{'yes' if n % 3 else 'no'}" for n in range(300)]
+    Path("users.csv").write_text("\n".join(["user,visits,label", *rows]) + "\n")
+    for how in (["--l1", "0.3,1", "--progressive"], QUICK):
+        result = run("sweep", "users.csv", "-o", "found", *how)
+        told = [line.split()[0] for line in result.stderr.splitlines()]
+        assert told == ["Reading", "Warning:", *3 * ["column"], *2 * ["Learning"], "Writing"]
+
+
+def test_shuffled():
+    arguments = ("binary.svm", "--shuffle", "--seed", "5")
+    sweep(*arguments)
+    rows = PROBLEMS["binary"].csr, PROBLEMS["binary"].y
+    expected = rarefy.sweep(*rows, l1=L1S, folds=3, passes=2, shuffle=True, random_state=5)
+    losses = [float(row["loss"]) for row in table()]
+    assert losses == pytest.approx(expected.table["loss"], rel=1e-9)
+    best = max(table(), key=lambda row: float(row["accuracy"]))
+    assert_learned_as_by_train(*arguments, "--l1", best["l1"], "--passes", "2")
+
+
+def test_a_wider_grid_is_told():
+    how = ("--loss", "squared", "--n-l1", "3", "--folds", "2", "--passes", "5")
+    result = run("sweep", "regression.svm", "-o", "found", *how)
+    assert re.search(r"grid +[4-6] points \([1-3] beyond the end of l1\): ", result.stdout)
 
 
 # --- the report ----------------------------------------------------------------------------------
@@ -273,6 +299,10 @@ def test_picture_by_l1():
         (["binary.svm", "-o", "found", "--l1", "0.1,-1"], 1, "l1=-1.0: a number >= 0"),
         (["binary.svm", "-o", "found", "--rule", "fobos", "--q", "2"], 1, "q=2.0 does not apply"),
         (["binary.svm", "-o", "found", "--loss", "perceptron", "--refit"], 1, "does not apply to"),
+        (["binary.svm", "-o", "found", "--by", "r2"], 1, "scoring='r2' (--by): one of accuracy"),
+        (["binary.svm", "-o", "found", "--progressive", "--by", "auc"], 2, "by accuracy or loss"),
+        (["binary.svm", "-o", "found", "--progressive", "--shuffle"], 2, "--shuffle needs folds"),
+        (["binary.svm", "-o", "found", "--memory", "10kB", "--shuffle"], 1, "the rows need about"),
         (["none.svm", "-o", "found"], 1, "none.svm"),
         (["binary.svm", "-o", "binary.svm"], 2, "is a file"),
         (["-", "-o", "found"], 1, "a sweep reads the data twice"),

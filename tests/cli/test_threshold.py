@@ -61,6 +61,16 @@ def test_zero_gives_the_file_of_before():
     assert Path("some.model").read_bytes() == before
 
 
+def test_a_threshold_in_the_place_of_data():
+    message = run("threshold", "some.model", "0.7", code=2).stderr
+    assert "to set the threshold to 0.7, use --set 0.7." in message
+
+
+def test_the_threshold_of_truncation_is_another_one():
+    message = error_of("train", "binary.svm", "-o", "other.model", "--threshold", "0.7")
+    assert "the score above which a class is predicted is decision_threshold, or `rare" in message
+
+
 def test_in_python():
     run("threshold", "some.model", "--set", "0.7")
     model = rarefy.load("some.model")

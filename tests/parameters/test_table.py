@@ -199,6 +199,12 @@ def test_copies(cls):
 def test_unknown_names_are_refused(cls):
     with pytest.raises(TypeError, match=r"__init__\(\) got an unexpected keyword argument 'l3'"):
         cls(l3=1.0)
+    with pytest.raises(TypeError, match=r"'alpha' \(use l1 and l2\)$"):
+        cls(alpha=1.0)
+    with pytest.raises(TypeError, match=r"'early_stopping' \(use passes: .*\)$"):
+        cls(early_stopping=True)
+    with pytest.raises(TypeError, match=r"'passses' \(is it 'passes'\?\)$"):
+        cls(passses=1)
     with pytest.raises(TypeError, match="positional argument"):
         cls("ftrl", "logistic", 0.1)
 
@@ -235,5 +241,5 @@ def test_grids_take_what_the_table_says():
     assert {*RULE, "multiclass", "random_state", "refit_features"} <= {*in_grids}
     assert SWEPT["cumulative"].default is None
     X, y = np.eye(4), [0, 1, 0, 1]
-    with pytest.raises(ConfigError, match="passes_: one of rule, loss, l1, l2, q"):
+    with pytest.raises(ConfigError, match="those of a grid are rule, loss, l1, l2, q"):
         rarefy.sweep(X, y, passes_=3)

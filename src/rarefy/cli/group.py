@@ -30,27 +30,39 @@ class Commands(click.Group):
     def invoke(self, context: click.Context) -> Any:
         try:
             with warnings.catch_warnings():
-                warnings.showwarning = _show_warning
+                warnings.showwarning = Warnings().show
                 return super().invoke(context)
         except BrokenPipeError:
             raise  # who reads the output has seen enough; click ends without a word
+        except click.NoSuchOption as error:
+            from rarefy.cli.foreign_options import with_advice
+
+            raise with_advice(error) from error
         except EXPECTED as error:
             raise click.ClickException(sentence(error)) from error
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: Any = None,
-    line: str | None = None,
-) -> None:
-    """Ours as a sentence, others as usual."""
-    text = f"Warning: {message}\n"
-    if not issubclass(category, RarefyWarning):
-        text = warnings.formatwarning(message, category, filename, lineno, line)
-    click.echo(text, err=True, nl=False)
+class Warnings:
+    """Shows ours as a sentence, others as usual, and each once, however often data are read."""
+
+    def __init__(self) -> None:
+        self._shown: set[str] = set()
+
+    def show(
+        self,
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: Any = None,
+        line: str | None = None,
+    ) -> None:
+        text = f"Warning: {message}\n"
+        if not issubclass(category, RarefyWarning):
+            text = warnings.formatwarning(message, category, filename, lineno, line)
+        if text not in self._shown:
+            self._shown.add(text)
+            click.echo(text, err=True, nl=False)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

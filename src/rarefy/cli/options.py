@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from rarefy.checks import OUT_OF_REACH
 from rarefy.model.class_weights import BALANCED
 from rarefy.model.losses import LOSSES
 from rarefy.model.numbers_by_name import NAMESPACES
@@ -27,8 +28,6 @@ from rarefy.readers.features.grams import ALL
 from rarefy.readers.features.labels import MOST_CLASSES
 from rarefy.readers.formats.registry import FORMATS
 from rarefy.rules import ALIASES, RULES
-
-OUT_OF_REACH = 1_000_000_000  # for whole numbers that people give
 
 
 class Names(click.ParamType):  # type: ignore[type-arg]

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from rarefy.arrays import Rows, as_rows
+from rarefy.checks import nearest
 from rarefy.engine.finite_data import minimise
 from rarefy.engine.learner import Learner
 from rarefy.engine.new_classes import learn_with_new_classes
@@ -28,7 +29,6 @@ from rarefy.model.columns_by_name import ColumnNames, groups_of_columns, l1_of_c
 from rarefy.model.label_runs import LabelRuns
 from rarefy.model.numbers_by_name import NAMESPACES, L1ByName
 from rarefy.parameters.entry import AUTO
-from rarefy.readers.features.columns import nearest
 from rarefy.rules import FINITE_DATA
 from rarefy.rules.anchoring import anchored, is_anchored
 from rarefy.streams.fast_path import FastPath

@@ -15,6 +15,7 @@ from rarefy.estimators.method_docs import describe_methods
 from rarefy.parameters.entry import AUTO, Parameter, Table
 from rarefy.parameters.meaning import rules_with
 from rarefy.parameters.table import RULE, SWEPT
+from rarefy.parameters.unknown_names import advice
 from rarefy.rules import RULES
 
 C = TypeVar("C", bound=type)
@@ -39,7 +40,10 @@ class Parametrised(BaseEstimator):
         unknown = [name for name in given if name not in (*LEADING, *self._table)]
         if unknown:
             caller = f"{type(self).__name__}.__init__()"
-            raise TypeError(f"{caller} got an unexpected keyword argument {unknown[0]!r}")
+            raise TypeError(
+                f"{caller} got an unexpected keyword argument {unknown[0]!r}"
+                f"{advice(unknown[0], self._table)}"
+            )
         defaults = {name: entry.default for name, entry in self._table.items()}
         self.__dict__.update({**dict.fromkeys(LEADING), **defaults, **given})
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rarefy.checks import choose
+from rarefy.checks import choose, nearest
 from rarefy.errors import ConfigError
 from rarefy.parameters.table import RULE
 from rarefy.rules import ALIASES, AWARE, CUMULATIVE, FINITE_DATA, PROJECTED, RULES
@@ -21,8 +21,11 @@ def resolve(rule: Any) -> tuple[str, Any]:
     if isinstance(rule, str):
         canonical, known = ALIASES.get(rule, rule), {**RULES, **FINITE_DATA}
         if canonical not in known:
-            names = ", ".join([*RULES, *ALIASES, *FINITE_DATA])
-            raise ConfigError(f"rule={rule!r}: one of {names}, or a rule of your own, is expected.")
+            names = [*RULES, *ALIASES, *FINITE_DATA]
+            raise ConfigError(
+                f"rule={rule!r}{nearest(rule, names)}: one of {', '.join(names)}, or a rule of "
+                f"your own, is expected."
+            )
         return rule, known[canonical]
     cls = rule if isinstance(rule, type) else type(rule)
     if "state_fields" not in vars(cls):

@@ -155,9 +155,10 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
         N | None,
         Parameter(
             Number(may_be_least=False, may_be_infinite=True),
-            "Largest weight that is truncated.",
+            "Largest weight that is truncated; not the decision threshold.",
             usual="inf; 1e-3 for rounding",
-            absent="it does not treat weights by their size",
+            absent="it does not treat weights by their size (the score above which a class is "
+            "predicted is decision_threshold, or `rarefy threshold`)",
         ),
     ]
     p: Annotated[

@@ -29,8 +29,9 @@ class ArrayStore(SlotStore):
             row = int(np.searchsorted(batch.indptr, entry, side="right")) - 1
             raise InputError(
                 f"{batch.place(row)}: the store array needs features that are whole numbers below "
-                f"2^30, not {batch.keys[entry]} (names are hashed to large numbers). "
-                f"Use the store table or hashed."
+                f"2^30, not {batch.keys[entry]} (names are hashed to large numbers). To train on "
+                f"names, use the store table or hashed; a model that was fitted to a matrix "
+                f"predicts matrices, in Python."
             )
         slots = batch.keys.view(np.int32)[: len(batch.keys)]
         return merged(batch, slots, EVERY_BIT)

@@ -100,7 +100,7 @@ class _OfNumbers:
         self._absolute += dot(importance, errors)
         self._squared += dot(importance, errors**2)
         weight = float(importance.sum())
-        mean = y[0] + dot(importance, y - y[0]) / weight
+        mean = float(y[0]) + dot(importance, y - y[0]) / weight
         share = weight / (self._weight + weight)
         apart = mean - self._mean
         spread = dot(importance, (y - mean) ** 2)

@@ -10,6 +10,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from rarefy.arrays import Floats
+from rarefy.checks import nearest
 from rarefy.engine.learner import Learner
 from rarefy.engine.new_classes import by_new_classes
 from rarefy.engine.online_learner import OnlineLearner, RowLearner
@@ -25,7 +26,7 @@ from rarefy.model.numbers_by_name import NAMESPACES, L1ByName, fits
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import texts_of
-from rarefy.readers.features.columns import Columns, listed_columns, nearest
+from rarefy.readers.features.columns import Columns, listed_columns
 from rarefy.readers.features.labels import Labels
 from rarefy.stores import Kept, Prepared, Store
 from rarefy.streams.classes import classes_of, targets_of
@@ -381,8 +382,8 @@ class _KnownFeatures:
         if self._n_rows and not self._any and self._learner.n_nonzero():
             warnings.warn(
                 f"{' '.join(reader.files) or 'rows'}: the model has no weight for any feature of "
-                f"these {self._n_rows:,} rows, so all predictions are the same. Are columns or "
-                f"namespaces named as in training?",
+                f"these data ({self._n_rows:,} row{'s' if self._n_rows > 1 else ''}), so all "
+                f"predictions are the same. Are columns or namespaces named as in training?",
                 RarefyWarning,
                 stacklevel=2,
             )

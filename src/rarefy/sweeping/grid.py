@@ -21,6 +21,7 @@ from rarefy.parameters.meaning import (
 )
 from rarefy.parameters.of_sweeps import MOST_L1
 from rarefy.parameters.table import LOSS, MAY_BE_AUTO, RULE, grid_parameters, is_auto
+from rarefy.parameters.unknown_names import advice
 from rarefy.rules import SCALE_FREE
 from rarefy.rules.rule_protocol import is_worn as never_worn
 
@@ -120,7 +121,10 @@ def _refuse_recounting(points: list[Point]) -> None:
 def _refuse_unknown(given: dict[str, Any], known: Sequence[str]) -> None:
     for name in given:
         if name not in known:
-            raise ConfigError(f"{name}: one of {', '.join(known)} is expected.")
+            raise ConfigError(
+                f"{name}: there is no such parameter{advice(name, known)}; those of a grid are "
+                f"{', '.join(known)}."
+            )
 
 
 def _refuse_weighting(given: dict[str, Any]) -> None:

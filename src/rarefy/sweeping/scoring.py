@@ -49,8 +49,8 @@ class Scoring(NamedTuple):
             return None
         if self.name in OF_TWO_CLASSES and len(classes) != 2:
             raise ConfigError(
-                f"scoring={self.name!r} is for two classes, and there are {len(classes)}; for "
-                f"several, choose by accuracy, loss or f1."
+                f"scoring={self.name!r} (--by) is for two classes, and there are {len(classes)}; "
+                f"for several, choose by accuracy, loss or f1."
             )
         if self.function is None:
             return JUDGES[self.name]
@@ -86,8 +86,8 @@ def make_scoring(asked: Any, *, is_regression: bool) -> Scoring:
         return Scoring(OWN, asked)
     if not isinstance(asked, str) or asked not in names:
         raise ConfigError(
-            f"scoring={asked!r}: one of {', '.join(names)}, or a function of labels and scores, is "
-            f"expected."
+            f"scoring={asked!r} (--by): one of {', '.join(names)}, or a function of labels and "
+            f"scores, is expected."
         )
     return Scoring(asked)
 

@@ -10,7 +10,7 @@ from rarefy.system.memory import resident_memory
 
 FIRST_LINE = 1000  # examples; the next lines come at twice as many each
 FLIPS = ("negative_flips", "positive_flips")
-SHOWN = ("examples", "loss", "accuracy", "auc", "rmse", *FLIPS)
+SHOWN = ("examples", "loss", "accuracy", "auc", "rmse", "r2", *FLIPS)
 
 
 class ProgressLine(NamedTuple):
@@ -79,6 +79,7 @@ class ProgressTracker:
             "first_pass": first_pass.examples,
             "loss": _ratio(first_pass.loss, first_pass.weight),
             "accuracy": self._accuracy(first_pass),
+            "weighted_by_class": run.model.task.class_weight is not None,
             "kept": run.model.learner.settled().n_nonzero(),
             "seconds": seconds,
             "rate": _ratio(run.model.t - self._n_at_start, seconds),

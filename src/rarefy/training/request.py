@@ -21,6 +21,7 @@ from rarefy.parameters.table import (
     WEIGHTING_PARAMETERS,
     check_values,
 )
+from rarefy.parameters.unknown_names import advice
 from rarefy.readers import read
 from rarefy.streams.run import NEVER
 from rarefy.streams.shuffle import DEFAULT_MEMORY, LEAST_MEMORY, Shuffle
@@ -100,7 +101,8 @@ def check_asked(asked: Mapping[str, Any]) -> None:
             )
         if name not in DEFAULTS:
             raise ConfigError(
-                f"{name}: there is no such parameter; there are {', '.join(DEFAULTS)}."
+                f"{name}: there is no such parameter{advice(name, DEFAULTS)}; there are "
+                f"{', '.join(DEFAULTS)}."
             )
     check_values(
         {name: value for name, value in asked.items() if name in TABLE and value is not None}

@@ -23,6 +23,8 @@ from rarefy.system.output_checks import STREAM, check_outputs
 def evaluate(model_path: str, data: tuple[str, ...], as_json: bool, **reading: Any) -> None:
     """Evaluate MODEL on labelled DATA: accuracy, loss and other metrics.
 
+    Of two classes, precision, recall and F1 are those of the second; of more, means over all.
+
     \b
     Example:
       rarefy evaluate reviews.model new.svm

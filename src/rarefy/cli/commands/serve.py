@@ -61,7 +61,7 @@ class _Stopping:
     help="Promote challengers that are better by more than chance, if no larger rate of answers is "
     "lost: 0.5% or 0.005.",
 )
-@click.option("--demo", is_flag=True, help="Made events for a model called demo.")
+@click.option("--demo", is_flag=True, help="Feed made-up events to a model called demo.")
 @click.option("--access-log", is_flag=True, help="Log each request: route, status and time.")
 def serve(
     folder: str,

@@ -5,7 +5,6 @@ import json
 import math
 import os
 import time
-import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,12 +24,12 @@ from rarefy.cli.options import (
     grid_options,
     loss_options,
     no_intercept_option,
-    report_bad_lines,
 )
+from rarefy.cli.sweeping import plan_of_point, swept
 from rarefy.cli.training import carry_out
 from rarefy.cli.views.display import Display, make_display
 from rarefy.cli.views.feature_view import order_of
-from rarefy.cli.views.formatting import count, size, visible
+from rarefy.cli.views.formatting import count, visible
 from rarefy.cli.views.sweep_view import (
     MODEL,
     REPORT,
@@ -41,22 +40,17 @@ from rarefy.cli.views.sweep_view import (
     point_in_words,
     show_sweep,
 )
-from rarefy.errors import InputError, RarefyWarning
 from rarefy.files.model import model_of
 from rarefy.parameters.entry import MOST_PASSES
 from rarefy.parameters.of_sweeps import LARGEST_SEED
-from rarefy.parameters.table import CHOICE, DEFAULT_RULE, LOSS, RULE
-from rarefy.readers import Reader
+from rarefy.parameters.table import CHOICE, DEFAULT_RULE
 from rarefy.readers.source import expand
 from rarefy.stores import MOST_FEATURES
-from rarefy.streams.design_matrix import DesignMatrix, RowsTooLargeError, to_matrix
 from rarefy.streams.stream_model import StreamModel
-from rarefy.sweeping.scoring import OF_CLASSES, OF_NUMBERS, TALLIED, make_scoring
+from rarefy.sweeping.scoring import OF_CLASSES, OF_NUMBERS, TALLIED
 from rarefy.system.atomic_write import Output
 from rarefy.system.output_checks import STREAM, check_outputs
 from rarefy.training.checkpoints import Checkpoints
-from rarefy.training.plan import Plan, new_plan
-from rarefy.training.request import READING, RequestError
 from rarefy.version import __version__
 
 FEATURES_IN_REPORT = 100
@@ -89,6 +83,7 @@ FEATURES_IN_REPORT = 100
     type=WholeNumber(1, MOST_PASSES),
     help="Number of passes over the data.  [default: 20, or 1 with --progressive]",
 )
+@click.option("--shuffle", is_flag=True, help="Learn the rows in random order.")
 @click.option(
     "--by",
     type=click.Choice([name.replace("_", "-") for name in dict.fromkeys(OF_CLASSES + OF_NUMBERS)]),
@@ -123,7 +118,7 @@ FEATURES_IN_REPORT = 100
     type=WholeNumber(0, LARGEST_SEED),
     default=0,
     show_default=True,
-    help="Seed of the folds.",
+    help="Seed of the folds and of the random order.",
 )
 @click.option(
     "--memory",
@@ -166,12 +161,12 @@ def sweep(
     outputs = _outputs(folder, asked["data"], None if quiet else STREAM)
     start = time.perf_counter()
     with make_display(quiet=as_json or quiet) as display:
-        found = _swept(asked, memory, display)
+        found, n_points = swept(asked, memory, display)
         _write_table(outputs[TABLE], found.table)
         choices = _choices(found, asked["within_features"])
         chosen = _label(asked["choose"], asked["within_features"])
         model = _learned_best(asked, choices[chosen], outputs[MODEL], display)
-        facts = facts_of(asked, found, time.perf_counter() - start)
+        facts = facts_of(asked, found, n_points, time.perf_counter() - start)
         facts["weights of best.model"] = count(model.learner.settled().n_nonzero())
         display.stage("Writing the report")
         about = {"rarefy": __version__, "command": command_line(context), **facts}
@@ -198,149 +193,19 @@ def _settle_validation(asked: dict[str, Any]) -> None:
         return
     if asked["folds"] is not None or asked["passes"] not in (None, 1):
         raise click.UsageError("--progressive is for one pass and no folds.")
-    if asked["choose"] != "best" or asked["refit"]:
-        name = "--refit" if asked["refit"] else f"--choose {asked['choose']}"
+    needs_folds = {
+        f"--choose {asked['choose']}": asked["choose"] != "best",
+        "--refit": asked["refit"],
+        "--shuffle": asked["shuffle"],
+    }
+    for name in (name for name, is_asked in needs_folds.items() if is_asked):
         raise click.UsageError(f"{name} needs folds, and cannot be combined with --progressive.")
     if asked["by"] is not None and asked["by"] not in TALLIED:
         raise click.UsageError(
             f"--by {asked['by'].replace('_', '-')} needs folds; with --progressive, choose by "
-            f"{' or '.join(TALLIED)}."
+            f"accuracy or loss (r2, rmse or loss in regression)."
         )
     asked["passes"] = 1
-
-
-def _swept(asked: dict[str, Any], memory: int, display: Display) -> Any:
-    """Judge the grid, by rows in memory if they fit."""
-    from rarefy.estimators.sweep_grid import EstimatorAt, estimator_class
-    from rarefy.sweeping.grid import grid
-
-    rule, loss, n_l1 = asked["rule"], asked["loss"], asked["n_l1"]
-    plan = _plan(asked, {"rule": rule[0], "loss": loss}, MODEL, names=False)
-    parameters = _parameters(asked)
-    points = grid(rule, loss, n_l1, parameters)
-    class_weight = {name: asked[name] for name in ("class_weight",) if asked[name] is not None}
-    estimator_at = EstimatorAt(estimator_class(loss), {"refit": asked["refit"], **class_weight})
-    make_scoring(asked["by"], is_regression=plan.run.model.task.is_regression)
-    for point in points:
-        estimator_at.candidate(point)
-    reader = plan.run.reader
-    if not reader.can_be_read_again:
-        raise InputError(
-            "a sweep reads the data twice, but standard input or a pipe can be read only once: "
-            "use files."
-        )
-    n_models = len(points) * (asked["folds"] or 1)
-    learning = f"Learning {count(n_models)} models: {count(len(points))} points of the grid"
-    how = {
-        "rule": rule,
-        "loss": loss,
-        "n_l1": n_l1,
-        "folds": asked["folds"],
-        "passes": asked["passes"],
-        "random_state": asked["seed"],
-        "fit_intercept": not asked["no_intercept"],
-        "scoring": asked["by"],
-        **class_weight,
-        "progress": display.advance,
-        **parameters,
-    }
-    try:
-        if asked["on"] is not None:
-            from rarefy.cluster.sweep_on_workers import sweep as sweep_on_workers
-
-            display.stage(f"{learning}, on {asked['on']}")
-            in_memory = not asked["progressive"]
-            how |= {"on": asked["on"], "in_memory": in_memory, "refit": asked["refit"]}
-            return _sweep(reader, memory=memory, sweep_rows=sweep_on_workers, **how)
-        if not asked["progressive"]:
-            display.stage(f"Reading {visible(' '.join(reader.files))}")
-            try:
-                is_regression = plan.run.model.task.is_regression
-                rows = to_matrix(
-                    reader, regression=is_regression, memory=memory, progress=display.advance
-                )
-            except RowsTooLargeError as error:
-                if asked["refit"]:
-                    raise _rows_too_large(error, memory) from error
-                display.say("The rows do not fit memory; they are read again in every pass.")
-            else:
-                display.stage(learning)
-                return _swept_in_memory(rows, memory, refit=asked["refit"], **how)
-        display.stage(learning)
-        return _swept_by_reading(reader.another(), memory, how)
-    finally:
-        report_bad_lines(reader)
-
-
-def _sweep(*rows: Any, sweep_rows: Any = None, **how: Any) -> Any:
-    """What is found; what there is to say of it is said at the end."""
-    from rarefy.estimators.sweep_grid import sweep as sweep_here
-
-    sweep_rows = sweep_rows or sweep_here
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RarefyWarning)
-        return sweep_rows(*rows, **how)
-
-
-def _rows_too_large(error: RowsTooLargeError, memory: int) -> InputError:
-    about = "about" if error.is_estimate else "more than"
-    return InputError(
-        f"the rows need {about} {size(error.n_bytes)} of memory, and {size(memory)} may be taken: "
-        f"allow more by --memory, or sweep over a part of the data."
-    )
-
-
-def _swept_in_memory(rows: DesignMatrix, memory: int, **how: Any) -> Any:
-    from rarefy.sweeping.cross_validation import MemoryTooSmallError
-
-    try:
-        return _sweep(
-            rows.X,
-            rows.y,
-            sample_weight=rows.sample_weight,
-            memory=max(memory - rows.n_bytes, 1),
-            **how,
-        )
-    except MemoryTooSmallError as error:
-        needed = rows.n_bytes + error.n_bytes
-        raise InputError(
-            f"the rows need {size(rows.n_bytes)} of memory, eight models at a time "
-            f"{size(error.n_bytes)} more, and {size(memory)} may be taken: allow at least "
-            f"{Size.written(needed)} by --memory."
-        ) from error
-
-
-def _swept_by_reading(reader: Reader, memory: int, how: dict[str, Any]) -> Any:
-    from rarefy.sweeping.cross_validation import MemoryTooSmallError
-
-    try:
-        return _sweep(reader, memory=memory, **how)
-    except MemoryTooSmallError as error:
-        raise InputError(
-            f"all models at a time need {size(error.n_bytes)} of memory, and {size(memory)} may be "
-            f"taken: allow at least {Size.written(error.n_bytes)} by --memory, or sweep over a "
-            f"smaller grid."
-        ) from error
-
-
-def _parameters(asked: dict[str, Any]) -> dict[str, Any]:
-    """Those of the grid; None stands for the default."""
-    return {
-        **{name: asked[name] or None for name in RULE},
-        **{name: asked[name] for name in LOSS},
-        "multiclass": None if asked["multiclass"] == "auto" else asked["multiclass"],
-        "refit_features": asked["refit_features"],
-    }
-
-
-def _plan(asked: dict[str, Any], point: dict[str, Any], path: str, **others: Any) -> Plan:
-    """How a point of the grid is learned."""
-    names = (*READING, *LOSS, "passes", "refit", "class_weight")
-    how = {name: asked[name] for name in names} | {"fit_intercept": not asked["no_intercept"]}
-    try:
-        return new_plan(asked["data"], output=path, **{**how, **point, **others})
-    except RequestError as error:
-        raise click.UsageError(error.as_command()) from error
 
 
 def _label(choose: str, within_features: int | None) -> str:
@@ -364,7 +229,7 @@ def _learned_best(
     asked: dict[str, Any], choice: Any, output: Output, display: Display
 ) -> StreamModel:
     display.stage(f"Learning {visible(output.path)}")
-    plan = _plan(asked, choice.parameters, output.path)
+    plan = plan_of_point(asked, choice.parameters, output.path)
     carry_out(plan, Checkpoints(plan, output), display)
     return plan.run.model
 

@@ -1,9 +1,11 @@
 """`rarefy threshold`."""
 
+import os
 from typing import Any
 
 import click
 
+from rarefy.checks import number_or_none
 from rarefy.cli.options import FILE, format_options, labelled_data_options, report_bad_lines
 from rarefy.errors import InputError
 from rarefy.files.model import Model
@@ -45,6 +47,8 @@ def threshold(
     if (given is None) == (not data):
         raise click.UsageError("give DATA to find the threshold on, or the threshold by --set.")
     place = Output(model_path if output is None else output)
+    if len(data) == 1 and number_or_none(data[0]) is not None and not os.path.exists(data[0]):
+        raise click.UsageError(f"to set the threshold to {data[0]}, use --set {data[0]}.")
     check_outputs([place.path], expand(data))
     model = load_model(model_path)
     if len(model.classes) != 2 or model.has_score_by_class:

@@ -49,7 +49,7 @@ FIRST_TO_GO = (
     "seconds",
     "kept",
 )
-SHOWN_AT_THE_END = ("loss", "accuracy", "auc", "rmse")
+SHOWN_AT_THE_END = ("loss", "accuracy", "auc", "rmse", "r2")
 GAP = "  "
 
 
@@ -151,6 +151,8 @@ def _progressive(summary: dict[str, Any]) -> str:
     if n_new != summary["examples"]:
         where = "the first pass" if summary["passes"] > 1 else "this run"
         which.append(f"{where}: {count(n_new)} examples")
+    if summary["weighted_by_class"]:
+        which.append("weighted by class")
     if summary["refitted"]:
         which.append("before the refit")
     if summary["cut_to"] is not None:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:  # scikit-learn would take most of the time of `rarefy --help`
 TABLE, MODEL, REPORT = "table.csv", "best.model", "report.html"  # in the folder
 
 
-def facts_of(asked: dict[str, Any], found: "Sweep", seconds: float) -> dict[str, str]:
-    """What was done."""
+def facts_of(asked: dict[str, Any], found: "Sweep", n_asked: int, seconds: float) -> dict[str, str]:
+    """What was done; more points than asked for, if the best was at the end of the grid."""
     n_points, n_folds = found.by_fold["loss"].shape
     refit = " and a refit" if asked["refit"] else ""
     passes = "pass" if asked["passes"] == 1 else "passes"
@@ -24,10 +24,12 @@ def facts_of(asked: dict[str, Any], found: "Sweep", seconds: float) -> dict[str,
     by_class = asked["class_weight"]
     more = {} if by_class is None else {"class weight": _text(by_class)}
     end = {"note": found.end_of_grid} if found.end_of_grid else {}
+    kind = f"{', '.join(asked['rule'])}; {asked['loss']} loss"
+    more_l1 = f" ({count(n_points - n_asked)} beyond the end of l1)" if n_points > n_asked else ""
     return {
         "data": ", ".join(map(visible, asked["data"])),
         "rows": f"{count(found.extent.n_rows)} with {count(found.extent.n_features)} features",
-        "grid": f"{count(n_points)} points: {', '.join(asked['rule'])}; {asked['loss']} loss",
+        "grid": f"{count(n_points)} points{more_l1}: {kind}",
         "learned": f"{judged}{refit}, in {duration(seconds)}",
         "chosen by": found.score.replace("_", " "),
         **more,
@@ -84,10 +86,7 @@ def show_sweep(
     )
     page.say(_judged_by(found))
     page.say()
-    page.say(f"{visible(os.path.join(folder, MODEL))} is: {chosen}")
-    page.say(
-        f"All points: {visible(os.path.join(folder, TABLE))}; plots: {REPORT} in the same folder."
-    )
+    page.say(f"Saved: {visible(os.path.join(folder, MODEL))} ({chosen}), {TABLE}, {REPORT}")
 
 
 def _judged_by(found: "Sweep") -> str:

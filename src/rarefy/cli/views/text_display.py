@@ -36,6 +36,7 @@ class TextDisplay(Display):
         self._is_terminal = sys.stderr is not None and sys.stderr.isatty()
         self._console = Console(stderr=True, force_terminal=self.can_draw)
         self._next_share = math.inf  # when it is said
+        self._roles: Mapping[str, str] = {}  # of the columns, as they were said
 
     @property
     def width(self) -> int:
@@ -53,8 +54,10 @@ class TextDisplay(Display):
             self.say(f"{int(100 * share):3} %")
 
     def columns(self, roles: Mapping[str, str]) -> None:
-        for text in column_lines(roles):
-            self._write(text)
+        if roles != self._roles:
+            self._roles = dict(roles)
+            for text in column_lines(roles):
+                self._write(text)
 
     def line(self, line: ProgressLine) -> None:
         if self._table is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from rarefy.checks import check_flag, is_text
+from rarefy.checks import check_flag, is_text, nearest
 from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.readers.features.grams import Sizes, check_grams, checked_sizes
 
@@ -192,15 +192,6 @@ def pass_over(file: str, unknown: Sequence[str], columns: Columns) -> None:
         RarefyWarning,
         stacklevel=2,
     )
-
-
-def nearest(name: str, names: Sequence[str]) -> str:
-    """The name that may have been meant."""
-    from difflib import get_close_matches  # which takes long to import
-
-    alike = [other for other in names if other.casefold() == name.casefold()]
-    found = alike or get_close_matches(name, names, n=1)
-    return f" (is it {found[0]!r}?)" if found else ""
 
 
 def complete_columns(

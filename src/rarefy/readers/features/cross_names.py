@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import product
 
+from rarefy.checks import nearest
 from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.hashing import hash_text
 from rarefy.readers.batch import Batch
-from rarefy.readers.features.columns import listed_columns, nearest
+from rarefy.readers.features.columns import listed_columns
 from rarefy.readers.features.crosses import ANY_NAME, each_once
 
 Cross = tuple[str, ...]

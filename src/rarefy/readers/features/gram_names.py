@@ -1,7 +1,8 @@
 """Checks that n-grams are asked of columns or formats that have words."""
 
+from rarefy.checks import nearest
 from rarefy.errors import InputError
-from rarefy.readers.features.columns import Columns, listed_columns, nearest
+from rarefy.readers.features.columns import Columns, listed_columns
 from rarefy.readers.features.grams import ALL, OF_NAMESPACES, grams_of
 
 

@@ -1,0 +1,61 @@
+"""Options of other programs, most of them Vowpal Wabbit's, and what to use instead."""
+
+import click
+
+_CROSS = "Use --cross alpha,beta, with full names of namespaces or columns; '*,*' crosses all."
+_CLASSES = "Leave it out: classes are inferred from the labels."
+_DATA = "Name files without an option: rarefy train rows.vw -o rows.model."
+_PREDICT = "rarefy predict MODEL DATA only predicts; -o FILE writes to a file."
+_OUTPUT = "Use -o MODEL."
+_RESUME = "To train a model further, use rarefy train --resume MODEL; to predict, rarefy predict."
+_STATE = "Leave it out: the state is always saved (--slim leaves it out)."
+_STEPS = "Use --eta0 and --schedule; the default rule seldom needs them."
+_RULE = "Use --rule: its default, scale-free, adapts steps to each feature and needs no scaling."
+_WHY = "Use rarefy inspect MODEL --why DATA."
+_NAMES = "Use rarefy inspect MODEL: the model keeps the names of features."
+_PROGRESS = "Leave it out: progress is shown, unless you give --quiet."
+
+INSTEAD = {
+    **dict.fromkeys(("-d", "--data"), _DATA),
+    **dict.fromkeys(("-f", "--final_regressor"), _OUTPUT),
+    **dict.fromkeys(("-i", "--initial_regressor"), _RESUME),
+    **dict.fromkeys(("-q", "--quadratic", "--interactions"), _CROSS),
+    "--cubic": "Use --cross alpha,beta,gamma, with full names of namespaces or columns.",
+    **dict.fromkeys(("-t", "--testonly", "-p", "--predictions"), _PREDICT),
+    **dict.fromkeys(("-r", "--raw_predictions"), "Use rarefy predict MODEL DATA --scores."),
+    "--link": "Use rarefy predict MODEL DATA --probabilities.",
+    "--loss_function": "Use --loss.",
+    "--quantile_tau": "Use --quantile.",
+    **dict.fromkeys(("--oaa", "--ect", "--csoaa"), _CLASSES),
+    **dict.fromkeys(("-l", "--learning_rate", "--power_t", "--initial_t"), _STEPS),
+    **dict.fromkeys(("--adaptive", "--normalized", "--invariant", "--sgd"), _RULE),
+    "--ftrl": "Use --rule ftrl.",
+    "--coin": "Use --rule coin.",
+    **dict.fromkeys(("-c", "--cache_file"), "Use --cache FILE."),
+    **dict.fromkeys(("-k", "--kill_cache"), "Leave it out: an outdated cache is written again."),
+    "--bit_precision": "Use -b or --bits.",
+    "--noconstant": "Use --no-intercept.",
+    "--holdout_off": "Leave it out: all rows are learned, unless --holdout is given.",
+    "--keep": "Use --ignore, with the names of the other namespaces.",
+    "--random_seed": "Use --seed.",
+    "--save_resume": _STATE,
+    "--preserve_performance_counters": _STATE,
+    "--invert_hash": _NAMES,
+    "--readable_model": "Use rarefy export MODEL --to vw -o FILE.",
+    **dict.fromkeys(("-a", "--audit"), _WHY),
+    **dict.fromkeys(("--daemon", "--port"), "Use rarefy serve."),
+    # common elsewhere
+    "--target": "Use --label COLUMN.",
+    "--epochs": "Use --passes.",
+    **dict.fromkeys(("--lr", "--learning-rate"), _STEPS),
+    "--sep": "Use --delimiter.",
+    **dict.fromkeys(("-v", "--verbose"), _PROGRESS),
+}
+
+
+def with_advice(error: click.NoSuchOption) -> click.UsageError:
+    """The error, with what to use instead of an option that is another program's."""
+    if error.option_name not in INSTEAD:
+        return error
+    text = f"No such option {error.option_name!r}. {INSTEAD[error.option_name]}"
+    return click.UsageError(text, error.ctx)

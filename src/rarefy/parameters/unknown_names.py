@@ -1,0 +1,19 @@
+"""What to say of a parameter that there is not: another library's, or misspelt."""
+
+from collections.abc import Iterable
+
+from rarefy.checks import nearest
+
+_STOPS = 'passes: "auto", the default of fit, stops early'
+INSTEAD = {
+    **dict.fromkeys(("max_iter", "n_iter", "epochs"), "passes"),
+    **dict.fromkeys(("early_stopping", "tol", "n_iter_no_change", "validation_fraction"), _STOPS),
+    **dict.fromkeys(("alpha", "C", "penalty", "l1_ratio"), "l1 and l2"),
+    "learning_rate": "eta0 and schedule",
+    "by": "scoring",
+}
+
+
+def advice(name: str, known: Iterable[str]) -> str:
+    """In brackets: what does the same here, or the name that may have been meant."""
+    return f" (use {INSTEAD[name]})" if name in INSTEAD else nearest(name, list(known))

@@ -1,0 +1,60 @@
+"""Who comes from another program is told what to use instead of its options."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from rarefy.cli.foreign_options import INSTEAD
+from rarefy.cli.group import main
+
+FROM_VW = Path(__file__).parents[2] / "docs" / "how-to" / "coming-from-vw.md"
+
+
+def flags_of(name: str) -> set[str]:
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    return {flag for part in command.params for flag in part.opts}
+
+
+@pytest.mark.parametrize(
+    ("line", "option", "advice"),
+    [
+        ("train -d rows.vw -f m", "-d", "Name files without an option: rarefy train rows.vw"),
+        ("train rows.vw -f m", "-f", "Use -o MODEL."),
+        ("train rows.vw -o m -q ab", "-q", "Use --cross alpha,beta"),
+        ("train rows.vw -o m -q ::", "-q", "'*,*' crosses all"),
+        ("train rows.vw -o m --loss_function=logistic", "--loss_function", "Use --loss."),
+        ("train rows.vw -o m --power_t 0.5", "--power_t", "Use --eta0 and --schedule"),
+        ("train rows.csv -o m --target price", "--target", "Use --label COLUMN."),
+        ("predict m -t rows.vw -p out", "-t", "rarefy predict MODEL DATA only predicts; -o FILE"),
+    ],
+)
+def test_advice(line, option, advice):
+    result = CliRunner().invoke(main, line.split())
+    assert result.exit_code == 2
+    assert f"Error: No such option {option!r}. " in result.output
+    assert advice in result.output
+
+
+def test_a_misspelt_option_gets_the_nearest():
+    result = CliRunner().invoke(main, ["train", "rows.csv", "--cathegorical", "a"])
+    assert "Did you mean '--categorical'?" in result.output
+
+
+def test_every_option_of_vw_on_the_page_is_known_or_gets_advice():
+    cells = re.findall(r"^\| (`.*?) \|", FROM_VW.read_text(), re.MULTILINE)
+    options = {word for cell in cells for word in re.findall(r"(?<![\w-])--?[a-z]\w*", cell)}
+    assert len(options) > 20
+    assert options - flags_of("train") - set(INSTEAD) == set()
+
+
+def test_advice_names_options_that_exist():
+    flags = set().union(*map(flags_of, ("train", "predict", "export", "inspect")))
+    named = set(re.findall(r"(?<!\S)--?[a-z]\S*\b", " ".join(INSTEAD.values())))
+    assert len(named) > 15
+    assert named - flags == set()
