@@ -9,8 +9,9 @@ import pytest
 
 import rarefy
 from rarefy.arrays import as_rows, part_of
-from rarefy.engine import shard_states, sharding
+from rarefy.engine import sharding
 from rarefy.engine.sharding import Sharding, can_be_sharded
+from rarefy.engine.whole_states import WholeStates
 from rarefy.errors import ConfigError
 from rarefy.rules import RULES
 from tests import data, naive_shards
@@ -54,8 +55,8 @@ def test_threads_make_no_difference(kind):
 def test_where_states_are_makes_no_difference(kind, monkeypatch):
     """Whether a shard has a copy of the whole state, or the states of what it meets."""
     found = []
-    for n_entries in (0, 1 << 30):
-        monkeypatch.setattr(shard_states, "ENTRIES_OF_A_COPY", n_entries)
+    for used in (False, True):
+        monkeypatch.setattr(WholeStates, "are_used", lambda *_, used=used: used)
         learner, rows = learner_and_rows(kind=kind, d=300)
         Sharding(4, 2).learn(learner, rows)
         found.append(bits(learner))

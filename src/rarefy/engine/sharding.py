@@ -21,8 +21,10 @@ from rarefy.engine.learner import Learner
 from rarefy.engine.merged_sums import at_round
 from rarefy.engine.reference import FIRST_EXAMPLES
 from rarefy.engine.shard import Learned, average_intercepts, learned_by
+from rarefy.engine.met_features import ranges
 from rarefy.engine.shard_states import ShardStates
-from rarefy.engine.workers import Pool, n_cores
+from rarefy.engine.whole_states import WholeStates
+from rarefy.engine.workers import Pool, Run, n_cores
 from rarefy.errors import ConfigError
 from rarefy.model.importance import PLAIN
 from rarefy.rules import RULES, name_of
@@ -48,7 +50,7 @@ class Sharding:
         self.n_threads = min(n_shards, n_threads or n_cores())
         self._most_examples = max(MOST_EXAMPLES, MOST_OF_A_SHARD * n_shards)
         self._pool = Pool(self.n_threads)
-        self._states = ShardStates()
+        self._states, self._whole = ShardStates(), WholeStates()
 
     def n_examples(self, t: int) -> int:
         """How many examples the round takes that begins when t have been learned."""
@@ -72,10 +74,17 @@ class Sharding:
     def learn_round(self, learner: Learner, parts: Sequence[Rows]) -> None:
         """Learn the rows of a round, which may come in parts."""
         dealt, settling = self.dealt(learner.t, parts)
+        n_entries = [_most_entries(learner, rows) for rows in dealt]
+        run = self._pool.runner(sum(n_entries) * learner.n_outputs)
+        is_whole = dealt and self._whole.are_used(learner, n_entries)
         if dealt:
-            self._learn_in_shards(learner, dealt)
+            states = self._whole if is_whole else self._states
+            states.begin_round(learner, n_entries, run)
+            self._learn_in_shards(learner, dealt, states, run)
         for part in settling:
             learner.learn(part, restorable=False)
+        if is_whole:
+            self._whole.follow(learner, settling, run)
 
     def dealt(self, t: int, parts: Sequence[Rows]) -> tuple[list[list[Rows]], list[Rows]]:
         """The rows of each shard, if there are any, and those that the model itself learns then.
@@ -86,19 +95,23 @@ class Sharding:
             return [], list(parts)
         return _dealt(parts, self.n_shards)
 
-    def _learn_in_shards(self, learner: Learner, dealt: Sequence[Sequence[Rows]]) -> None:
+    def _learn_in_shards(
+        self,
+        learner: Learner,
+        dealt: Sequence[Sequence[Rows]],
+        states: ShardStates | WholeStates,
+        run: Run,
+    ) -> None:
         """What shards do side by side, and then what is done with all features."""
-        n_entries = [_most_entries(learner, rows) for rows in dealt]
-        run = self._pool.runner(sum(n_entries) * learner.n_outputs)
-        self._states.begin_round(learner, n_entries)
 
         def learn(shard: int) -> Learned:
             relative = [learner.reference.relative(part) for part in dealt[shard]]
-            numbered, state = self._states.hand_out(learner, shard, relative)
+            numbered, state = states.hand_out(learner, shard, relative)
             return learned_by(learner, dealt[shard], numbered, state, len(dealt))
 
         learned = run(learn, range(len(dealt)))
-        run(partial(self._states.average, learner), list(self._states.ranges(self.n_threads)))
+        n_words = states.of_shards.shape[1]
+        run(partial(states.average, learner), list(ranges(n_words, self.n_threads)))
         conclude(learner, learned)
 
 
