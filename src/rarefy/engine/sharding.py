@@ -19,7 +19,9 @@ import numpy as np
 from rarefy.arrays import Rows, part_of
 from rarefy.engine.learner import Learner
 from rarefy.engine.merged_sums import at_round
+from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.reference import FIRST_EXAMPLES
+from rarefy.engine.round_size import RoundSize
 from rarefy.engine.shard import Learned, average_intercepts, learned_by
 from rarefy.engine.met_features import ranges
 from rarefy.engine.shard_states import ShardStates
@@ -29,11 +31,9 @@ from rarefy.errors import ConfigError
 from rarefy.model.importance import PLAIN
 from rarefy.rules import RULES, name_of
 
-ROUNDS = 8  # while the number of examples doubles;
-FEW_EXAMPLES = 1 << 14  # from which on there is only one for each shard, if these are fewer
-MOST_EXAMPLES, MOST_OF_A_SHARD = 1 << 16, 1 << 11  # of a round; what is more for all shards
 FEWEST_OF_A_SHARD = 1024  # examples of a round; if there are fewer, fewer shards learn
 MOST_SHARDS = (1 << 16) - 1
+SOME_ROWS = 1 << 14  # that are counted at a time
 SETTLING = 512  # last examples of a round, but no more than a quarter, which settle the model
 
 
@@ -48,26 +48,22 @@ class Sharding:
     def __init__(self, n_shards: int, n_threads: int | None = None) -> None:
         self.n_shards = n_shards
         self.n_threads = min(n_shards, n_threads or n_cores())
-        self._most_examples = max(MOST_EXAMPLES, MOST_OF_A_SHARD * n_shards)
         self._pool = Pool(self.n_threads)
         self._states, self._whole = ShardStates(), WholeStates()
 
-    def n_examples(self, t: int) -> int:
-        """How many examples the round takes that begins when t have been learned."""
-        if t < FIRST_EXAMPLES:
-            return FIRST_EXAMPLES - t
-        doubling = 1 << (t.bit_length() - 1)
-        n_rounds = ROUNDS if doubling < FEW_EXAMPLES else min(self.n_shards, ROUNDS)
-        # at twice as many examples, the reference may change
-        return min(doubling // n_rounds, self._most_examples, 2 * doubling - t)
+    def new_round(self, learner: OnlineLearner) -> RoundSize:
+        """Where the round ends that begins now."""
+        return RoundSize(learner.t, learner.n_features, self.n_shards)
 
     def learn(self, learner: Learner, rows: Rows) -> None:
         """Learn rows in as many rounds as it takes, of which the last may be short."""
-        examples = np.flatnonzero(rows.importance)
-        begin, n_before = 0, 0
+        lengths, are_learned = np.diff(rows.indptr), rows.importance != 0.0
+        begin = end = 0
         while begin < len(rows.y):
-            n_before += self.n_examples(learner.t)
-            end = int(examples[n_before - 1]) + 1 if n_before <= len(examples) else len(rows.y)
+            size = self.new_round(learner)
+            while end < len(rows.y) and not size.is_complete:
+                some = slice(end, end + SOME_ROWS)
+                end += size.take(lengths[some], are_learned[some])
             self.learn_round(learner, [part_of(rows, begin, end)])
             begin = end
 

@@ -1,0 +1,51 @@
+"""How many rows make a round of shards: docs/how-to/shards.md."""
+
+import numpy as np
+
+from rarefy.arrays import Flags, Numbers
+from rarefy.engine.reference import FIRST_EXAMPLES
+
+ROUNDS = 8  # while the number of examples doubles,
+FEW_EXAMPLES = 1 << 14  # up to so many; then
+MOST_ROUNDS, ROUNDS_OF_A_SHARD = 16, 2
+ENTRIES_OF_A_FEATURE = 4  # of a round; if there are fewer, there are fewer rounds
+MOST_EXAMPLES, MOST_OF_A_SHARD = 1 << 16, 1 << 11  # of a round; what is more for all shards
+
+
+class RoundSize:
+    """Where a round ends that begins when t examples have been learned, of so many features."""
+
+    def __init__(self, t: int, n_features: int, n_shards: int) -> None:
+        self.is_complete = False
+        self._n_examples = self._n_entries = 0
+        self._n_entries_wanted = 0
+        if t < FIRST_EXAMPLES:
+            self._step = self._most = FIRST_EXAMPLES - t
+            return
+        doubling = 1 << (t.bit_length() - 1)
+        n_rounds = min(MOST_ROUNDS, ROUNDS_OF_A_SHARD * n_shards)
+        if doubling < FEW_EXAMPLES:
+            n_rounds = ROUNDS
+        else:
+            self._n_entries_wanted = ENTRIES_OF_A_FEATURE * n_features
+        # at twice as many examples, the reference may change
+        most = max(MOST_EXAMPLES, MOST_OF_A_SHARD * n_shards)
+        self._most = min(most, 2 * doubling - t)
+        self._step = min(doubling // n_rounds, self._most)
+
+    def take(self, lengths: Numbers, are_learned: Flags) -> int:
+        """How many of the rows that come next belong to the round; they are counted."""
+        learned = np.flatnonzero(are_learned)
+        n_entries = np.concatenate([[0], np.cumsum(lengths[learned])])
+        taken = 0
+        while taken < len(learned):
+            missing = min(self._step - self._n_examples % self._step, self._most - self._n_examples)
+            n = min(missing, len(learned) - taken)
+            self._n_examples += n
+            self._n_entries += int(n_entries[taken + n] - n_entries[taken])
+            taken += n
+            is_end = n == missing and self._n_entries >= self._n_entries_wanted
+            if is_end or self._n_examples == self._most:
+                self.is_complete = True
+                return int(learned[taken - 1]) + 1
+        return len(are_learned)
