@@ -77,7 +77,7 @@ def round_size(lengths: Array, t: int, n_features: int, n_shards: int, few: int 
         return min(doubling // 8, most)
     step = doubling // min(2 * n_shards, 16)
     size = step
-    while size < most and lengths[t : t + size].sum() < 4 * n_features:
+    while size < most and lengths[t : t + size].sum() < 2 * n_features:
         size += step
     return min(size, most)
 
@@ -108,6 +108,8 @@ def fit(
         rows = range(t, min(t + size, len(y)))
         n_dealt = len(rows) - min(SETTLING, len(rows) // 4)
         n_learning = min(n_shards, n_dealt // fewest)
+        if t >= FIRST:
+            n_learning = min(n_learning, max(2, 2 ** int(math.log2(t)) // len(rows)))
         if t < FIRST or n_learning < 2:
             n_dealt = 0
         else:

@@ -8,7 +8,7 @@ from rarefy.engine.reference import FIRST_EXAMPLES
 ROUNDS = 8  # while the number of examples doubles,
 FEW_EXAMPLES = 1 << 14  # up to so many; then
 MOST_ROUNDS, ROUNDS_OF_A_SHARD = 16, 2
-ENTRIES_OF_A_FEATURE = 4  # of a round; if there are fewer, there are fewer rounds
+ENTRIES_OF_A_FEATURE = 2  # of a round; if there are fewer, there are fewer rounds
 MOST_EXAMPLES, MOST_OF_A_SHARD = 1 << 16, 1 << 11  # of a round; what is more for all shards
 
 

@@ -89,7 +89,7 @@ class Sharding:
         """
         if t < FIRST_EXAMPLES or not parts:
             return [], list(parts)
-        return _dealt(parts, self.n_shards)
+        return _dealt(parts, self.n_shards, t)
 
     def _learn_in_shards(
         self,
@@ -134,7 +134,7 @@ def check_sharding(n_shards: int, task: Any) -> None:
         )
 
 
-def _dealt(parts: Sequence[Rows], n_shards: int) -> tuple[list[list[Rows]], list[Rows]]:
+def _dealt(parts: Sequence[Rows], n_shards: int, t: int) -> tuple[list[list[Rows]], list[Rows]]:
     """The rows of each shard, if they are enough for two, and the last, which settle the model.
 
     A shard gets rows that follow each other, as many examples as any other, or one more.
@@ -143,7 +143,9 @@ def _dealt(parts: Sequence[Rows], n_shards: int) -> tuple[list[list[Rows]], list
     n_before = np.concatenate([[0], np.cumsum(is_example)])
     n_examples = int(n_before[-1])
     n_dealt = n_examples - min(SETTLING, n_examples // 4)
-    n_shards = min(n_shards, n_dealt // FEWEST_OF_A_SHARD)
+    # with more shards, examples would count for more in the round than those before it
+    most = max(2, (1 << t.bit_length() - 1) // max(n_examples, 1))
+    n_shards = min(n_shards, most, n_dealt // FEWEST_OF_A_SHARD)
     if n_shards < 2:
         return [], list(parts)
     ends = np.searchsorted(n_before, [n_dealt * k // n_shards for k in range(n_shards + 1)])
