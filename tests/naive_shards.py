@@ -14,7 +14,7 @@ import numpy as np
 from tests.naive import Array, divide_or_zero, logistic_slope, soft
 
 FIRST, FEW, MOST, MOST_OF_A_SHARD = 256, 1 << 14, 1 << 16, 1 << 11
-SETTLING = 512
+SETTLING = 256
 
 
 class ScaleFree:

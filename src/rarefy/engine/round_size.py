@@ -33,18 +33,23 @@ class RoundSize:
         self._most = min(most, 2 * doubling - t)
         self._step = min(doubling // n_rounds, self._most)
 
+    @property
+    def n_missing(self) -> int:
+        """How many examples are missing to the next one after which the round may end."""
+        return min(self._step - self._n_examples % self._step, self._most - self._n_examples)
+
     def take(self, lengths: Numbers, are_learned: Flags) -> int:
         """How many of the rows that come next belong to the round; they are counted."""
         learned = np.flatnonzero(are_learned)
         n_entries = np.concatenate([[0], np.cumsum(lengths[learned])])
         taken = 0
         while taken < len(learned):
-            missing = min(self._step - self._n_examples % self._step, self._most - self._n_examples)
-            n = min(missing, len(learned) - taken)
+            n_missing = self.n_missing
+            n = min(n_missing, len(learned) - taken)
             self._n_examples += n
             self._n_entries += int(n_entries[taken + n] - n_entries[taken])
             taken += n
-            is_end = n == missing and self._n_entries >= self._n_entries_wanted
+            is_end = n == n_missing and self._n_entries >= self._n_entries_wanted
             if is_end or self._n_examples == self._most:
                 self.is_complete = True
                 return int(learned[taken - 1]) + 1

@@ -29,7 +29,7 @@ from rarefy.engine.state import new_state
 from rarefy.engine.workers import Run
 from rarefy.jit import compiled
 from rarefy.jit.intrinsics import load, row_width, store, trailing_zeros
-from rarefy.jit.sum_tuples import over, plus
+from rarefy.jit.sum_tuples import plus, times
 from rarefy.model.clock import next_round
 
 
@@ -151,7 +151,7 @@ def _average(
     state: Floats,
 ) -> None:
     """Write the mean of what shards have; where it is the same for all, that, with no rounding."""
-    n_shards = len(of_shards)
+    n_shards, share = len(of_shards), 1.0 / len(of_shards)
     for word in range(begin, end):
         rest = np.uint64(0)
         for k in range(n_shards):
@@ -176,6 +176,6 @@ def _average(
                         differ |= learned != common
                         total = plus(total, means)
                 if differ:
-                    common = rule.from_means(clock, over(total, float(n_shards)))
+                    common = rule.from_means(clock, times(share, total))
                 store(rule, state, now, common)
             rest &= rest - ONE

@@ -33,8 +33,7 @@ from rarefy.rules import RULES, name_of
 
 FEWEST_OF_A_SHARD = 1024  # examples of a round; if there are fewer, fewer shards learn
 MOST_SHARDS = (1 << 16) - 1
-SOME_ROWS = 1 << 14  # that are counted at a time
-SETTLING = 512  # last examples of a round, but no more than a quarter, which settle the model
+SETTLING = 256  # last examples of a round, but no more than a quarter, which settle the model
 
 
 def can_be_sharded(rule: Any) -> bool:
@@ -62,7 +61,7 @@ class Sharding:
         while begin < len(rows.y):
             size = self.new_round(learner)
             while end < len(rows.y) and not size.is_complete:
-                some = slice(end, end + SOME_ROWS)
+                some = slice(end, end + size.n_missing)
                 end += size.take(lengths[some], are_learned[some])
             self.learn_round(learner, [part_of(rows, begin, end)])
             begin = end

@@ -17,7 +17,7 @@ from rarefy.engine.state import aligned_zeros
 from rarefy.engine.workers import Run
 from rarefy.jit import compiled
 from rarefy.jit.intrinsics import load, store, trailing_zeros
-from rarefy.jit.sum_tuples import over, plus
+from rarefy.jit.sum_tuples import plus, times
 from rarefy.model.clock import next_round
 
 ENTRIES_OF_ALL = 2  # for each feature, from which on a shard is taken to meet all features
@@ -112,7 +112,7 @@ def _average(
     copies: Floats,
 ) -> None:
     """Write the mean of what shards have; where it is the same for all, it stays as it is."""
-    n_shards = len(of_shards)
+    n_shards, share = len(of_shards), 1.0 / len(of_shards)
     for word in range(begin, end):
         rest = np.uint64(0)
         for k in range(n_shards):
@@ -127,7 +127,7 @@ def _average(
                     differ |= learned != first
                     total = plus(total, rule.to_means(clock, learned))
                 if differ:
-                    mean = rule.from_means(clock, over(total, float(n_shards)))
+                    mean = rule.from_means(clock, times(share, total))
                     store(rule, state, now, mean)
                     for k in range(n_shards - 1):
                         store(rule, copies[k], now, mean)
