@@ -1,4 +1,4 @@
-"""The states of shards where features are many for the rows of a round: of those that a shard meets.
+"""The states of shards where features are many for the rows of a round: of what a shard meets.
 
 After the round, the state of a feature is the mean of those that the shards have, where a shard
 that has not met it has that of the model.

@@ -19,11 +19,11 @@ import numpy as np
 from rarefy.arrays import Rows, part_of
 from rarefy.engine.learner import Learner
 from rarefy.engine.merged_sums import at_round
+from rarefy.engine.met_features import ranges
 from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.reference import FIRST_EXAMPLES
 from rarefy.engine.round_size import RoundSize
 from rarefy.engine.shard import Learned, average_intercepts, learned_by
-from rarefy.engine.met_features import ranges
 from rarefy.engine.shard_states import ShardStates
 from rarefy.engine.whole_states import WholeStates
 from rarefy.engine.workers import Pool, Run, n_cores

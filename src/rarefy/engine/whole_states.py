@@ -20,6 +20,7 @@ from rarefy.jit.intrinsics import load, store, trailing_zeros
 from rarefy.jit.sum_tuples import plus, times
 from rarefy.model.clock import next_round
 
+FEATURES_OF_AN_ENTRY = 2  # that are copied at most
 ENTRIES_OF_ALL = 2  # for each feature, from which on a shard is taken to meet all features
 
 
@@ -35,12 +36,10 @@ class WholeStates:
         self._meets_all = False
 
     def are_used(self, learner: Learner, n_entries: Sequence[int]) -> bool:
-        """Whether whole states pay for shards whose rows have so many entries: there are copies, or
-
-        as many entries as copies have features.
-        """
+        """Whether whole states pay for shards whose rows have so many entries at most."""
         n_copies = len(n_entries) - 1
-        return self._are_copies(learner, n_copies) or learner.n_features * n_copies <= sum(n_entries)
+        is_little = learner.n_features * n_copies <= FEATURES_OF_AN_ENTRY * sum(n_entries)
+        return is_little or self._are_copies(learner, n_copies)
 
     def begin_round(self, learner: Learner, n_entries: Sequence[int], run: Run) -> None:
         """Have the states for shards whose rows have so many entries at most."""
