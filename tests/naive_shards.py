@@ -14,7 +14,7 @@ import numpy as np
 from tests.naive import Array, divide_or_zero, logistic_slope, soft
 
 FIRST, FEW, MOST, MOST_OF_A_SHARD = 256, 1 << 14, 1 << 16, 1 << 11
-SETTLING = 256
+SETTLING = 512
 
 
 class ScaleFree:
@@ -75,11 +75,19 @@ def round_size(lengths: Array, t: int, n_features: int, n_shards: int, few: int 
     most = min(max(MOST, MOST_OF_A_SHARD * n_shards), 2 * doubling - t)
     if t < few:
         return min(doubling // 8, most)
+    if is_in_order(t, n_features, n_shards, few):
+        return min(1 << 13, 2 * doubling - t)
     step = doubling // min(2 * n_shards, 16)
     size = step
     while size < most and lengths[t : t + size].sum() < 2 * n_features:
         size += step
     return min(size, most)
+
+
+def is_in_order(t: int, n_features: int, n_shards: int, few: int = FEW) -> bool:
+    """Whether two, or a few, shards do not learn, as there are too many features."""
+    longest = min(max(MOST, MOST_OF_A_SHARD * n_shards), 2 ** int(math.log2(t)))
+    return few <= t and n_shards < 8 and n_features * n_shards >= 16 * longest
 
 
 def fit(
@@ -110,7 +118,7 @@ def fit(
         n_learning = min(n_shards, n_dealt // fewest)
         if t >= FIRST:
             n_learning = min(n_learning, max(2, 2 ** int(math.log2(t)) // len(rows)))
-        if t < FIRST or n_learning < 2:
+        if t < FIRST or n_learning < 2 or is_in_order(t, n_features, n_shards, few_examples):
             n_dealt = 0
         else:
             ends = [n_dealt * k // n_learning for k in range(n_learning + 1)]

@@ -238,7 +238,7 @@ def test_shards_need_rows(monkeypatch):
     """Where a shard would get too few, fewer of them learn, or the model itself."""
     monkeypatch.setattr(sharding, "FEWEST_OF_A_SHARD", 1024)
     _, rows = learner_and_rows(n=4000)
-    for n_rows, n_shards in ((2303, 0), (2304, 2), (3327, 2), (3328, 3), (4000, 3)):
+    for n_rows, n_shards in ((2500, 0), (2560, 2), (3583, 2), (3584, 3), (4000, 3)):
         dealt, settling = Sharding(4, 1).dealt(1 << 16, [part_of(rows, 0, n_rows)])
         assert len(dealt) == n_shards
-        assert sum(len(part.y) for part in settling) == (256 if n_shards else n_rows)
+        assert sum(len(part.y) for part in settling) == (512 if n_shards else n_rows)

@@ -12,6 +12,12 @@ ENTRIES_OF_A_FEATURE = 2  # of a round; if there are fewer, there are fewer roun
 MOST_EXAMPLES, MOST_OF_A_SHARD = 1 << 16, 1 << 11  # of a round; what is more for all shards
 
 
+# Fewer shards than these learn only where an example of the longest round that there may be stands
+# for so many features at most, taken times the shards: with more, merging takes what they gain.
+MANY_SHARDS, FEATURES_OF_AN_EXAMPLE = 8, 16
+IN_ORDER = 1 << 13  # examples of a round in which no shards learn
+
+
 class RoundSize:
     """Where a round ends that begins when t examples have been learned, of so many features."""
 
@@ -19,18 +25,21 @@ class RoundSize:
         self.is_complete = False
         self._n_examples = self._n_entries = 0
         self._n_entries_wanted = 0
-        if t < FIRST_EXAMPLES:
+        self.is_in_order = t < FIRST_EXAMPLES
+        if self.is_in_order:
             self._step = self._most = FIRST_EXAMPLES - t
             return
         doubling = 1 << (t.bit_length() - 1)
-        n_rounds = min(MOST_ROUNDS, ROUNDS_OF_A_SHARD * n_shards)
-        if doubling < FEW_EXAMPLES:
-            n_rounds = ROUNDS
-        else:
+        n_rounds, longest = ROUNDS, max(MOST_EXAMPLES, MOST_OF_A_SHARD * n_shards)
+        if doubling >= FEW_EXAMPLES:
+            n_rounds = min(MOST_ROUNDS, ROUNDS_OF_A_SHARD * n_shards)
             self._n_entries_wanted = ENTRIES_OF_A_FEATURE * n_features
+            most_features = FEATURES_OF_AN_EXAMPLE * min(longest, doubling)
+            self.is_in_order = n_shards < MANY_SHARDS and n_features * n_shards >= most_features
+        if self.is_in_order:
+            longest = IN_ORDER
         # at twice as many examples, the reference may change
-        most = max(MOST_EXAMPLES, MOST_OF_A_SHARD * n_shards)
-        self._most = min(most, 2 * doubling - t)
+        self._most = min(longest, 2 * doubling - t)
         self._step = min(doubling // n_rounds, self._most)
 
     @property

@@ -33,7 +33,7 @@ from rarefy.rules import RULES, name_of
 
 FEWEST_OF_A_SHARD = 1024  # examples of a round; if there are fewer, fewer shards learn
 MOST_SHARDS = (1 << 16) - 1
-SETTLING = 256  # last examples of a round, but no more than a quarter, which settle the model
+SETTLING = 512  # last examples of a round, but no more than a quarter, which settle the model
 
 
 def can_be_sharded(rule: Any) -> bool:
@@ -47,12 +47,14 @@ class Sharding:
     def __init__(self, n_shards: int, n_threads: int | None = None) -> None:
         self.n_shards = n_shards
         self.n_threads = min(n_shards, n_threads or n_cores())
+        self._round: RoundSize | None = None  # that has begun, or is just learned
         self._pool = Pool(self.n_threads)
         self._states, self._whole = ShardStates(), WholeStates()
 
     def new_round(self, learner: OnlineLearner) -> RoundSize:
         """Where the round ends that begins now."""
-        return RoundSize(learner.t, learner.n_features, self.n_shards)
+        self._round = RoundSize(learner.t, learner.n_features, self.n_shards)
+        return self._round
 
     def learn(self, learner: Learner, rows: Rows) -> None:
         """Learn rows in as many rounds as it takes, of which the last may be short."""
@@ -86,7 +88,7 @@ class Sharding:
 
         The round begins when t examples have been learned.
         """
-        if t < FIRST_EXAMPLES or not parts:
+        if t < FIRST_EXAMPLES or not parts or (self._round and self._round.is_in_order):
             return [], list(parts)
         return _dealt(parts, self.n_shards, t)
 
