@@ -237,7 +237,7 @@ accuracy. "By order" is how much the model without shards varies with the order 
 
 A shard learns {USUAL_ROWS:,} rows of a round at least. With that, most of these data sets would be learned in order, so the minimum
 is {FEW_ROWS} in this table, which is harder. The constants of shards were chosen on the first eight data sets, and confirmed on
-those with a star; how often a row counts was changed once more after all had been looked at.
+those with a star; how often a row counts, and how long rounds are, was changed after all had been looked at.
 
 {default_rule(records)}
 
@@ -260,7 +260,8 @@ rows in a round:
 
 {usual_rows(records, 2, 16, 128)}
 
-{kept_of_made(records)} What is missing with 1,000 features are weights of features that do not matter (`{DEFAULT_RULE}`):
+{kept_of_made(records)} What is missing with 1,000 features are weights of features that
+do not matter (`{DEFAULT_RULE}`):
 
 {noise(records)}
 """

@@ -179,6 +179,42 @@ def test_rounds_go_by_the_examples_and_entries_so_far(n_shards, n_features):
         t, begin = t + n, begin + n_rows
 
 
+@pytest.mark.parametrize("n_features", [10, 1000, 1 << 20])
+def test_a_round_ends_at_the_same_row_however_rows_come(n_features):
+    lengths = np.random.default_rng(0).integers(0, 60, 1 << 16)
+    are_learned = np.arange(len(lengths)) % 3 > 0
+    at_once = RoundSize(1 << 15, n_features, 2).take(lengths, are_learned)
+    size, taken = RoundSize(1 << 15, n_features, 2), 0
+    while not size.is_complete:
+        some = slice(taken, taken + 777)
+        taken += size.take(lengths[some], are_learned[some])
+    assert taken == at_once
+
+
+def test_a_few_shards_do_not_learn_if_features_are_many():
+    """They would be merged for longer than they learn; many shards learn all the same."""
+    _, rows = learner_and_rows(n=4000)
+    for n_shards, n_features, are_used in (
+        (2, 200_000, False),
+        (2, 100_000, True),
+        (8, 1 << 24, True),
+    ):
+        learner, _ = learner_and_rows(n=10)
+        learner.clock = learner.clock._replace(t=float(1 << 14))
+        learner.grow(n_features)
+        some = Sharding(n_shards, 1)
+        some.new_round(learner)
+        dealt, _ = some.dealt(1 << 14, [rows])
+        assert bool(dealt) == are_used
+
+
+def test_shards_are_no_more_than_rows_before_the_round_allow():
+    _, rows = learner_and_rows(n=4000)
+    for t, n_shards in ((4096, 2), (8192, 2), (1 << 14, 4), (1 << 15, 8), (1 << 18, 16)):
+        dealt, _ = Sharding(16, 1).dealt(t, [rows])
+        assert len(dealt) == n_shards
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", ["scale-free", "ftrl"])
 def test_the_model_is_about_as_good(rule):

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SLAB = 1 << 25  # bytes that are asked of the system at a time, so that it gives large pages
+MOST_BLOCKS = 64  # in a slab
 
 Bytes = NDArray[np.uint8]
 
@@ -18,11 +19,14 @@ class ReusedMemory:
 
     def __call__(self, n_bytes: int) -> Bytes:
         """So many bytes, in which there may be anything."""
-        block = self._free.pop() if self._free else np.empty(0, np.uint8)
+        try:
+            block = self._free.pop()
+        except IndexError:  # threads may ask at the same time
+            block = np.empty(0, np.uint8)
         if len(block) < n_bytes:
-            size = n_bytes + n_bytes // 8 & -8  # as others need a little more
-            slab = np.empty(max(SLAB // (size + 1), 1) * size, np.uint8)
-            block, *others = slab.reshape(-1, size)
+            size = max(n_bytes + n_bytes // 8, SLAB // MOST_BLOCKS)  # others may need a little more
+            size = -(-size // 8) * 8  # whole words
+            block, *others = np.empty((max(SLAB // size, 1), size), np.uint8)
             self._free.extend(others)
         return np.asarray(_Lent(block, self._free))[:n_bytes]
 
