@@ -19,6 +19,7 @@ from benchmarks.tables import markdown_table
 from benchmarks.texts import number_rows, write_rows
 from benchmarks.timing import best_of
 from rarefy import SparseOnlineClassifier
+from rarefy.engine.met_features import ranges
 from rarefy.engine.shard_states import states_of
 from rarefy.engine.workers import Pool
 
@@ -110,8 +111,8 @@ def merge_time() -> str:
     pool = Pool(2)
 
     def merge() -> None:
-        run, ranges = pool.runner(MERGED), list(found.ranges(2))
-        run(partial(found.average, learner), ranges)
+        run, words = pool.runner(MERGED), list(ranges(found.of_shards.shape[1], 2))
+        run(partial(found.average, learner), words)
 
     merge()  # compiles
     with on_cores(2):

@@ -14,7 +14,6 @@ import numpy as np
 from tests.naive import Array, divide_or_zero, logistic_slope, soft
 
 FIRST, FEW, MOST, MOST_OF_A_SHARD = 256, 1 << 14, 1 << 16, 1 << 11
-ROUNDS = 8
 SETTLING = 512
 
 
@@ -65,21 +64,40 @@ class Ftrl(ScaleFree):
 RULES = {"scale-free": ScaleFree, "adagrad-rda": AdagradRda, "ftrl": Ftrl}
 
 
-def round_size(t: int, n_shards: int) -> int:
-    """How many examples the round has that begins after t."""
+def round_size(lengths: Array, t: int, n_features: int, n_shards: int, few: int = FEW) -> int:
+    """How many examples the round has that begins after t; there may be no more so many.
+
+    Lengths are the numbers of entries of all examples.
+    """
     if t < FIRST:
         return FIRST - t
     doubling = 2 ** int(math.log2(t))
-    n_rounds = ROUNDS if t < FEW else min(n_shards, ROUNDS)
-    most = max(MOST, MOST_OF_A_SHARD * n_shards)
-    return min(doubling // n_rounds, most, 2 * doubling - t)
+    most = min(max(MOST, MOST_OF_A_SHARD * n_shards), 2 * doubling - t)
+    if t < few:
+        return min(doubling // 8, most)
+    if is_in_order(t, n_features, n_shards, few):
+        return min(1 << 13, 2 * doubling - t)
+    step = doubling // min(2 * n_shards, 16)
+    size = step
+    while size < most and lengths[t : t + size].sum() < 2 * n_features:
+        size += step
+    return min(size, most)
 
 
-def fit(X: Array, y: Array, rule: str, n_shards: int, fewest: int) -> Array:
+def is_in_order(t: int, n_features: int, n_shards: int, few: int = FEW) -> bool:
+    """Whether two, or a few, shards do not learn, as there are too many features."""
+    longest = min(max(MOST, MOST_OF_A_SHARD * n_shards), 2 ** int(math.log2(t)))
+    return few <= t and n_shards < 8 and n_features * n_shards >= 16 * longest
+
+
+def fit(
+    X: Array, y: Array, rule: str, n_shards: int, fewest: int, few_examples: int = FEW
+) -> Array:
     """The weights and the intercept when all rows have been learned.
 
     A shard learns so many rows in a round, at least.
     """
+    lengths, n_features = np.count_nonzero(X, axis=1), X.shape[1]
     X = np.hstack([X, np.ones((len(y), 1))])
     some = RULES[rule]()
     l1 = np.append(np.full(X.shape[1] - 1, some.l1), 0.0)
@@ -94,10 +112,13 @@ def fit(X: Array, y: Array, rule: str, n_shards: int, fewest: int) -> Array:
         return sums
 
     while t < len(y):
-        rows = range(t, min(t + round_size(t, n_shards), len(y)))
+        size = round_size(lengths, t, n_features, n_shards, few_examples)
+        rows = range(t, min(t + size, len(y)))
         n_dealt = len(rows) - min(SETTLING, len(rows) // 4)
         n_learning = min(n_shards, n_dealt // fewest)
-        if t < FIRST or n_learning < 2:
+        if t >= FIRST:
+            n_learning = min(n_learning, max(2, 2 ** int(math.log2(t)) // len(rows)))
+        if t < FIRST or n_learning < 2 or is_in_order(t, n_features, n_shards, few_examples):
             n_dealt = 0
         else:
             ends = [n_dealt * k // n_learning for k in range(n_learning + 1)]

@@ -18,13 +18,13 @@ from experiments.cluster.simulation import (
     Costs,
     Sparsity,
     meetings_of_round,
+    round_of,
     seconds,
     shards_of_round,
 )
 from experiments.cluster.travel import Spent, distinct_in, spent
 from experiments.records import MEASURED, RESULTS
 from rarefy import SparseOnlineClassifier
-from rarefy.engine.sharding import Sharding
 
 FOUND = MEASURED / "cluster.json"
 IMAGES = RESULTS / "img"
@@ -137,12 +137,13 @@ def _costs(runs: list[Spent], serial: float) -> Costs:
 
 def _check(run: Spent, data: Sparsity, costs: Costs) -> dict[str, Any]:
     """What was measured, and what the model says of it."""
-    meetings, turns, t, sharding = 0.0, 0.0, 0, Sharding(run.n_shards)
+    meetings, turns, t = 0.0, 0.0, 0
     while t < run.rows:
-        n = min(sharding.n_examples(t), run.rows - t)
-        if shards_of_round(run.n_shards, n) > 1:
-            meetings += meetings_of_round(data, run.n_shards, n)
-            turns += shards_of_round(run.n_shards, n)
+        n = min(round_of(data, run.n_shards, t), run.rows - t)
+        n_learning = shards_of_round(run.n_shards, n, t)
+        if n_learning > 1:
+            meetings += meetings_of_round(data, n_learning, n)
+            turns += n_learning
         t += n
     of_entry = costs.read + costs.meet + costs.learn
     return {

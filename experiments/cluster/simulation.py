@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.engine.sharding import FEWEST_OF_A_SHARD, MOST_EXAMPLES, SETTLING, Sharding
+from rarefy.engine.round_size import MOST_EXAMPLES, RoundSize
+from rarefy.engine.sharding import FEWEST_OF_A_SHARD, SETTLING
 
 
 class Sparsity(NamedTuple):
@@ -50,22 +51,25 @@ class Cluster(NamedTuple):
     most_examples: int = MOST_EXAMPLES  # of a round; others than this one make other models
 
 
-def shards_of_round(n_shards: int, n_rows: float) -> float:
-    """How many shards learn: if rows are few, not all."""
+def shards_of_round(n_shards: int, n_rows: float, t: int) -> float:
+    """How many shards learn: if rows are few, or many for those before them, not all."""
     n_dealt = n_rows - min(SETTLING, n_rows // 4)
-    return max(min(n_shards, n_dealt // FEWEST_OF_A_SHARD), 1)
+    most = max(2, (1 << t.bit_length() - 1) // n_rows) if t else 1
+    return max(min(n_shards, most, n_dealt // FEWEST_OF_A_SHARD), 1)
 
 
-def meetings_of_round(data: Sparsity, n_shards: int, n_rows: float) -> float:
+def meetings_of_round(data: Sparsity, n_learning: float, n_rows: float) -> float:
     """How often a shard meets a feature."""
-    n_learning, n_dealt = shards_of_round(n_shards, n_rows), n_rows - min(SETTLING, n_rows // 4)
+    n_dealt = n_rows - min(SETTLING, n_rows // 4)
     return n_learning * data.features(max(n_dealt / n_learning, 1.0))
 
 
-def seconds_of_round(data: Sparsity, costs: Costs, cluster: Cluster, n_rows: float) -> float:
+def seconds_of_round(
+    data: Sparsity, costs: Costs, cluster: Cluster, n_rows: float, t: int
+) -> float:
     """The workers read ahead; all else in a round waits for what comes before it."""
-    entries, n_learning = n_rows * data.entries, shards_of_round(cluster.n_workers, n_rows)
-    meetings = meetings_of_round(data, cluster.n_workers, n_rows)
+    entries, n_learning = n_rows * data.entries, shards_of_round(cluster.n_workers, n_rows, t)
+    meetings = meetings_of_round(data, n_learning, n_rows)
     learning = entries * (costs.meet + costs.learn) / n_learning + costs.worker_turn
     merging = meetings * (costs.driver + costs.n_bytes / cluster.network)
     merging += n_learning * costs.driver_turn + 3 * cluster.latency
@@ -79,15 +83,24 @@ def seconds(data: Sparsity, costs: Costs, cluster: Cluster, n_rows: float) -> fl
         return n_rows * data.entries * (costs.read + costs.serial)
     t, total = 0, 0.0
     while t < n_rows:
-        n = _n_examples(cluster, t)
+        n = _n_examples(data, cluster, t)
         n_rounds = int((n_rows - t) // n) if n == cluster.most_examples else 0
-        total += max(n_rounds, 1) * seconds_of_round(data, costs, cluster, min(n, n_rows - t))
+        total += max(n_rounds, 1) * seconds_of_round(data, costs, cluster, min(n, n_rows - t), t)
         t += max(n_rounds, 1) * n
     return total
 
 
-def _n_examples(cluster: Cluster, t: int) -> int:
+def _n_examples(data: Sparsity, cluster: Cluster, t: int) -> int:
     """How many rows the round has that begins when t have been learned."""
     if cluster.most_examples == MOST_EXAMPLES or t < 8 * MOST_EXAMPLES:
-        return Sharding(cluster.n_workers, 1).n_examples(t)
+        return round_of(data, cluster.n_workers, t)
     return min(t // 8, cluster.most_examples)
+
+
+def round_of(data: Sparsity, n_shards: int, t: int) -> int:
+    """How many rows the round has if there is room for no more features than were met."""
+    size, n = RoundSize(t, int(data.features(max(t, 1))), n_shards), 0
+    while not size.is_complete:
+        lengths = np.full(size.n_missing, int(data.entries))
+        n += size.take(lengths, np.ones(len(lengths), np.bool_))
+    return n

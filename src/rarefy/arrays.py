@@ -1,5 +1,6 @@
 """Array types, and rows in the form in which compiled loops take them."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -98,17 +99,20 @@ def portions(indptr: NDArray[np.int64], n_outputs: int) -> Iterator[tuple[int, i
     Compiled code runs to its end; a process that is to stop does so between two portions.
     """
     n_rows = len(indptr) - 1
-    work = int(indptr[-1] - indptr[0]) * n_outputs + n_rows
-    if work <= PORTION:
-        yield 0, n_rows
-        return
-    done = (indptr - indptr[0]) * n_outputs + np.arange(n_rows + 1)
+
+    def work_before(row: int) -> int:
+        return int(indptr[row]) * n_outputs + row
+
     begin = 0
-    while begin < n_rows:
-        end = int(np.searchsorted(done, done[begin] + PORTION, side="right")) - 1
-        end = min(max(end, begin + 1), n_rows)
+    while True:
+        most = work_before(begin) + PORTION
+        end = n_rows
+        if work_before(end) > most:
+            end = max(bisect_right(range(n_rows), most, key=work_before) - 1, begin + 1)
         yield begin, end
         begin = end
+        if begin >= n_rows:
+            return
 
 
 @compiled

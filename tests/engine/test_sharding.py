@@ -9,8 +9,10 @@ import pytest
 
 import rarefy
 from rarefy.arrays import as_rows, part_of
-from rarefy.engine import shard_states, sharding
+from rarefy.engine import round_size, sharding
+from rarefy.engine.round_size import RoundSize
 from rarefy.engine.sharding import Sharding, can_be_sharded
+from rarefy.engine.whole_states import WholeStates
 from rarefy.errors import ConfigError
 from rarefy.rules import RULES
 from tests import data, naive_shards
@@ -54,8 +56,8 @@ def test_threads_make_no_difference(kind):
 def test_where_states_are_makes_no_difference(kind, monkeypatch):
     """Whether a shard has a copy of the whole state, or the states of what it meets."""
     found = []
-    for n_entries in (0, 1 << 30):
-        monkeypatch.setattr(shard_states, "ENTRIES_OF_A_COPY", n_entries)
+    for used in (False, True):
+        monkeypatch.setattr(WholeStates, "are_used", lambda *_, used=used: used)
         learner, rows = learner_and_rows(kind=kind, d=300)
         Sharding(4, 2).learn(learner, rows)
         found.append(bits(learner))
@@ -67,8 +69,9 @@ def test_rounds_may_come_in_parts():
     Sharding(4, 1).learn(learner, rows)
     other, _ = learner_and_rows()
     four, begin = Sharding(4, 2), 0
+    lengths, are_learned = np.diff(rows.indptr), rows.importance != 0.0
     while begin < len(rows.y):
-        end = min(begin + four.n_examples(other.t), len(rows.y))
+        end = begin + four.new_round(other).take(lengths[begin:], are_learned[begin:])
         middle = (begin + end) // 3 + (end - begin) // 2
         middle = min(max(middle, begin), end)
         cuts = [begin, middle, end]
@@ -89,15 +92,17 @@ def test_rounds_may_come_in_parts():
         ),
     ],
 )
-def test_shards_learn_as_the_dense_ones_do(rule, n_shards):
+def test_shards_learn_as_the_dense_ones_do(rule, n_shards, monkeypatch):
     problem = data.problem("binary", n=6000, d=40, gap=False)
     X = problem.dense
     X[0] = 0.0  # so that no feature is centred
-    model = classifier_in_order(rule=rule, shards=n_shards).fit(X, problem.y)
-    expected = naive_shards.fit(X, problem.y, rule, n_shards, FEWEST)
-    found = np.append(model.sparse_coef_.toarray(), model.intercept_)
-    assert np.allclose(found, expected, rtol=1e-9, atol=1e-9)
-    assert np.array_equal(found == 0.0, expected == 0.0)
+    for few_examples in (naive_shards.FEW, 1024):
+        monkeypatch.setattr(round_size, "FEW_EXAMPLES", few_examples)
+        model = classifier_in_order(rule=rule, shards=n_shards).fit(X, problem.y)
+        expected = naive_shards.fit(X, problem.y, rule, n_shards, FEWEST, few_examples)
+        found = np.append(model.sparse_coef_.toarray(), model.intercept_)
+        assert np.allclose(found, expected, rtol=1e-9, atol=1e-9)
+        assert np.array_equal(found == 0.0, expected == 0.0)
 
 
 @pytest.mark.slow
@@ -157,14 +162,57 @@ def test_rows_of_no_importance_are_no_examples():
 
 
 @pytest.mark.parametrize("n_shards", [2, 7, 64])
-def test_rounds_go_by_the_examples_so_far(n_shards):
-    some, t = Sharding(n_shards), 0
-    while t < 1 << 20:
-        n = some.n_examples(t)
-        assert 0 < n <= max(sharding.MOST_EXAMPLES, sharding.MOST_OF_A_SHARD * n_shards)
-        if t:
-            assert t + n <= 1 << t.bit_length()  # where the reference may change
-        t += n
+@pytest.mark.parametrize("n_features", [10, 1000, 1 << 20])
+def test_rounds_go_by_the_examples_and_entries_so_far(n_shards, n_features):
+    lengths = np.random.default_rng(0).integers(0, 60, 1 << 18)
+    are_learned = np.arange(len(lengths)) % 5 > 0
+    learned = lengths[are_learned]
+    t, begin = 0, 0
+    while begin < len(lengths):
+        size = RoundSize(t, n_features, n_shards)
+        n_rows = size.take(lengths[begin:], are_learned[begin:])
+        n = int(are_learned[begin : begin + n_rows].sum())
+        expected = naive_shards.round_size(learned, t, n_features, n_shards)
+        assert n == min(expected, len(learned) - t)
+        assert size.is_complete == (n == expected)
+        assert t + n <= 1 << max(t.bit_length(), 8)  # where the reference may change
+        t, begin = t + n, begin + n_rows
+
+
+@pytest.mark.parametrize("n_features", [10, 1000, 1 << 20])
+def test_a_round_ends_at_the_same_row_however_rows_come(n_features):
+    lengths = np.random.default_rng(0).integers(0, 60, 1 << 16)
+    are_learned = np.arange(len(lengths)) % 3 > 0
+    at_once = RoundSize(1 << 15, n_features, 2).take(lengths, are_learned)
+    size, taken = RoundSize(1 << 15, n_features, 2), 0
+    while not size.is_complete:
+        some = slice(taken, taken + 777)
+        taken += size.take(lengths[some], are_learned[some])
+    assert taken == at_once
+
+
+def test_a_few_shards_do_not_learn_if_features_are_many():
+    """They would be merged for longer than they learn; many shards learn all the same."""
+    _, rows = learner_and_rows(n=4000)
+    for n_shards, n_features, are_used in (
+        (2, 200_000, False),
+        (2, 100_000, True),
+        (8, 1 << 24, True),
+    ):
+        learner, _ = learner_and_rows(n=10)
+        learner.clock = learner.clock._replace(t=float(1 << 14))
+        learner.grow(n_features)
+        some = Sharding(n_shards, 1)
+        some.new_round(learner)
+        dealt, _ = some.dealt(1 << 14, [rows])
+        assert bool(dealt) == are_used
+
+
+def test_shards_are_no_more_than_rows_before_the_round_allow():
+    _, rows = learner_and_rows(n=4000)
+    for t, n_shards in ((4096, 2), (8192, 2), (1 << 14, 4), (1 << 15, 8), (1 << 18, 16)):
+        dealt, _ = Sharding(16, 1).dealt(t, [rows])
+        assert len(dealt) == n_shards
 
 
 @pytest.mark.slow

@@ -83,9 +83,14 @@ class Reference(NamedTuple):
         """How many of the rows to learn before the reference changes."""
         if self.is_known:
             return len(importance)
-        n_examples = (1 << self.n.bit_length()) - self.n if self.n else 1
-        examples = np.flatnonzero(importance)
-        return int(examples[n_examples - 1]) + 1 if len(examples) >= n_examples else len(importance)
+        n_examples = end = (1 << self.n.bit_length()) - self.n if self.n else 1
+        while True:
+            examples = np.flatnonzero(importance[:end])
+            if len(examples) >= n_examples:
+                return int(examples[n_examples - 1]) + 1
+            if end >= len(importance):
+                return len(importance)
+            end *= 2
 
     def after(self, rows: Rows) -> "Reference":
         """The reference when these rows have come, none of which is beyond its next change."""

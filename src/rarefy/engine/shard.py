@@ -53,5 +53,5 @@ def average_intercepts(learner: Learner, learned: Sequence[Learned]) -> None:
         total = np.array(rule.to_means(clock, tuple(of_shards[0].tolist())))
         for state in of_shards[1:].tolist():
             total += rule.to_means(clock, tuple(state))
-        mean = tuple((total / len(learned)).tolist())
+        mean = tuple((total * (1.0 / len(learned))).tolist())
         learner.intercept_state[output, :n_fields] = rule.from_means(clock, mean)

@@ -1,9 +1,4 @@
-"""The states that shards learn with in a round: what they begin with, and what becomes of them.
-
-Where there are few features for the rows of a round, each shard has a copy of the whole state.
-Where there are many, it has the states of the features that it meets. These are a bit for each
-feature, in words of 64, and beside each word stands how many of the shard's features come before
-it: so where the state of a feature is can be counted. What is learned is the same.
+"""The states of shards where features are many for the rows of a round: of what a shard meets.
 
 After the round, the state of a feature is the mean of those that the shards have, where a shard
 that has not met it has that of the model.
@@ -18,44 +13,46 @@ from numpy.typing import NDArray
 
 from rarefy.arrays import Floats, Numbers, Rows, read_only
 from rarefy.engine.learner import Learner
+from rarefy.engine.met_features import (
+    BITS,
+    LOWEST,
+    ONE,
+    Words,
+    count_before,
+    meet,
+    meet_slots,
+    position,
+    ranges,
+    words_of_shards,
+)
 from rarefy.engine.state import new_state
-from rarefy.jit import compiled, helper
-from rarefy.jit.intrinsics import count_ones, load, row_width, store, trailing_zeros
-from rarefy.jit.sum_tuples import over, plus
+from rarefy.engine.workers import Run
+from rarefy.jit import compiled
+from rarefy.jit.intrinsics import load, row_width, store, trailing_zeros
+from rarefy.jit.sum_tuples import plus, times
 from rarefy.model.clock import next_round
-
-Words = NDArray[np.uint64]
-BITS = 6  # of a slot, that say which bit of a word it is
-FEWEST_WORDS = 1 << 8  # that are dealt with at a time
-ENTRIES_OF_A_COPY = 2  # for each feature, from which on a shard has a copy of the whole state
-ONE, LOWEST = np.uint64(1), np.uint64((1 << BITS) - 1)
 
 
 class ShardStates:
     """The states of shards, whose memory is used again from round to round."""
 
     def __init__(self) -> None:
-        self.of_shards: Words = np.zeros((0, 0, 2), np.uint64)  # (shard, word, bits and number)
+        self.of_shards = np.zeros((0, 0, 2), np.uint64)  # what each has met
         self.own = new_state(1, 0)  # one shard behind the other
         self.firsts: Numbers = np.zeros(1, np.int64)  # rows of `own`, of each shard, and the end
         self._entries = np.empty(0, np.int32)  # of all shards
-        self._is_whole = False
 
-    def begin_round(self, learner: Learner, n_entries: Sequence[int]) -> None:
+    def begin_round(self, learner: Learner, n_entries: Sequence[int], run: Run) -> None:
         """Have room for shards whose rows have so many entries at most."""
-        n_features, n_shards = learner.n_features, len(n_entries)
-        self._is_whole = n_features * n_shards * ENTRIES_OF_A_COPY <= sum(n_entries)
-        most = [n_features if self._is_whole else min(n, n_features) for n in n_entries]
+        most = [min(n, learner.n_features) for n in n_entries]
         self.firsts = np.array([0, *accumulate(most)]) * learner.n_outputs
         width = row_width(len(learner.rule.state_fields))
         if len(self.own) < self.firsts[-1] or self.own.shape[1] != width:
             n_rows = int(self.firsts[-1])
             self.own = new_state(len(learner.rule.state_fields), n_rows + n_rows // 4)
-        n_words = (n_features >> BITS) + 1
-        if self.of_shards.shape[:2] != (n_shards, n_words):
-            self.of_shards = np.zeros((n_shards, n_words, 2), np.uint64)
+        self.of_shards = words_of_shards(self.of_shards, len(n_entries), learner.n_features)
         self._ends = [0, *accumulate(n_entries)]
-        if not self._is_whole and len(self._entries) < self._ends[-1]:
+        if len(self._entries) < self._ends[-1]:
             self._entries = np.empty(self._ends[-1], np.int32)
 
     def hand_out(
@@ -63,31 +60,19 @@ class ShardStates:
     ) -> tuple[list[Rows], Floats]:
         """A shard's rows with the numbers of their coordinates in its state, and that state."""
         met, own = self.of_shards[shard], self.own[self.firsts[shard] : self.firsts[shard + 1]]
-        if self._is_whole:
-            _meet_all(learner.n_features, met)
-            own[:] = learner.state[: len(own)]
-            return list(rows), own
         met[:, 0] = 0
         for part in rows:
-            _meet(part, met)
-        n_rows = _count_before(met) * learner.n_outputs
+            meet(part, met)
+        n_rows = count_before(met) * learner.n_outputs
         _copy_met(learner.rule, met, learner.state, learner.n_outputs, own)
         entries = self._entries[self._ends[shard] : self._ends[shard + 1]]
         return list(_numbered(rows, met, entries)), own[:n_rows]
 
-    def ranges(self, n_threads: int) -> Iterator[tuple[int, int]]:
-        """Words from which up to which to deal with at a time."""
-        n_words = self.of_shards.shape[1]
-        step = max(n_words // (4 * n_threads), FEWEST_WORDS)
-        for begin in range(0, n_words, step):
-            yield begin, min(begin + step, n_words)
-
     def average(self, learner: Learner, words: tuple[int, int]) -> None:
         """Let the state of features be the mean of those that the shards have."""
         rule, clock = learner.rule, next_round(learner.rule, learner.clock)
-        how = self._is_whole, learner.n_outputs
         states = self.own, learner.state
-        _average(rule, clock, *how, self.of_shards, self.firsts, *words, *states)
+        _average(rule, clock, learner.n_outputs, self.of_shards, self.firsts, *words, *states)
 
 
 def average(learner: Learner, slots: Sequence[Numbers], states: Sequence[Floats]) -> None:
@@ -96,20 +81,20 @@ def average(learner: Learner, slots: Sequence[Numbers], states: Sequence[Floats]
     Slots ascend.
     """
     found = states_of(learner, slots, states)
-    for words in found.ranges(1):
+    for words in ranges(found.of_shards.shape[1], 1):
         found.average(learner, words)
 
 
 def states_of(learner: Learner, slots: Sequence[Numbers], states: Sequence[Floats]) -> ShardStates:
     """What shards have that have met the features in these slots."""
     found = ShardStates()
-    found.of_shards = np.zeros((len(slots), (learner.n_features >> BITS) + 1, 2), np.uint64)
+    found.of_shards = words_of_shards(found.of_shards, len(slots), learner.n_features)
     found.own = new_state(len(learner.rule.state_fields), sum(map(len, states)))
     found.own[:, : states[0].shape[1]] = np.concatenate(states)
     found.firsts = np.array([0, *accumulate(map(len, states))])
     for met, some in zip(found.of_shards, slots, strict=True):
-        _meet_slots(some.astype(np.int32), met)
-        _count_before(met)
+        meet_slots(some.astype(np.int32), met)
+        count_before(met)
     return found
 
 
@@ -129,48 +114,6 @@ def _numbered(rows: Sequence[Rows], met: Words, entries: NDArray[Any]) -> Iterat
 
 
 @compiled
-def _meet_all(n_features: int, met: Words) -> None:
-    for word in range(len(met)):
-        met[word, 0] = ~np.uint64(0)
-    met[len(met) - 1, 0] = (ONE << (np.uint64(n_features) & LOWEST)) - ONE
-
-
-@compiled
-def _meet(rows: Rows, met: Words) -> None:
-    """Set the bits of features in rows that are examples."""
-    for row in range(len(rows.y)):
-        if rows.importance[row] == 0.0:
-            continue
-        for j in range(np.uint64(rows.indptr[row]), np.uint64(rows.indptr[row + 1])):
-            slot = np.uint64(rows.indices[j])
-            met[slot >> np.uint64(BITS), 0] |= ONE << (slot & LOWEST)
-
-
-@compiled
-def _meet_slots(slots: Any, met: Words) -> None:
-    for j in range(len(slots)):
-        slot = np.uint64(slots[j])
-        met[slot >> np.uint64(BITS), 0] |= ONE << (slot & LOWEST)
-
-
-@compiled
-def _count_before(met: Words) -> int:
-    """Write how many features come before each word; how many there are."""
-    n = np.uint64(0)
-    for word in range(len(met)):
-        met[word, 1] = n
-        n += count_ones(met[word, 0])
-    return np.intp(n)  # type: ignore[return-value]
-
-
-@helper
-def _position(met: Words, word: Any, bit: Any) -> int:
-    """How many features of a shard come before one."""
-    before = met[word, 0] & ((ONE << bit) - ONE)
-    return np.intp(met[word, 1] + count_ones(before))  # type: ignore[return-value]
-
-
-@compiled
 def _number(rows: Rows, met: Words, numbers: Any) -> None:
     """Write where the state is of what each entry has. Rows that are no examples are left out."""
     begin = np.uint64(rows.indptr[0])
@@ -179,7 +122,7 @@ def _number(rows: Rows, met: Words, numbers: Any) -> None:
             continue
         for j in range(np.uint64(rows.indptr[row]), np.uint64(rows.indptr[row + 1])):
             slot = np.uint64(rows.indices[j])
-            numbers[j - begin] = _position(met, slot >> np.uint64(BITS), slot & LOWEST)
+            numbers[j - begin] = position(met, slot >> np.uint64(BITS), slot & LOWEST)
 
 
 @compiled
@@ -199,9 +142,8 @@ def _copy_met(rule: Any, met: Words, state: Floats, n_outputs: int, own: Floats)
 def _average(
     rule: Any,
     clock: Any,
-    is_whole: bool,
     n_outputs: int,
-    of_shards: Words,
+    of_shards: NDArray[np.uint64],
     firsts: Numbers,
     begin: int,
     end: int,
@@ -209,7 +151,7 @@ def _average(
     state: Floats,
 ) -> None:
     """Write the mean of what shards have; where it is the same for all, that, with no rounding."""
-    n_shards = len(of_shards)
+    n_shards, share = len(of_shards), 1.0 / len(of_shards)
     for word in range(begin, end):
         rest = np.uint64(0)
         for k in range(n_shards):
@@ -225,7 +167,7 @@ def _average(
                 for k in range(n_shards):
                     learned = before
                     if of_shards[k, word, 0] >> bit & ONE != 0:
-                        place = slot if is_whole else _position(of_shards[k], word, bit)
+                        place = position(of_shards[k], word, bit)
                         learned = load(rule, own, firsts[k] + place * n_outputs + z)
                     means = rule.to_means(clock, learned)
                     if k == 0:
@@ -234,6 +176,6 @@ def _average(
                         differ |= learned != common
                         total = plus(total, means)
                 if differ:
-                    common = rule.from_means(clock, over(total, float(n_shards)))
+                    common = rule.from_means(clock, times(share, total))
                 store(rule, state, now, common)
             rest &= rest - ONE

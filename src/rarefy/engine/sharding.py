@@ -19,17 +19,18 @@ import numpy as np
 from rarefy.arrays import Rows, part_of
 from rarefy.engine.learner import Learner
 from rarefy.engine.merged_sums import at_round
+from rarefy.engine.met_features import ranges
+from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.reference import FIRST_EXAMPLES
+from rarefy.engine.round_size import RoundSize
 from rarefy.engine.shard import Learned, average_intercepts, learned_by
 from rarefy.engine.shard_states import ShardStates
-from rarefy.engine.workers import Pool, n_cores
+from rarefy.engine.whole_states import WholeStates
+from rarefy.engine.workers import Pool, Run, n_cores
 from rarefy.errors import ConfigError
 from rarefy.model.importance import PLAIN
 from rarefy.rules import RULES, name_of
 
-ROUNDS = 8  # while the number of examples doubles;
-FEW_EXAMPLES = 1 << 14  # from which on there is only one for each shard, if these are fewer
-MOST_EXAMPLES, MOST_OF_A_SHARD = 1 << 16, 1 << 11  # of a round; what is more for all shards
 FEWEST_OF_A_SHARD = 1024  # examples of a round; if there are fewer, fewer shards learn
 MOST_SHARDS = (1 << 16) - 1
 SETTLING = 512  # last examples of a round, but no more than a quarter, which settle the model
@@ -46,59 +47,68 @@ class Sharding:
     def __init__(self, n_shards: int, n_threads: int | None = None) -> None:
         self.n_shards = n_shards
         self.n_threads = min(n_shards, n_threads or n_cores())
-        self._most_examples = max(MOST_EXAMPLES, MOST_OF_A_SHARD * n_shards)
+        self._round: RoundSize | None = None  # that has begun, or is just learned
         self._pool = Pool(self.n_threads)
-        self._states = ShardStates()
+        self._states, self._whole = ShardStates(), WholeStates()
 
-    def n_examples(self, t: int) -> int:
-        """How many examples the round takes that begins when t have been learned."""
-        if t < FIRST_EXAMPLES:
-            return FIRST_EXAMPLES - t
-        doubling = 1 << (t.bit_length() - 1)
-        n_rounds = ROUNDS if doubling < FEW_EXAMPLES else min(self.n_shards, ROUNDS)
-        # at twice as many examples, the reference may change
-        return min(doubling // n_rounds, self._most_examples, 2 * doubling - t)
+    def new_round(self, learner: OnlineLearner) -> RoundSize:
+        """Where the round ends that begins now."""
+        self._round = RoundSize(learner.t, learner.n_features, self.n_shards)
+        return self._round
 
     def learn(self, learner: Learner, rows: Rows) -> None:
         """Learn rows in as many rounds as it takes, of which the last may be short."""
-        examples = np.flatnonzero(rows.importance)
-        begin, n_before = 0, 0
+        lengths, are_learned = np.diff(rows.indptr), rows.importance != 0.0
+        begin = end = 0
         while begin < len(rows.y):
-            n_before += self.n_examples(learner.t)
-            end = int(examples[n_before - 1]) + 1 if n_before <= len(examples) else len(rows.y)
+            size = self.new_round(learner)
+            while end < len(rows.y) and not size.is_complete:
+                some = slice(end, end + size.n_missing)
+                end += size.take(lengths[some], are_learned[some])
             self.learn_round(learner, [part_of(rows, begin, end)])
             begin = end
 
     def learn_round(self, learner: Learner, parts: Sequence[Rows]) -> None:
         """Learn the rows of a round, which may come in parts."""
         dealt, settling = self.dealt(learner.t, parts)
+        n_entries = [_most_entries(learner, rows) for rows in dealt]
+        run = self._pool.runner(sum(n_entries) * learner.n_outputs)
+        is_whole = dealt and self._whole.are_used(learner, n_entries)
         if dealt:
-            self._learn_in_shards(learner, dealt)
+            states = self._whole if is_whole else self._states
+            states.begin_round(learner, n_entries, run)
+            self._learn_in_shards(learner, dealt, states, run)
         for part in settling:
             learner.learn(part, restorable=False)
+        if is_whole:
+            self._whole.follow(learner, settling, run)
 
     def dealt(self, t: int, parts: Sequence[Rows]) -> tuple[list[list[Rows]], list[Rows]]:
         """The rows of each shard, if there are any, and those that the model itself learns then.
 
         The round begins when t examples have been learned.
         """
-        if t < FIRST_EXAMPLES or not parts:
+        if t < FIRST_EXAMPLES or not parts or (self._round and self._round.is_in_order):
             return [], list(parts)
-        return _dealt(parts, self.n_shards)
+        return _dealt(parts, self.n_shards, t)
 
-    def _learn_in_shards(self, learner: Learner, dealt: Sequence[Sequence[Rows]]) -> None:
+    def _learn_in_shards(
+        self,
+        learner: Learner,
+        dealt: Sequence[Sequence[Rows]],
+        states: ShardStates | WholeStates,
+        run: Run,
+    ) -> None:
         """What shards do side by side, and then what is done with all features."""
-        n_entries = [_most_entries(learner, rows) for rows in dealt]
-        run = self._pool.runner(sum(n_entries) * learner.n_outputs)
-        self._states.begin_round(learner, n_entries)
 
         def learn(shard: int) -> Learned:
             relative = [learner.reference.relative(part) for part in dealt[shard]]
-            numbered, state = self._states.hand_out(learner, shard, relative)
+            numbered, state = states.hand_out(learner, shard, relative)
             return learned_by(learner, dealt[shard], numbered, state, len(dealt))
 
         learned = run(learn, range(len(dealt)))
-        run(partial(self._states.average, learner), list(self._states.ranges(self.n_threads)))
+        n_words = states.of_shards.shape[1]
+        run(partial(states.average, learner), list(ranges(n_words, self.n_threads)))
         conclude(learner, learned)
 
 
@@ -125,7 +135,7 @@ def check_sharding(n_shards: int, task: Any) -> None:
         )
 
 
-def _dealt(parts: Sequence[Rows], n_shards: int) -> tuple[list[list[Rows]], list[Rows]]:
+def _dealt(parts: Sequence[Rows], n_shards: int, t: int) -> tuple[list[list[Rows]], list[Rows]]:
     """The rows of each shard, if they are enough for two, and the last, which settle the model.
 
     A shard gets rows that follow each other, as many examples as any other, or one more.
@@ -134,7 +144,9 @@ def _dealt(parts: Sequence[Rows], n_shards: int) -> tuple[list[list[Rows]], list
     n_before = np.concatenate([[0], np.cumsum(is_example)])
     n_examples = int(n_before[-1])
     n_dealt = n_examples - min(SETTLING, n_examples // 4)
-    n_shards = min(n_shards, n_dealt // FEWEST_OF_A_SHARD)
+    # with more shards, examples would count for more in the round than those before it
+    most = max(2, (1 << t.bit_length() - 1) // max(n_examples, 1))
+    n_shards = min(n_shards, most, n_dealt // FEWEST_OF_A_SHARD)
     if n_shards < 2:
         return [], list(parts)
     ends = np.searchsorted(n_before, [n_dealt * k // n_shards for k in range(n_shards + 1)])

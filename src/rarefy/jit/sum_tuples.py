@@ -69,15 +69,3 @@ def times(typing_context: Any, factor: Any, terms: Any) -> Any:
         return context.make_tuple(builder, signature.return_type, products)
 
     return floats(len(terms))(types.float64, terms), codegen
-
-
-@intrinsic
-def over(typing_context: Any, terms: Any, divisor: Any) -> Any:
-    """The terms, which are floats, each divided by another."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        parts = [builder.extract_value(args[0], i) for i in range(len(terms))]
-        divided = [builder.fdiv(part, args[1]) for part in parts]
-        return context.make_tuple(builder, signature.return_type, divided)
-
-    return floats(len(terms))(floats(len(terms)), types.float64), codegen

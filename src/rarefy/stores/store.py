@@ -1,6 +1,6 @@
 """The interface of stores."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -30,6 +30,24 @@ STATE_ARRAYS = {
     "state_name_text": "|u1",
     "tally": "<i8",  # of what was erased and dropped
 }
+
+
+def _fresh(n_bytes: int) -> NDArray[np.uint8]:
+    return np.empty(n_bytes, np.uint8)
+
+
+def _copies(
+    arrays: Sequence[NDArray[Any]], memory: Callable[[int], NDArray[np.uint8]]
+) -> list[NDArray[Any]]:
+    """Copies of arrays, side by side in memory, each from a whole word on."""
+    sizes = [-(-array.nbytes // 8) * 8 for array in arrays]
+    block, begin, copies = memory(sum(sizes)), 0, []
+    for array, size in zip(arrays, sizes, strict=True):
+        copy = block[begin : begin + array.nbytes].view(array.dtype)
+        np.copyto(copy, array)
+        copies.append(copy)
+        begin += size
+    return copies
 
 
 class Prepared(NamedTuple):
@@ -64,21 +82,23 @@ class Prepared(NamedTuple):
         numbers = None if self.numbers is None else self.numbers[chosen]
         return self._replace(batch=part, places=self.places[entries], y=y, numbers=numbers)
 
-    def copied(self) -> "Prepared":
-        """The rows in memory of their own."""
-        batch, places = self.batch, self.places.copy()
-        names = Names._make(array.copy() for array in batch.names)
-        copied = batch._replace(
-            indptr=batch.indptr.copy(),
-            keys=places,
-            values=batch.values.copy(),
-            labels=batch.labels.copy(),
-            importance=batch.importance.copy(),
-            lines=batch.lines.copy(),
-            names=names,
+    def copied(self, memory: Callable[[int], NDArray[np.uint8]] = _fresh) -> "Prepared":
+        """The rows in memory of their own, of which `memory` gives so many bytes."""
+        batch = self.batch
+        kept = (batch.indptr, self.places, batch.values, batch.labels, batch.importance)
+        indptr, places, values, labels, importance, lines, *y = _copies(
+            (*kept, batch.lines, *([] if self.y is None else [self.y])), memory
         )
-        y = None if self.y is None else self.y.copy()
-        return self._replace(batch=copied, places=places, y=y)
+        copied = batch._replace(
+            indptr=indptr,
+            keys=places,
+            values=values,
+            labels=labels,
+            importance=importance,
+            lines=lines,
+            names=Names._make(array.copy() for array in batch.names),
+        )
+        return self._replace(batch=copied, places=places, y=y[0] if y else None)
 
     def cut(self, n_rows: int) -> "tuple[Prepared, Prepared | None]":
         """The first so many rows, and the others, if there are any."""

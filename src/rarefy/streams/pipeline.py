@@ -6,6 +6,7 @@ from rarefy.readers.batch import Batch
 from rarefy.readers.prefetch import READY_ITEMS, prefetched
 from rarefy.readers.reader import Reader
 from rarefy.stores import Prepared, Store
+from rarefy.streams.reused_memory import ReusedMemory
 
 
 def prepared_batches(
@@ -20,8 +21,10 @@ def prepared_batches(
     Unless they are to be kept, a batch is overwritten when others have come.
     """
 
+    memory = ReusedMemory()
+
     def work(batch: Batch) -> Prepared:
         prepared = finish(store.prepare(batch))
-        return prepared.copied() if to_be_kept else prepared
+        return prepared.copied(memory) if to_be_kept else prepared
 
     return prefetched(job.then(work) for job in reader.jobs(READY_ITEMS))

@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.arrays import Floats, Rows, read_only, without
+from rarefy.arrays import Flags, Floats, Rows, read_only, without
 from rarefy.engine.learner import Learner
+from rarefy.engine.online_learner import OnlineLearner
+from rarefy.engine.round_size import RoundSize
 from rarefy.engine.sharding import Sharding
 from rarefy.stores import Prepared
 
@@ -17,29 +19,25 @@ class Rounds:
     def __init__(self, sharding: Sharding) -> None:
         self.sharding = sharding
         self.parts: list[Prepared] = []
-        self._n_missing = 0  # examples, of a round that has begun
+        self._size: RoundSize | None = None  # of a round that has begun
 
-    def n_rows(self, t: int, are_learned: NDArray[np.bool_]) -> int:
-        """How many of the rows that come next belong to the round; t examples are learned."""
-        if not self.parts:
-            self._n_missing = self.sharding.n_examples(t)
-        learned = np.flatnonzero(are_learned)
-        if len(learned) < self._n_missing:
-            return len(are_learned)
-        return int(learned[self._n_missing - 1]) + 1
+    def n_rows(self, learner: OnlineLearner, rows: Prepared, are_learned: Flags) -> int:
+        """How many of the rows that come next belong to the round, and are to be added to it."""
+        if self._size is None:
+            self._size = self.sharding.new_round(learner)
+        return self._size.take(np.diff(rows.batch.indptr), are_learned)
 
-    def add(self, part: Prepared, n_learned: int) -> None:
-        """Take rows, so many of which are learned; nobody else may write to their memory."""
+    def add(self, part: Prepared) -> None:
+        """Take rows; nobody else may write to their memory."""
         self.parts.append(part)
-        self._n_missing -= n_learned
 
     @property
     def is_complete(self) -> bool:
-        return self._n_missing == 0
+        return self._size is not None and self._size.is_complete
 
     def taken(self) -> list[Prepared]:
         """The rows of the round, which is over."""
-        parts, self.parts = self.parts, []
+        parts, self.parts, self._size = self.parts, [], None
         return parts
 
 

@@ -259,7 +259,8 @@ class Run:
     def _n_rows_of_step(self, rows: Prepared, pause: Callable[[], int]) -> int:
         """How many of the rows to take next."""
         if self._rounds is not None:
-            return self._rounds.n_rows(self.model.t, self._are_learned(rows, self._read.rows))
+            are_learned = self._are_learned(rows, self._read.rows)
+            return self._rounds.n_rows(self.model.learner, rows, are_learned)
         _, portion = next(portions(rows.batch.indptr, self.model.learner.n_outputs))
         return min(max(pause(), 1), portion)
 
@@ -270,7 +271,7 @@ class Run:
         if self._rounds is None:
             self._learn_whole([part])
             return
-        self._rounds.add(part, int(np.count_nonzero(self._are_learned(part, first_row))))
+        self._rounds.add(part)
         if self._rounds.is_complete:
             self._learn_whole(self._rounds.taken())
 
