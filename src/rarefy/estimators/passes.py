@@ -112,7 +112,7 @@ class Fitting(NamedTuple):
 
     def _updates(self, learner: OnlineLearner) -> int:
         """Of weights, in a pass."""
-        return max(self.X.nnz, 1) * learner.n_outputs
+        return max(int(self.X.nnz), 1) * learner.n_outputs
 
     def _passes(
         self, learner: OnlineLearner, numbers: NDArray[np.int64] | None, passes: int
