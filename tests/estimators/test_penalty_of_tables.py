@@ -121,6 +121,6 @@ def test_both_show_their_held_out_loss(capsys):
     SparseOnlineClassifier(verbose=True).fit(X, Y)
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("l1=")]
     losses = [float(line.split("loss ")[1].split(",")[0]) for line in lines]
-    assert [line.split(":")[0] for line in lines] == ["l1=0", "l1=1"]
+    assert [line.split(":")[0] for line in lines] == ["l1=1", "l1=0"]
     assert all(line.endswith(f", {N_ROWS} rows") for line in lines)
-    assert losses[0] < losses[1]
+    assert losses[0] > losses[1]

@@ -94,21 +94,28 @@ class Fitting(NamedTuple):
 
         Each half of the rows is predicted by what was learned from the other half.
         """
+        of_other, of_one = (
+            self._cross_validated(task, passes, new_learner) for task in (other, one)
+        )
+        return not _as_good(of_other, of_one)
+
+    def _cross_validated(
+        self, task: Task, passes: int, new_learner: Callable[[Task], OnlineLearner]
+    ) -> Floats:
+        """What each row adds to the loss of the half that it is in."""
         order = check_random_state(0).permutation(len(self.y))
         halves = [np.sort(half) for half in np.array_split(order, 2)]
         losses = []
-        for task in (one, other):
-            of_halves = []
-            for learned, held_out in (halves, halves[::-1]):
-                learner = new_learner(task)
-                for _ in self._passes(learner, learned, passes):
-                    pass
-                of_halves.append(self._losses(learner, held_out))
-            losses.append(np.concatenate(of_halves))
-            if self.verbose:
-                loss = losses[-1].sum() / self.importance.sum()
-                print(f"l1={task.rule.l1:g}: held-out loss {loss:.5g}, {len(self.y):,} rows")
-        return not _as_good(losses[1], losses[0])
+        for learned, held_out in (halves, halves[::-1]):
+            learner = new_learner(task)
+            for _ in self._passes(learner, learned, passes):
+                pass
+            losses.append(self._losses(learner, held_out))
+        found = np.concatenate(losses)
+        if self.verbose:
+            loss = found.sum() / self.importance.sum()
+            print(f"l1={task.rule.l1:g}: held-out loss {loss:.5g}, {len(self.y):,} rows")
+        return found
 
     def _updates(self, learner: OnlineLearner) -> int:
         """Of weights, in a pass."""
