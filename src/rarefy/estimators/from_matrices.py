@@ -279,7 +279,7 @@ class FromMatrices:
         found = self.learner_.settled().found if self.learner_.is_settled else {}
         if found:
             self._check_not_settled()
-        if self.l1 is None and "l1" in found and type(asked.rule) is type(begun.rule):
+        if self.l1 is None and "l1" in found and type(asked.rule) is type(begun.rule) is ScaleFree:
             asked = asked._replace(rule=asked.rule._replace(l1=found["l1"]))
         changed = [name for name in Task._fields if getattr(asked, name) != getattr(begun, name)]
         if changed:
