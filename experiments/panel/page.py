@@ -72,9 +72,10 @@ the folds.
 """
 
 REASONS = """\
-Where rarefy is behind, one setting is mostly the reason: the penalty on small tables and rcv1, the
-loss on reuters. [Decision 33](../decisions/0033-defaults-that-stayed.md) has what was measured, and
-what else was tried as a default.
+Where rarefy is behind, one setting is mostly the reason: the penalty on zoo, spambase and rcv1, the
+loss on reuters. [Decision 33](../decisions/0033-defaults-that-stayed.md) has what was measured and
+tried as a default, [decision 35](../decisions/0035-the-penalty-of-tables.md) how `fit` chooses whether
+to penalise a table.
 
 """
 
@@ -90,8 +91,9 @@ COSTS = """
 
 ## Weights and time
 
-Non-zero weights / seconds for one fit (the median of the folds), summed over the data sets of each
-kind. VW's weights include intercepts, and its time includes reading text. River learns fewer rows.
+Non-zero weights / seconds of CPU time for one fit (the median of the folds), summed over the data
+sets of each kind. VW's weights include intercepts, and its time includes reading text. River learns
+fewer rows.
 
 """
 

@@ -31,6 +31,7 @@ from rarefy.model.numbers_by_name import NAMESPACES, L1ByName
 from rarefy.parameters.entry import AUTO
 from rarefy.rules import FINITE_DATA
 from rarefy.rules.anchoring import anchored, is_anchored
+from rarefy.rules.scale_free import ScaleFree
 from rarefy.streams.fast_path import FastPath
 from rarefy.streams.refit_stream import Refit
 from rarefy.streams.stream_model import NO_TOTALS, StreamModel
@@ -72,15 +73,17 @@ class FromMatrices:
             self._check_can_learn()
             task = self._task_to_go_on(task)
         if self.passes != AUTO or task.is_open or going_on:
-            passes = self._stream_passes
+            passes, found = self._stream_passes, {}
         else:
             passes = fitting.best_number_of_passes(lambda: self._new_learner(task))
+            task, found = self._with_l1_if_better(task, fitting, passes)
         # a copy, so that this one stays as it is if learning fails
         new = deepcopy(self.learner_) if going_on else self._new_learner(task)
         fitting.learn(new, passes)
         self._note_rows(new, X, y, is_first=not going_on)
         self.passes_ = passes
         learner = new.settled()
+        learner.found.update(found)
         if self._is_refitted:
             learner = self._refitted(learner, X, y, importance)
         if class_weights is None:
@@ -88,6 +91,24 @@ class FromMatrices:
         self.learner_, self.stream_, self.is_slim_ = learner, None, self._is_refitted
         self._hot = None  # that of a stream
         self._learned(task)
+
+    def _with_l1_if_better(
+        self: Any, task: Task, fitting: Fitting, passes: int
+    ) -> tuple[Task, dict[str, float]]:
+        """The task, without its penalty where more rows than columns are better predicted so.
+
+        With the l1 that was found; nothing, if the user has asked for one, or for few features.
+        """
+        n_rows, n_columns = fitting.X.shape
+        is_asked = self.l1 is not None or self._is_refitted
+        if is_asked or n_rows <= n_columns or type(task.rule) is not ScaleFree:
+            return task, {}
+        if not fitting.is_tried_on_others(self._new_learner(task)):
+            return task, {}
+        free = task._replace(rule=task.rule._replace(l1=0.0))
+        if fitting.is_better(free, task, passes, self._new_learner):
+            task = free
+        return task, {"l1": task.rule.l1}
 
     def _minimise(self: Any, task: Task, rows: Rows) -> None:
         """Learn by a method that needs all rows at once."""
@@ -255,8 +276,11 @@ class FromMatrices:
         if is_anchored(begun.rule):
             asked = asked._replace(rule=anchored(asked.rule))
         asked = asked._replace(classes_grow=begun.classes_grow)
-        if self.learner_.is_settled and self.learner_.settled().found:
+        found = self.learner_.settled().found if self.learner_.is_settled else {}
+        if found:
             self._check_not_settled()
+        if self.l1 is None and "l1" in found and type(asked.rule) is type(begun.rule) is ScaleFree:
+            asked = asked._replace(rule=asked.rule._replace(l1=found["l1"]))
         changed = [name for name in Task._fields if getattr(asked, name) != getattr(begun, name)]
         if changed:
             now, then = (

@@ -1,4 +1,4 @@
-"""Several passes over a matrix, as many as pay."""
+"""Several passes over a matrix, as many as pay, and the penalty only if it pays."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -14,6 +14,7 @@ from rarefy.engine import loop as engine
 from rarefy.engine.divergence import CHANGED, UNCHANGED
 from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.sharding import Sharding
+from rarefy.engine.task import Task
 from rarefy.engine.workers import n_cores, workers
 from rarefy.errors import DivergenceError
 
@@ -57,7 +58,7 @@ class Fitting(NamedTuple):
         number is a constant.
         """
         learner = new_learner()
-        updates = max(self.X.nnz, 1) * learner.n_outputs
+        updates = self._updates(learner)
         if updates > MANY_UPDATES:
             return PASSES_OF_MANY_ROWS
         if len(self.y) < FEWEST_ROWS:
@@ -81,6 +82,44 @@ class Fitting(NamedTuple):
             if losses.sum() < least.sum():
                 best, least = number, losses
         return number if _as_good(losses, least) else best
+
+    def is_tried_on_others(self, learner: OnlineLearner) -> bool:
+        """Whether rows are enough to hold some out, and few enough for that to take no time."""
+        return len(self.y) >= FEWEST_ROWS and self._updates(learner) <= MANY_UPDATES
+
+    def is_better(
+        self, one: Task, other: Task, passes: int, new_learner: Callable[[Task], OnlineLearner]
+    ) -> bool:
+        """Whether one task predicts rows better than another, by more than chance would have it.
+
+        Each half of the rows is predicted by what was learned from the other half.
+        """
+        of_other, of_one = (
+            self._cross_validated(task, passes, new_learner) for task in (other, one)
+        )
+        return not _as_good(of_other, of_one)
+
+    def _cross_validated(
+        self, task: Task, passes: int, new_learner: Callable[[Task], OnlineLearner]
+    ) -> Floats:
+        """What each row adds to the loss of the half that it is in."""
+        order = check_random_state(0).permutation(len(self.y))
+        halves = [np.sort(half) for half in np.array_split(order, 2)]
+        losses = []
+        for learned, held_out in (halves, halves[::-1]):
+            learner = new_learner(task)
+            for _ in self._passes(learner, learned, passes):
+                pass
+            losses.append(self._losses(learner, held_out))
+        found = np.concatenate(losses)
+        if self.verbose:
+            loss = found.sum() / self.importance.sum()
+            print(f"l1={task.rule.l1:g}: held-out loss {loss:.5g}, {len(self.y):,} rows")
+        return found
+
+    def _updates(self, learner: OnlineLearner) -> int:
+        """Of weights, in a pass."""
+        return max(int(self.X.nnz), 1) * learner.n_outputs
 
     def _passes(
         self, learner: OnlineLearner, numbers: NDArray[np.int64] | None, passes: int
@@ -127,9 +166,10 @@ def _is_checked(number: int) -> bool:
 
 
 def _as_good(losses: Floats, least: Floats) -> bool:
-    """Whether more passes are no worse, or by no more than chance would have it: a standard error.
+    """Whether losses are no more than the least, or by no more than chance would have it.
 
-    They leave less to chance: few rows are held out, and all of them are learned.
+    That is a standard error. More passes leave less to chance: few rows are held out, and all of
+    them are learned. So does a penalty.
     """
     behind = losses - least
     return float(behind.sum()) <= float(behind.std()) * math.sqrt(len(behind))

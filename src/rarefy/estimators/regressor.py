@@ -43,7 +43,7 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
     coef_ : array of shape (n_features,), built on access
     sparse_coef_ : the weights in CSR, (1, n_features), never dense
     intercept_, n_nonzero_, sparsity_, t_, progressive_loss_
-    found_ : the values of parameters that are "auto"
+    found_ : the values of parameters that are "auto", and the l1 that `fit` has chosen
 
     See Also
     --------

@@ -36,7 +36,8 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             Number(),
             "Strength of the L1 penalty. Larger values keep fewer weights.",
             usual=(
-                "1 for ftrl and the scale-free rules, where it is in standard deviations; 1e-4 "
+                "1 for ftrl and the scale-free rules, where it is in standard deviations, but 0 if "
+                "`fit` finds that better for a table (docs/reference/fitting.md); 1e-4 "
                 "for AdaGrad; 0 for cw, scw1, scw2 and arow, also in standard deviations; 0 for "
                 "pegasos, sag and svrg; 3e-4 for the others, where it is applied in every round"
             ),
