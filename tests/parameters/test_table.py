@@ -50,7 +50,7 @@ OF_TABLE = {f"parameters/{name}.py" for name in ("of_models", "of_fitting", "of_
 # Where a parameter of a rule has to be known by name, beside the table and the rules.
 OF_INTENSITY = {"parameters/build.py"}
 KNOWN_BY_NAME = {
-    "beta": set(),
+    "beta": {"tuning/space.py"},  # which tries two values of it
     "truncate_every": set(),
     # a command of that name, the threshold of decisions, and that of a test for drift
     "threshold": {
@@ -211,10 +211,10 @@ def test_unknown_names_are_refused(cls):
 
 def test_train_finds_the_l1_for_a_target(tmp_path):
     rng = np.random.default_rng(0)
+    chosen = [sorted(rng.choice(60, 8, replace=False)) for _ in range(400)]
     rows = [
-        f"{1 if rng.random() < 0.5 else -1} "
-        + " ".join(f"{column}:1" for column in sorted(rng.choice(60, 8, replace=False)))
-        for _ in range(400)
+        f"{1 if columns[0] < 5 else -1} " + " ".join(f"{column}:1" for column in columns)
+        for columns in chosen
     ]
     path = tmp_path / "rows.svm"
     path.write_text("\n".join(rows))

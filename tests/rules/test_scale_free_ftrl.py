@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from math import sqrt
 from pathlib import Path
 
@@ -275,8 +276,10 @@ def test_the_command_names_it(tmp_path, monkeypatch):
     model = train("rows.svm", "--rule", "auto")
     assert type(model.task.rule) is rarefy.rules.RULES[RULE]
     assert RULE in run("inspect", "some.model").stdout
-    numbers = ("--l1", repr(model.task.rule.l1), "--eta0", repr(model.task.rule.eta0))
-    assert train("rows.svm", "--rule", RULE, *numbers).task.rule == model.task.rule
+    found = ((f"--{name}", repr(getattr(model.task.rule, name))) for name in ("l1", "eta0", "beta"))
+    assert (
+        train("rows.svm", "--rule", RULE, *chain.from_iterable(found)).task.rule == model.task.rule
+    )
 
 
 # --- extremes ---------------------------------------------------------------------------------

@@ -195,7 +195,11 @@ def test_measures_of_a_file(kind, store):
     every = measures(found, "test.svm")
     assert not holdout.pop("progressive")
     assert holdout == {name: pytest.approx(every[name]) for name in holdout}
-    names = {"regression": {"rmse"}, "binary": {"accuracy", "auc"}, "multiclass": {"accuracy"}}
+    names = {
+        "regression": {"rmse", "r2"},
+        "binary": {"accuracy", "auc"},
+        "multiclass": {"accuracy"},
+    }
     assert set(holdout) == {"examples", "loss"} | names[kind]
 
 

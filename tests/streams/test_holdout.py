@@ -146,8 +146,11 @@ def test_flips_of_a_share_are_from_pass_to_pass(folder, monkeypatch):
         (("--holdout", "0.2"), MEASURES),
         (("--holdout", "0.2", "--passes", "2"), MEASURES | FLIPS),
         (("--holdout", "binary.svm"), MEASURES | FLIPS),
-        (("--holdout", "regression.svm", "--loss", "squared"), {"examples", "loss", "rmse"}),
-        (("--holdout", "0.2", "--loss", "squared", "--passes", "2"), {"examples", "loss", "rmse"}),
+        (("--holdout", "regression.svm", "--loss", "squared"), {"examples", "loss", "rmse", "r2"}),
+        (
+            ("--holdout", "0.2", "--loss", "squared", "--passes", "2"),
+            {"examples", "loss", "rmse", "r2"},
+        ),
     ],
     ids=lambda words: " ".join(sorted(words)) if isinstance(words, set) else " ".join(words),
 )

@@ -117,7 +117,9 @@ def test_several_classes():
         l1=L1S[0],
     )
     assert found.by_fold["f1"][0] == pytest.approx(expected)
-    with pytest.raises(ConfigError, match="scoring='auc' is for two classes, and there are 4"):
+    with pytest.raises(
+        ConfigError, match=r"scoring='auc' \(--by\) is for two classes, and there are 4"
+    ):
         sweep(problem.csr, problem.y, l1=L1S, folds=N_FOLDS, scoring="auc")
 
 
