@@ -36,10 +36,9 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             Number(),
             "Strength of the L1 penalty. Larger values keep fewer weights.",
             usual=(
-                "1 for ftrl and the scale-free rules, where it is in standard deviations, but 0 if "
-                "`fit` finds that better for a table (docs/reference/fitting.md); 1e-4 "
-                "for AdaGrad; 0 for cw, scw1, scw2 and arow, also in standard deviations; 0 for "
-                "pegasos, sag and svrg; 3e-4 for the others, where it is applied in every round"
+                "1 for ftrl and the scale-free rules, where it is in standard deviations (0 if "
+                "`fit` finds that better for a table); 1e-4 for AdaGrad; 0 for pegasos, sag, svrg, "
+                "cw, scw1, scw2 and arow; 3e-4 for the others, applied in every round"
             ),
             help="Strength of the L1 penalty; larger values keep fewer weights.",
             absent="it has no L1 penalty",
