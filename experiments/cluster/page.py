@@ -22,6 +22,9 @@ What does learning [on a cluster](../how-to/cluster.md) cost, and how long would
 bytes were measured in one process that plays all parts. A model of time then estimates what this means for machines that
 are not at hand. The estimate was not compared with a real cluster.
 
+The figures are of shards with earlier [rounds](../how-to/shards.md): since then, fewer than 8 shards learn rows in order
+while features are many, and rounds are longer there.
+
 ## What was measured
 
 {found["n_rows"]:,} synthetic rows (a million features with Zipf frequencies), the least of three runs. In a round, each shard
