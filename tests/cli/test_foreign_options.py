@@ -43,7 +43,7 @@ def test_advice(line, option, advice):
 
 def test_a_misspelt_option_gets_the_nearest():
     result = CliRunner().invoke(main, ["train", "rows.csv", "--cathegorical", "a"])
-    assert "Did you mean '--categorical'?" in result.output
+    assert "Did you mean --categorical?" in result.output.replace("'", "")  # newer Click quotes
 
 
 def test_every_option_of_vw_on_the_page_is_known_or_gets_advice():
