@@ -532,6 +532,13 @@ def test_a_frame_means_what_its_values_mean_in_dicts(hashed_models, frame, numbe
     assert scores(model, frame) == scores(model, [nan_as_none(row) for row in rows])
 
 
+def test_categories_keep_their_time_zone(hashed_models):
+    moments = pandas.to_datetime(["2000-01-01", "2000-01-02"]).tz_localize("Asia/Tokyo")
+    frame = pandas.DataFrame({"a": pandas.Categorical(moments), "b": "b", "n": 0.0, "n2": 0.0})
+    dicts = [{"a": moment, "b": "b", "n": 0.0, "n2": 0.0} for moment in moments]
+    assert scores(hashed_models[0], frame) == scores(hashed_models[0], dicts)
+
+
 # --- columns --------------------------------------------------------------------------------
 
 MAIL = pandas.DataFrame(

@@ -219,14 +219,11 @@ def _as_table(X: Any) -> Any:
 
 
 def _from_pandas(pa: Any, frame: Any) -> Any:
-    """None if objects other than text are in it: in dicts each is what it is by itself.
-
-    PyArrow makes values of one type of them, or ends the process.
-    """
+    """None if it is to be read as dicts, in which each value is what it is by itself."""
     if not frame.columns.is_unique:
         name = frame.columns[frame.columns.duplicated()][0]
         raise InputError(f"{NAME}: there are two columns of the name {str(name)!r}.")
-    if any(_has_objects(column) for _, column in frame.items()):
+    if any(_is_changed_by_arrow(column) for _, column in frame.items()):
         return None
     try:
         return _without_nan(pa, pa.Table.from_pandas(frame, preserve_index=False))
@@ -247,11 +244,17 @@ def _without_nan(pa: Any, table: Any) -> Any:
     return table
 
 
-def _has_objects(column: Any) -> bool:
-    """Whether there are objects other than text in a column of pandas, or in its categories."""
+def _is_changed_by_arrow(column: Any) -> bool:
+    """Whether a column of pandas, or its categories, mean something else in Arrow.
+
+    PyArrow makes values of one type of objects other than text, or ends the process. Some versions
+    (22) drop the time zone of categories.
+    """
     from pandas.api.types import infer_dtype
 
     values = getattr(column.dtype, "categories", column)
+    if values is not column and getattr(values.dtype, "tz", None) is not None:
+        return True
     return values.dtype == object and infer_dtype(values, skipna=True) not in ("string", "empty")
 
 
