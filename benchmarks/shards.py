@@ -19,16 +19,17 @@ from benchmarks.tables import markdown_table
 from benchmarks.texts import number_rows, write_rows
 from benchmarks.timing import best_of
 from rarefy import SparseOnlineClassifier
-from rarefy.engine.met_features import ranges
 from rarefy.engine.shard_states import states_of
 from rarefy.engine.workers import Pool
 
 SHARDS = (2, 4, 8, 16)
-ROWS, FEW_ROWS = 500_000, 100_000
+ROWS, MANY_ROWS, FEW_ROWS = 500_000, 2_000_000, 100_000
+FEATURES, MANY_FEATURES = 80_000, 3_000_000
 N_CLASSES = 20
 MERGED = 1_000_000
-TEXT_BYTES = 200_000_000
+TEXT_BYTES = 600_000_000
 AIM = "2 shards on 2 cores: 1.6 times in memory and from the row cache, never slower from text"
+IN_ORDER: dict[str, Any] = {"passes": 1, "shuffle": False}
 
 
 @contextmanager
@@ -66,22 +67,27 @@ def in_memory(data: Dataset, y: Any, **parameters: Any) -> Callable[[int], objec
 
 def memory_rows() -> list[list[str]]:
     lines = []
-    in_order: dict[str, Any] = {"passes": 1, "shuffle": False}
-    for n_features in (80_000, 3_000_000):
-        data = zipf_rows(ROWS, n_features)
+    ways: dict[str, dict[str, Any]] = {
+        "1 pass in order": IN_ORDER,
+        "5 passes in order": {**IN_ORDER, "passes": 5},
+        "by default": {},
+    }
+    for n_rows, n_features, wanted in (
+        (ROWS, FEATURES, ways),
+        (MANY_ROWS, FEATURES, {"1 pass in order": IN_ORDER}),
+        (ROWS, MANY_FEATURES, ways),
+        (MANY_ROWS, MANY_FEATURES, {"1 pass in order": IN_ORDER}),
+    ):
+        data = zipf_rows(n_rows, n_features)
         for rule in ("scale-free", "ftrl"):
-            ways: dict[str, dict[str, Any]] = {
-                "1 pass in order": in_order,
-                "5 passes in order": {**in_order, "passes": 5},
-                "by default": {},
-            }
-            for way, how in ways.items():
+            for way, how in wanted.items():
                 found = gains(in_memory(data, data.y, rule=rule, **how))
-                lines.append([f"`{rule}`, {n_features:,} features, {way}", *found])
-    data = zipf_rows(FEW_ROWS, 80_000)
+                lines.append([f"`{rule}`", f"{n_rows:,}", f"{n_features:,}", way, *found])
+    data = zipf_rows(FEW_ROWS, FEATURES)
     y = np.random.default_rng(0).integers(0, N_CLASSES, len(data.y))
-    name = f"`scale-free`, 80,000 features, {N_CLASSES} classes, 1 pass in order"
-    return [*lines, [name, *gains(in_memory(data, y, **in_order))]]
+    way = f"1 pass in order, {N_CLASSES} classes"
+    found = gains(in_memory(data, y, **IN_ORDER))
+    return [*lines, ["`scale-free`", f"{FEW_ROWS:,}", f"{FEATURES:,}", way, *found]]
 
 
 def from_file(file: Path, **parameters: Any) -> Callable[[int], object]:
@@ -89,13 +95,20 @@ def from_file(file: Path, **parameters: Any) -> Callable[[int], object]:
 
 
 def stream_rows(folder: Path) -> list[list[str]]:
-    text, lines = write_rows(folder / "rows.svm", number_rows(" "), TEXT_BYTES), []
+    lines = []
     stores: dict[str, dict[str, Any]] = {"table": {}, "hashed": {"bits": 20}}
-    for store, parameters in stores.items():
-        cache = folder / f"{store}.arrow"
-        from_cache = gains(from_file(text, cache=cache, **parameters))
-        lines.append([f"row cache, store {store}", *from_cache])
-        lines.append([f"text, store {store}", *gains(from_file(text, **parameters))])
+    for n_features in (100_000, 1_000_000):
+        different = number_rows(" ", n_features)
+        text = write_rows(folder / f"{n_features}.svm", different, TEXT_BYTES)
+        n_rows = TEXT_BYTES // sum(map(len, different)) * len(different)
+        about = f"{n_rows:,}", f"{n_features:,}"
+        for store, parameters in stores.items():
+            cache = folder / f"{store}.arrow"
+            from_cache = gains(from_file(text, cache=cache, **parameters))
+            lines.append(["`scale-free`", *about, f"row cache, store {store}", *from_cache])
+            from_text = gains(from_file(text, **parameters))
+            lines.append(["`scale-free`", *about, f"text, store {store}", *from_text])
+            cache.unlink()
     return lines
 
 
@@ -111,8 +124,7 @@ def merge_time() -> str:
     pool = Pool(2)
 
     def merge() -> None:
-        run, words = pool.runner(MERGED), list(ranges(found.of_shards.shape[1], 2))
-        run(partial(found.average, learner), words)
+        pool.runner(MERGED)(partial(found.average, learner), found.pieces(learner, 2))
 
     merge()  # compiles
     with on_cores(2):
@@ -120,7 +132,14 @@ def merge_time() -> str:
 
 
 def measure() -> str:
-    columns = ["", "s, no shards", *(f"{n} shards" for n in on_this_machine())]
+    columns = [
+        "rule",
+        "rows",
+        "features",
+        "",
+        "s, no shards",
+        *(f"{n} shards" for n in on_this_machine()),
+    ]
     with tempfile.TemporaryDirectory() as name:
         table = markdown_table(columns, [*memory_rows(), *stream_rows(Path(name))])
     title = f"Times as fast as without shards, with as many cores as shards (aim: {AIM})"

@@ -25,9 +25,9 @@ def write_times(path: Path, rows: list[str], times: int, header: str = "") -> Pa
     return path
 
 
-def number_rows(between: str) -> list[str]:
+def number_rows(between: str, n_features: int = 1_000_000) -> list[str]:
     """`label between index:0.1234 ...`: svmlight, or VW's text without a namespace."""
-    data = zipf_rows(N_ROWS, 1_000_000)
+    data = zipf_rows(N_ROWS, n_features)
     values = np.random.default_rng(0).random(data.X.nnz).round(4)
     features = [f"{i}:{value}" for i, value in zip(data.X.indices, values, strict=True)]
     ends = data.X.indptr

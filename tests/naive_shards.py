@@ -13,7 +13,7 @@ import numpy as np
 
 from tests.naive import Array, divide_or_zero, logistic_slope, soft
 
-FIRST, FEW, MOST, MOST_OF_A_SHARD = 256, 1 << 14, 1 << 16, 1 << 11
+FIRST, FEW, MOST_ENTRIES, MOST_OF_A_SHARD = 256, 1 << 14, 1 << 24, 1 << 21
 SETTLING = 512
 
 
@@ -64,7 +64,9 @@ class Ftrl(ScaleFree):
 RULES = {"scale-free": ScaleFree, "adagrad-rda": AdagradRda, "ftrl": Ftrl}
 
 
-def round_size(lengths: Array, t: int, n_features: int, n_shards: int, few: int = FEW) -> int:
+def round_size(
+    lengths: Array, t: int, n_features: int, n_shards: int, fewest: int, few: int = FEW
+) -> int:
     """How many examples the round has that begins after t; there may be no more so many.
 
     Lengths are the numbers of entries of all examples.
@@ -72,11 +74,13 @@ def round_size(lengths: Array, t: int, n_features: int, n_shards: int, few: int 
     if t < FIRST:
         return FIRST - t
     doubling = 2 ** int(math.log2(t))
-    most = min(max(MOST, MOST_OF_A_SHARD * n_shards), 2 * doubling - t)
+    totals = np.cumsum(lengths[t : 2 * doubling])
+    # with the example that brings the last entry that there may be, a round is over
+    most = min(int((totals < most_entries(n_shards)).sum()) + 1, 2 * doubling - t)
+    if is_in_order(t, n_features, n_shards, fewest, few):
+        return min(1 << 13, 2 * doubling - t)
     if t < few:
         return min(doubling // 8, most)
-    if is_in_order(t, n_features, n_shards, few):
-        return min(1 << 13, 2 * doubling - t)
     step = doubling // min(2 * n_shards, 16)
     size = step
     while size < most and lengths[t : t + size].sum() < 2 * n_features:
@@ -84,10 +88,21 @@ def round_size(lengths: Array, t: int, n_features: int, n_shards: int, few: int 
     return min(size, most)
 
 
-def is_in_order(t: int, n_features: int, n_shards: int, few: int = FEW) -> bool:
-    """Whether two, or a few, shards do not learn, as there are too many features."""
-    longest = min(max(MOST, MOST_OF_A_SHARD * n_shards), 2 ** int(math.log2(t)))
-    return few <= t and n_shards < 8 and n_features * n_shards >= 16 * longest
+def is_in_order(t: int, n_features: int, n_shards: int, fewest: int, few: int = FEW) -> bool:
+    """Whether no shards learn, as rows are too few, or features too many for a few shards."""
+    doubling = 2 ** int(math.log2(t))
+    if t < few:
+        return dealt(doubling // 8) < 2 * fewest
+    are_many = n_features * n_shards >= min(16 * doubling, most_entries(n_shards) / 2)
+    return n_shards < 8 and are_many
+
+
+def dealt(n_rows: int) -> int:
+    return n_rows - min(SETTLING, n_rows // 4)
+
+
+def most_entries(n_shards: int) -> int:
+    return max(MOST_ENTRIES, MOST_OF_A_SHARD * n_shards)
 
 
 def fit(
@@ -112,13 +127,14 @@ def fit(
         return sums
 
     while t < len(y):
-        size = round_size(lengths, t, n_features, n_shards, few_examples)
+        size = round_size(lengths, t, n_features, n_shards, fewest, few_examples)
         rows = range(t, min(t + size, len(y)))
-        n_dealt = len(rows) - min(SETTLING, len(rows) // 4)
+        n_dealt = dealt(len(rows))
         n_learning = min(n_shards, n_dealt // fewest)
         if t >= FIRST:
             n_learning = min(n_learning, max(2, 2 ** int(math.log2(t)) // len(rows)))
-        if t < FIRST or n_learning < 2 or is_in_order(t, n_features, n_shards, few_examples):
+        in_order = t < FIRST or is_in_order(t, n_features, n_shards, fewest, few_examples)
+        if in_order or n_learning < 2:
             n_dealt = 0
         else:
             ends = [n_dealt * k // n_learning for k in range(n_learning + 1)]

@@ -163,16 +163,17 @@ def test_rows_of_no_importance_are_no_examples():
 
 @pytest.mark.parametrize("n_shards", [2, 7, 64])
 @pytest.mark.parametrize("n_features", [10, 1000, 1 << 20])
-def test_rounds_go_by_the_examples_and_entries_so_far(n_shards, n_features):
-    lengths = np.random.default_rng(0).integers(0, 60, 1 << 18)
+@pytest.mark.parametrize(("longest_row", "fewest"), [(60, 64), (600, 1024)])
+def test_rounds_go_by_the_examples_and_entries_so_far(n_shards, n_features, longest_row, fewest):
+    lengths = np.random.default_rng(0).integers(0, longest_row, 1 << 18)
     are_learned = np.arange(len(lengths)) % 5 > 0
     learned = lengths[are_learned]
     t, begin = 0, 0
     while begin < len(lengths):
-        size = RoundSize(t, n_features, n_shards)
+        size = RoundSize(t, n_features, n_shards, fewest)
         n_rows = size.take(lengths[begin:], are_learned[begin:])
         n = int(are_learned[begin : begin + n_rows].sum())
-        expected = naive_shards.round_size(learned, t, n_features, n_shards)
+        expected = naive_shards.round_size(learned, t, n_features, n_shards, fewest)
         assert n == min(expected, len(learned) - t)
         assert size.is_complete == (n == expected)
         assert t + n <= 1 << max(t.bit_length(), 8)  # where the reference may change
@@ -180,11 +181,12 @@ def test_rounds_go_by_the_examples_and_entries_so_far(n_shards, n_features):
 
 
 @pytest.mark.parametrize("n_features", [10, 1000, 1 << 20])
-def test_a_round_ends_at_the_same_row_however_rows_come(n_features):
-    lengths = np.random.default_rng(0).integers(0, 60, 1 << 16)
+@pytest.mark.parametrize("longest_row", [60, 6000])
+def test_a_round_ends_at_the_same_row_however_rows_come(n_features, longest_row):
+    lengths = np.random.default_rng(0).integers(0, longest_row, 1 << 16)
     are_learned = np.arange(len(lengths)) % 3 > 0
-    at_once = RoundSize(1 << 15, n_features, 2).take(lengths, are_learned)
-    size, taken = RoundSize(1 << 15, n_features, 2), 0
+    at_once = RoundSize(1 << 15, n_features, 2, 1024).take(lengths, are_learned)
+    size, taken = RoundSize(1 << 15, n_features, 2, 1024), 0
     while not size.is_complete:
         some = slice(taken, taken + 777)
         taken += size.take(lengths[some], are_learned[some])

@@ -63,6 +63,14 @@ def load_and_save(file: str) -> int:
     return rarefy.load("three.model").shards
 
 
+@pytest.mark.parametrize("store", [{}, {"bits": 7}, {"capacity": 30}])
+def test_rows_too_few_for_shards_are_learned_as_without_them(store, monkeypatch):
+    monkeypatch.setattr(sharding, "FEWEST_OF_A_SHARD", 1024)
+    (_, one), (_, four) = (trained(shards=shards, holdout=0.1, **store) for shards in (1, 4))
+    assert np.array_equal(one.learner_.state, four.learner_.state)
+    assert one.holdout_ == four.holdout_
+
+
 def test_held_out_rows_are_not_learned():
     _, model = trained(shards=4, holdout=0.25)
     assert model.t_ + model.holdout_["examples"] == 3000
@@ -76,7 +84,7 @@ def test_several_passes_shuffled_with_class_weights():
     assert trained(**settings)[0] == first
 
 
-@pytest.mark.parametrize("n_steps", [1, 3, 9])
+@pytest.mark.parametrize("n_steps", [2, 9, 50, 52])
 def test_a_run_that_is_stopped_goes_on_to_the_same_bytes(n_steps, monkeypatch):
     expected, _ = trained(shards=4, holdout=0.1, save_every=100)
     steps = Run.steps

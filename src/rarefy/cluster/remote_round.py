@@ -61,8 +61,9 @@ class RemoteRound:
         names = [self._asked_names(*both) for both in zip(shards, met, strict=True)]
         taken = [self._take_in(*all_of) for all_of in zip(shards, met, names, strict=True)]
         n_dealt = len(self._gathering.parts)
+        learner = self._learner if self._sharding.is_in_order else self._gathering
         for part, handle in zip((part for part in settling if len(part.y)), rows, strict=True):
-            self._model.store.learn(self._gathering, self._sent(part, handle))
+            self._model.store.learn(learner, self._sent(part, handle))
         if shards:
             self._learn(shards, taken)
         for gathered in self._gathering.parts[n_dealt:]:

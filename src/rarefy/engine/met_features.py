@@ -26,18 +26,11 @@ def words_of_shards(before: NDArray[np.uint64], n_shards: int, n_features: int) 
     return before if before.shape == shape else np.zeros(shape, np.uint64)
 
 
-def ranges(n_words: int, n_threads: int) -> Iterator[tuple[int, int]]:
-    """Words from which up to which to deal with at a time."""
-    step = max(n_words // (4 * n_threads), FEWEST_WORDS)
-    for begin in range(0, n_words, step):
-        yield begin, min(begin + step, n_words)
-
-
-@compiled
-def meet_all(n_features: int, met: Words) -> None:
-    for word in range(len(met)):
-        met[word, 0] = ~np.uint64(0)
-    met[len(met) - 1, 0] = (ONE << (np.uint64(n_features) & LOWEST)) - ONE
+def ranges(n: int, n_threads: int, fewest: int = FEWEST_WORDS) -> Iterator[tuple[int, int]]:
+    """Words, or other things, from which up to which to deal with at a time."""
+    step = max(n // (4 * n_threads), fewest)
+    for begin in range(0, n, step):
+        yield begin, min(begin + step, n)
 
 
 @compiled

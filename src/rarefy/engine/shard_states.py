@@ -68,6 +68,10 @@ class ShardStates:
         entries = self._entries[self._ends[shard] : self._ends[shard + 1]]
         return list(_numbered(rows, met, entries)), own[:n_rows]
 
+    def pieces(self, learner: Learner, n_threads: int) -> list[tuple[int, int]]:
+        """The words of features whose mean is taken at a time."""
+        return list(ranges(self.of_shards.shape[1], n_threads))
+
     def average(self, learner: Learner, words: tuple[int, int]) -> None:
         """Let the state of features be the mean of those that the shards have."""
         rule, clock = learner.rule, next_round(learner.rule, learner.clock)
@@ -81,7 +85,7 @@ def average(learner: Learner, slots: Sequence[Numbers], states: Sequence[Floats]
     Slots ascend.
     """
     found = states_of(learner, slots, states)
-    for words in ranges(found.of_shards.shape[1], 1):
+    for words in found.pieces(learner, 1):
         found.average(learner, words)
 
 

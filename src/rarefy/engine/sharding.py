@@ -19,10 +19,9 @@ import numpy as np
 from rarefy.arrays import Rows, part_of
 from rarefy.engine.learner import Learner
 from rarefy.engine.merged_sums import at_round
-from rarefy.engine.met_features import ranges
 from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.reference import FIRST_EXAMPLES
-from rarefy.engine.round_size import RoundSize
+from rarefy.engine.round_size import RoundSize, n_dealt
 from rarefy.engine.shard import Learned, average_intercepts, learned_by
 from rarefy.engine.shard_states import ShardStates
 from rarefy.engine.whole_states import WholeStates
@@ -33,7 +32,6 @@ from rarefy.rules import RULES, name_of
 
 FEWEST_OF_A_SHARD = 1024  # examples of a round; if there are fewer, fewer shards learn
 MOST_SHARDS = (1 << 16) - 1
-SETTLING = 512  # last examples of a round, but no more than a quarter, which settle the model
 
 
 def can_be_sharded(rule: Any) -> bool:
@@ -53,8 +51,14 @@ class Sharding:
 
     def new_round(self, learner: OnlineLearner) -> RoundSize:
         """Where the round ends that begins now."""
-        self._round = RoundSize(learner.t, learner.n_features, self.n_shards)
+        sizes = learner.t, learner.n_features, self.n_shards, FEWEST_OF_A_SHARD
+        self._round = RoundSize(*sizes)
         return self._round
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether no shards learn in the round, whatever its rows are."""
+        return self._round is not None and self._round.is_in_order
 
     def learn(self, learner: Learner, rows: Rows) -> None:
         """Learn rows in as many rounds as it takes, of which the last may be short."""
@@ -88,7 +92,7 @@ class Sharding:
 
         The round begins when t examples have been learned.
         """
-        if t < FIRST_EXAMPLES or not parts or (self._round and self._round.is_in_order):
+        if t < FIRST_EXAMPLES or not parts or self.is_in_order:
             return [], list(parts)
         return _dealt(parts, self.n_shards, t)
 
@@ -107,8 +111,7 @@ class Sharding:
             return learned_by(learner, dealt[shard], numbered, state, len(dealt))
 
         learned = run(learn, range(len(dealt)))
-        n_words = states.of_shards.shape[1]
-        run(partial(states.average, learner), list(ranges(n_words, self.n_threads)))
+        run(partial(states.average, learner), states.pieces(learner, self.n_threads))
         conclude(learner, learned)
 
 
@@ -143,13 +146,13 @@ def _dealt(parts: Sequence[Rows], n_shards: int, t: int) -> tuple[list[list[Rows
     is_example = np.concatenate([part.importance != 0.0 for part in parts])
     n_before = np.concatenate([[0], np.cumsum(is_example)])
     n_examples = int(n_before[-1])
-    n_dealt = n_examples - min(SETTLING, n_examples // 4)
+    n_of_shards = n_dealt(n_examples)
     # with more shards, examples would count for more in the round than those before it
     most = max(2, (1 << t.bit_length() - 1) // max(n_examples, 1))
-    n_shards = min(n_shards, most, n_dealt // FEWEST_OF_A_SHARD)
+    n_shards = min(n_shards, most, n_of_shards // FEWEST_OF_A_SHARD)
     if n_shards < 2:
         return [], list(parts)
-    ends = np.searchsorted(n_before, [n_dealt * k // n_shards for k in range(n_shards + 1)])
+    ends = np.searchsorted(n_before, [n_of_shards * k // n_shards for k in range(n_shards + 1)])
     shards = [list(_between(parts, *bounds)) for bounds in pairwise(ends.tolist())]
     return shards, list(_between(parts, int(ends[-1]), len(is_example)))
 

@@ -1,8 +1,8 @@
 """The states of shards where features are few for the rows of a round: each shard has all of them.
 
-The first shard learns with the state of the model, the others with copies. The mean of all is
-written to all, so that the copies are those of the next round, too, and what the model then learns
-by itself is copied feature by feature.
+The first shard learns with the state of the model, the others with copies. Where they differ
+afterwards, the mean is written to all, so that the copies are those of the next round, too. What
+the model then learns by itself is copied feature by feature.
 """
 
 from collections.abc import Sequence
@@ -12,28 +12,26 @@ import numpy as np
 
 from rarefy.arrays import Floats, Rows
 from rarefy.engine.learner import Learner
-from rarefy.engine.met_features import BITS, ONE, meet, meet_all, words_of_shards
+from rarefy.engine.met_features import ranges
 from rarefy.engine.state import aligned_zeros
 from rarefy.engine.workers import Run
 from rarefy.jit import compiled
-from rarefy.jit.intrinsics import load, store, trailing_zeros
+from rarefy.jit.intrinsics import load, store
 from rarefy.jit.sum_tuples import plus, times
 from rarefy.model.clock import next_round
 
 FEATURES_OF_AN_ENTRY = 2  # that are copied at most
-ENTRIES_OF_ALL = 2  # for each feature, from which on a shard is taken to meet all features
+FEWEST = 1 << 12  # features that are dealt with at a time
 
 
 class WholeStates:
     """Copies of a learner's state, which follow it from round to round."""
 
     def __init__(self) -> None:
-        self.of_shards = np.zeros((0, 0, 2), np.uint64)  # what each has met
         self._copies = aligned_zeros(0, 0, 0)  # (shard, coordinate, field), without the first
         self._state: Floats | None = None  # what they are copies of,
         self._t = 0  # when so many examples were learned,
         self._n_copies = 0  # as far as they are
-        self._meets_all = False
 
     def are_used(self, learner: Learner, n_entries: Sequence[int]) -> bool:
         """Whether whole states pay for shards whose rows have so many entries at most."""
@@ -43,9 +41,7 @@ class WholeStates:
 
     def begin_round(self, learner: Learner, n_entries: Sequence[int], run: Run) -> None:
         """Have the states for shards whose rows have so many entries at most."""
-        n_features, n_shards = learner.n_features, len(n_entries)
-        self._meets_all = n_features * n_shards * ENTRIES_OF_ALL <= sum(n_entries)
-        self.of_shards = words_of_shards(self.of_shards, n_shards, n_features)
+        n_shards = len(n_entries)
         if not self._are_copies(learner, n_shards - 1):
             shape = learner.state.shape
             if len(self._copies) < n_shards - 1 or self._copies.shape[1:] != shape:
@@ -62,20 +58,16 @@ class WholeStates:
         self, learner: Learner, shard: int, rows: Sequence[Rows]
     ) -> tuple[list[Rows], Floats]:
         """A shard's rows, and the state that it learns with."""
-        met = self.of_shards[shard]
-        if self._meets_all:
-            meet_all(learner.n_features, met)
-        else:
-            met[:, 0] = 0
-            for part in rows:
-                meet(part, met)
         return list(rows), learner.state if shard == 0 else self._copies[shard - 1]
 
-    def average(self, learner: Learner, words: tuple[int, int]) -> None:
-        """Let the state of features, and the copies, be the mean of those that the shards have."""
+    def pieces(self, learner: Learner, n_threads: int) -> list[tuple[int, int]]:
+        """The coordinates whose mean is taken at a time."""
+        return list(ranges(learner.n_features * learner.n_outputs, n_threads, FEWEST))
+
+    def average(self, learner: Learner, piece: tuple[int, int]) -> None:
+        """Let the state of coordinates, and the copies, be the mean of what the shards have."""
         rule, clock = learner.rule, next_round(learner.rule, learner.clock)
-        states = learner.state, self._copies[: self._n_copies]
-        _average(rule, clock, learner.n_outputs, self.of_shards, *words, *states)
+        _average(rule, clock, *piece, learner.state, self._copies[: self._n_copies])
 
     def follow(self, learner: Learner, rows: Sequence[Rows], run: Run) -> None:
         """Copy what the learner has made of the features of rows since the mean was taken."""
@@ -100,34 +92,18 @@ def _copy_slots(rule: Any, slots: Any, n_outputs: int, state: Floats, copy: Floa
 
 
 @compiled
-def _average(
-    rule: Any,
-    clock: Any,
-    n_outputs: int,
-    of_shards: Any,
-    begin: int,
-    end: int,
-    state: Floats,
-    copies: Floats,
-) -> None:
+def _average(rule: Any, clock: Any, begin: int, end: int, state: Floats, copies: Floats) -> None:
     """Write the mean of what shards have; where it is the same for all, it stays as it is."""
-    n_shards, share = len(of_shards), 1.0 / len(of_shards)
-    for word in range(begin, end):
-        rest = np.uint64(0)
-        for k in range(n_shards):
-            rest |= of_shards[k, word, 0]
-        while rest != 0:
-            slot = np.intp((np.uint64(word) << np.uint64(BITS)) + trailing_zeros(rest))
-            for now in range(slot * n_outputs, (slot + 1) * n_outputs):
-                first, differ = load(rule, state, now), False
-                total = rule.to_means(clock, first)
-                for k in range(n_shards - 1):
-                    learned = load(rule, copies[k], now)
-                    differ |= learned != first
-                    total = plus(total, rule.to_means(clock, learned))
-                if differ:
-                    mean = rule.from_means(clock, times(share, total))
-                    store(rule, state, now, mean)
-                    for k in range(n_shards - 1):
-                        store(rule, copies[k], now, mean)
-            rest &= rest - ONE
+    share = 1.0 / (len(copies) + 1)
+    for now in range(begin, end):
+        first, differ = load(rule, state, now), False
+        for k in range(len(copies)):
+            differ |= load(rule, copies[k], now) != first
+        if differ:
+            total = rule.to_means(clock, first)
+            for k in range(len(copies)):
+                total = plus(total, rule.to_means(clock, load(rule, copies[k], now)))
+            mean = rule.from_means(clock, times(share, total))
+            store(rule, state, now, mean)
+            for k in range(len(copies)):
+                store(rule, copies[k], now, mean)

@@ -57,6 +57,7 @@ class Prepared(NamedTuple):
     places: NDArray[Any]  # of the features: slots (int32), or keys (uint64) where slots may move
     y: Floats | None = None  # what the loss learns for the labels, once that is known
     numbers: NDArray[np.int64] | None = None  # of the rows in the data, where they are shuffled
+    is_own: bool = False  # the memory is theirs, and not that of a reader, who will use it again
 
     def rows(self) -> Rows:
         y = self.batch.labels if self.y is None else self.y
@@ -98,7 +99,7 @@ class Prepared(NamedTuple):
             lines=lines,
             names=Names._make(array.copy() for array in batch.names),
         )
-        return self._replace(batch=copied, places=places, y=y[0] if y else None)
+        return self._replace(batch=copied, places=places, y=y[0] if y else None, is_own=True)
 
     def cut(self, n_rows: int) -> "tuple[Prepared, Prepared | None]":
         """The first so many rows, and the others, if there are any."""

@@ -9,22 +9,26 @@ from rarefy.stores import Prepared, Store
 from rarefy.streams.reused_memory import ReusedMemory
 
 
+def never() -> bool:
+    return False
+
+
 def prepared_batches(
     reader: Reader,
     store: Store,
     finish: Callable[[Prepared], Prepared],
-    *,
-    to_be_kept: bool = False,
+    are_kept: Callable[[], bool] = never,
 ) -> Generator[Prepared]:
     """All batches of a reader, prepared for a store and finished, in threads of their own.
 
-    Unless they are to be kept, a batch is overwritten when others have come.
+    A batch is overwritten when others have come, unless it is in its own memory, as it is if
+    `are_kept` said so before it came.
     """
 
     memory = ReusedMemory()
 
     def work(batch: Batch) -> Prepared:
         prepared = finish(store.prepare(batch))
-        return prepared.copied(memory) if to_be_kept else prepared
+        return prepared.copied(memory) if are_kept() else prepared
 
     return prefetched(job.then(work) for job in reader.jobs(READY_ITEMS))

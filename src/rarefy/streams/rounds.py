@@ -14,29 +14,41 @@ from rarefy.stores import Prepared
 
 
 class Rounds:
-    """Gathers rows; nothing is learned of a round, nor known to the store, until it is complete."""
+    """Gathers rows; nothing is learned of a round, nor known to the store, until it is complete.
+
+    Only of a round in order, rows may be taken as they come.
+    """
 
     def __init__(self, sharding: Sharding) -> None:
         self.sharding = sharding
         self.parts: list[Prepared] = []
         self._size: RoundSize | None = None  # of a round that has begun
 
-    def n_rows(self, learner: OnlineLearner, rows: Prepared, are_learned: Flags) -> int:
-        """How many of the rows that come next belong to the round, and are to be added to it."""
+    @property
+    def is_in_order(self) -> bool:
+        """Whether the rows of the round that has begun, or is just over, are learned in order."""
+        return self.sharding.is_in_order
+
+    def begin_unless_begun(self, learner: OnlineLearner) -> None:
+        """Begin a round, if the last one is over."""
         if self._size is None:
             self._size = self.sharding.new_round(learner)
+
+    def n_rows(self, rows: Prepared, are_learned: Flags) -> int:
+        """How many of the rows that come next belong to the round that has begun."""
+        assert self._size is not None
         return self._size.take(np.diff(rows.batch.indptr), are_learned)
 
     def add(self, part: Prepared) -> None:
-        """Take rows; nobody else may write to their memory."""
-        self.parts.append(part)
+        """Take rows, which are copied if others may write to their memory."""
+        self.parts.append(part if part.is_own else part.copied())
 
     @property
     def is_complete(self) -> bool:
         return self._size is not None and self._size.is_complete
 
     def taken(self) -> list[Prepared]:
-        """The rows of the round, which is over."""
+        """The rows that have come of the round; it is over if it is complete, or these are last."""
         parts, self.parts, self._size = self.parts, [], None
         return parts
 

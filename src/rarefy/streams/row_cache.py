@@ -35,7 +35,7 @@ from rarefy.readers.line_errors import BadLines
 from rarefy.readers.prefetch import Job, prefetched
 from rarefy.readers.source import STDIN
 from rarefy.stores import Prepared, Store
-from rarefy.streams.pipeline import prepared_batches
+from rarefy.streams.pipeline import never, prepared_batches
 from rarefy.streams.row_cache_checks import check_batch, checked_end, checked_texts
 from rarefy.system.atomic_write import Output
 
@@ -54,19 +54,19 @@ class RowCache:
         self._made_from = made_from(reader, store)
 
     def batches(
-        self, finish: Callable[[Prepared], Prepared], *, to_be_kept: bool = False
+        self,
+        finish: Callable[[Prepared], Prepared],
+        are_kept: Callable[[], bool] = never,
     ) -> Generator[Prepared]:
         """All batches: from the cache, if there is a right one, else from the reader.
 
         What is left to do with a batch, `finish`, is done in the readers' threads. Those of the
-        reader are overwritten unless they are to be kept.
+        reader are overwritten unless `are_kept` says that batches are kept.
         """
         file = self._right_file()
         if file is None:
             reader, store = self._reader, self._store
-            yield from self._recorded(
-                prepared_batches(reader, store, finish, to_be_kept=to_be_kept)
-            )
+            yield from self._recorded(prepared_batches(reader, store, finish, are_kept))
             return
         with self._clear_errors():
             n_batches = file.num_record_batches - 1
@@ -184,7 +184,7 @@ class RowCache:
             block_labels=None if block_labels is None else np.array(block_labels, np.float64),
         )
         check_batch(batch, self._store.most_keys)
-        return Prepared(batch, places)
+        return Prepared(batch, places, is_own=True)
 
 
 def made_from(reader: Reader, store: Store) -> dict[str, Any]:

@@ -173,8 +173,8 @@ class Run:
                 while (prepared := self._next(batches)) is not None:
                     if len(prepared.batch.labels):
                         yield from self._learn_batch(prepared, pause)
-            if self._rounds is not None and self._rounds.parts:
-                self._learn_whole(self._rounds.taken())
+            if self._rounds is not None:
+                self._learn_gathered(self._rounds)
                 yield
             if self._read.rows < self.position.rows:
                 raise _other_data(self.position)
@@ -205,12 +205,17 @@ class Run:
         return prepared._replace(y=np.zeros(len(prepared.batch.labels)))  # see _numbered
 
     def _batches(self, finish: Callable[[Prepared], Prepared]) -> Generator[Prepared]:
-        to_be_kept = self._rounds is not None
         if self.elsewhere is not None:
             return self.elsewhere.batches()
         if self._cache is not None:
-            return self._cache.batches(finish, to_be_kept=to_be_kept)
-        return prepared_batches(self.reader, self.model.store, finish, to_be_kept=to_be_kept)
+            return self._cache.batches(finish, self._gathers)
+        return prepared_batches(self.reader, self.model.store, finish, self._gathers)
+
+    def _gathers(self) -> bool:
+        """Whether rows are gathered for a round, and not learned as they come."""
+        if self._rounds is None:
+            return False
+        return self.elsewhere is not None or not self._rounds.is_in_order
 
     def _in_order(self) -> Generator[Prepared]:
         """The batches of a pass, as they are to be learned."""
@@ -258,22 +263,30 @@ class Run:
 
     def _n_rows_of_step(self, rows: Prepared, pause: Callable[[], int]) -> int:
         """How many of the rows to take next."""
-        if self._rounds is not None:
-            are_learned = self._are_learned(rows, self._read.rows)
-            return self._rounds.n_rows(self.model.learner, rows, are_learned)
         _, portion = next(portions(rows.batch.indptr, self.model.learner.n_outputs))
-        return min(max(pause(), 1), portion)
+        most = min(max(pause(), 1), portion)
+        if self._rounds is None:
+            return most
+        self._rounds.begin_unless_begun(self.model.learner)
+        if not self._gathers():
+            rows, _ = rows.cut(most)
+        return self._rounds.n_rows(rows, self._are_learned(rows, self._read.rows))
 
     def _take(self, part: Prepared, first_row: int) -> None:
         """Learn rows, now or when they make a round; the first has that number in the pass."""
         if part.numbers is None:
             part = part._replace(numbers=first_row + np.arange(len(part.batch.labels)))
-        if self._rounds is None:
+        if self._rounds is None or not self._gathers():
             self._learn_whole([part])
-            return
-        self._rounds.add(part)
-        if self._rounds.is_complete:
-            self._learn_whole(self._rounds.taken())
+        else:
+            self._rounds.add(part)
+        if self._rounds is not None and self._rounds.is_complete:
+            self._learn_gathered(self._rounds)
+
+    def _learn_gathered(self, rounds: Rounds) -> None:
+        """Learn the rows of a round that is over, unless they were learned as they came."""
+        if gathered := rounds.taken():
+            self._learn_whole(gathered)
 
     def _are_learned(self, rows: Prepared, first_row: int) -> NDArray[np.bool_]:
         """Which rows are examples that are not held out."""
@@ -291,7 +304,7 @@ class Run:
         try:
             self._learn(parts)
         except InputError:
-            self.is_whole = self._rounds is None and self.model.t == before  # rows were refused
+            self.is_whole = not self._gathers() and self.model.t == before  # rows were refused
             raise
         self.is_whole = True
         self.position = self._read
@@ -306,7 +319,7 @@ class Run:
         if self._classes_grow:
             (part,) = learned
             self.model.learn_with_new_classes(part, self._class_names)
-        elif self._rounds is None:
+        elif self._rounds is None or not self._gathers():
             self.model.learn(*learned)
         elif self.elsewhere is None:
             self.model.learn_round(learned, self._rounds.sharding)

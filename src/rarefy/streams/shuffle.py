@@ -162,7 +162,7 @@ class Window:
             self.sections[-1].label_names,
             share=before + share * (after - before),
         )
-        return Prepared(batch, places, self.y[rows], self.first_number + rows)
+        return Prepared(batch, places, self.y[rows], self.first_number + rows, is_own=True)
 
 
 class Shuffling:
