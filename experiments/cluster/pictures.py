@@ -1,41 +1,34 @@
 """The pictures of docs/results/cluster.md."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from experiments.cluster.simulation import Cluster, Costs, Sparsity, seconds
 from experiments.drawing import BLUE, GREEN, GREY, ORANGE, STYLE, save
 
-WORKERS = np.array([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024])
-ROUNDS = {
-    1 << 16: (BLUE, "of 2¹⁶, as they are"),
-    1 << 20: (ORANGE, "of 2²⁰"),
-    1 << 23: (GREEN, "of 2²³"),
-}
-N_ROWS = 1e9
+COLOURS = (BLUE, ORANGE, GREEN)
+LONGEST = "1e+09"  # rows
 
 
-def draw_times(sparsities: list[Sparsity], costs: Costs, file: Path) -> None:
-    """How many times as fast as one core, by workers and size of rounds."""
+def draw_times(times: Mapping[str, Mapping[str, Mapping[str, float]]], file: Path) -> None:
+    """How many times as fast as one core, by workers."""
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(9, 3), layout="constrained")
-        panels = figure.subplots(1, len(sparsities), sharey=True, squeeze=False)[0]
-        for axes, data in zip(panels, sparsities, strict=True):
-            alone = seconds(data, costs, Cluster(1), N_ROWS)
-            axes.loglog(WORKERS, WORKERS, color=GREY, linestyle=":", base=2)
-            for most, (colour, label) in ROUNDS.items():
-                found = [
-                    alone / seconds(data, costs, Cluster(int(k), most_examples=most), N_ROWS)
-                    for k in WORKERS
-                ]
-                axes.loglog(WORKERS, found, color=colour, marker=".", base=2, label=label)
-            axes.set_title(data.name)
-            axes.set_xlabel("workers")
-        panels[0].set_ylabel("times as fast as one core")
-        panels[-1].legend(title="rounds")
+        figure = Figure(figsize=(5, 3), layout="constrained")
+        axes = figure.subplots()
+        for colour, (name, of) in zip(COLOURS, times.items(), strict=True):
+            workers, hours = zip(*of[LONGEST].items(), strict=True)
+            gains = [hours[0] / one for one in hours]
+            axes.loglog([int(k) for k in workers], gains, color=colour, marker=".", label=name)
+        ideal = [1, max(gains)]
+        axes.loglog(ideal, ideal, color=GREY, linestyle=":")
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log", base=2)
+        axes.set_xlabel("workers")
+        axes.set_ylabel("times as fast as one core")
+        axes.legend(title="data")
         save(figure, file)
 
 
@@ -44,7 +37,7 @@ def draw_losses(losses: dict[int, list[dict[int, float]]], file: Path) -> None:
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5, 3), layout="constrained")
         axes = figure.subplots()
-        for colour, k in zip((BLUE, ORANGE, GREEN), (2, 16, 128), strict=True):
+        for colour, k in zip(COLOURS, (2, 16, 128), strict=True):
             gaps = np.array([[one[k] - one[1] for one in of] for of in losses.values()])
             error = gaps.std(axis=1, ddof=1) / np.sqrt(gaps.shape[1])
             axes.errorbar(

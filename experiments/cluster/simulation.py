@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.engine.round_size import MOST_EXAMPLES, RoundSize
-from rarefy.engine.sharding import FEWEST_OF_A_SHARD, SETTLING
+from rarefy.engine.round_size import RoundSize, n_dealt
+from rarefy.engine.sharding import FEWEST_OF_A_SHARD
 
 
 class Sparsity(NamedTuple):
@@ -48,27 +48,38 @@ class Cluster(NamedTuple):
     n_workers: int
     network: float = 1.25e9  # bytes a second of the driver: 10 Gbit/s
     latency: float = 1e-3  # seconds of a wave of tasks, of which a round has three
-    most_examples: int = MOST_EXAMPLES  # of a round; others than this one make other models
+
+
+ENTRY_BYTES = 16  # that travel with a row
+
+
+class Round(NamedTuple):
+    """A round that begins when some rows have been learned."""
+
+    n_rows: int
+    is_in_order: bool  # no shards learn, but the driver
+    is_longest: bool  # it ends because it may not have more entries
 
 
 def shards_of_round(n_shards: int, n_rows: float, t: int) -> float:
     """How many shards learn: if rows are few, or many for those before them, not all."""
-    n_dealt = n_rows - min(SETTLING, n_rows // 4)
     most = max(2, (1 << t.bit_length() - 1) // n_rows) if t else 1
-    return max(min(n_shards, most, n_dealt // FEWEST_OF_A_SHARD), 1)
+    return max(min(n_shards, most, n_dealt(int(n_rows)) // FEWEST_OF_A_SHARD), 1)
 
 
 def meetings_of_round(data: Sparsity, n_learning: float, n_rows: float) -> float:
     """How often a shard meets a feature."""
-    n_dealt = n_rows - min(SETTLING, n_rows // 4)
-    return n_learning * data.features(max(n_dealt / n_learning, 1.0))
+    return n_learning * data.features(max(n_dealt(int(n_rows)) / n_learning, 1.0))
 
 
 def seconds_of_round(
-    data: Sparsity, costs: Costs, cluster: Cluster, n_rows: float, t: int
+    data: Sparsity, costs: Costs, cluster: Cluster, of: Round, n_rows: float, t: int
 ) -> float:
     """The workers read ahead; all else in a round waits for what comes before it."""
     entries, n_learning = n_rows * data.entries, shards_of_round(cluster.n_workers, n_rows, t)
+    if of.is_in_order or n_learning < 2:
+        learning = entries * (costs.serial + ENTRY_BYTES / cluster.network)
+        return max(entries * costs.read / cluster.n_workers, learning)
     meetings = meetings_of_round(data, n_learning, n_rows)
     learning = entries * (costs.meet + costs.learn) / n_learning + costs.worker_turn
     merging = meetings * (costs.driver + costs.n_bytes / cluster.network)
@@ -83,24 +94,22 @@ def seconds(data: Sparsity, costs: Costs, cluster: Cluster, n_rows: float) -> fl
         return n_rows * data.entries * (costs.read + costs.serial)
     t, total = 0, 0.0
     while t < n_rows:
-        n = _n_examples(data, cluster, t)
-        n_rounds = int((n_rows - t) // n) if n == cluster.most_examples else 0
-        total += max(n_rounds, 1) * seconds_of_round(data, costs, cluster, min(n, n_rows - t), t)
-        t += max(n_rounds, 1) * n
+        of = round_of(data, cluster.n_workers, t)
+        n_rounds = max(int((n_rows - t) // of.n_rows), 1) if of.is_longest else 1
+        n = min(of.n_rows, n_rows - t)
+        total += n_rounds * seconds_of_round(data, costs, cluster, of, n, t)
+        t += n_rounds * of.n_rows
     return total
 
 
-def _n_examples(data: Sparsity, cluster: Cluster, t: int) -> int:
-    """How many rows the round has that begins when t have been learned."""
-    if cluster.most_examples == MOST_EXAMPLES or t < 8 * MOST_EXAMPLES:
-        return round_of(data, cluster.n_workers, t)
-    return min(t // 8, cluster.most_examples)
-
-
-def round_of(data: Sparsity, n_shards: int, t: int) -> int:
-    """How many rows the round has if there is room for no more features than were met."""
-    size, n = RoundSize(t, int(data.features(max(t, 1))), n_shards), 0
+def round_of(data: Sparsity, n_shards: int, t: int) -> Round:
+    """The round that begins then, if there is room for no more features than were met."""
+    n_features = int(data.features(max(t, 1)))
+    size, n = RoundSize(t, n_features, n_shards, FEWEST_OF_A_SHARD), 0
+    ends_early = False
     while not size.is_complete:
         lengths = np.full(size.n_missing, int(data.entries))
-        n += size.take(lengths, np.ones(len(lengths), np.bool_))
-    return n
+        taken = size.take(lengths, np.ones(len(lengths), np.bool_))
+        ends_early = taken < len(lengths)
+        n += taken
+    return Round(n, size.is_in_order, ends_early)
