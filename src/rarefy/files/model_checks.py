@@ -18,8 +18,7 @@ from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.describe import is_unknown
 from rarefy.parameters.entry import MOST_FEATURES as LARGEST_TARGET
 from rarefy.readers.features.labels import checked_classes, checked_names
-from rarefy.rules import WITH_OWN_L1
-from rarefy.rules.group_l1 import GROUPED
+from rarefy.rules import GROUPED, WITH_OWN_L1
 from rarefy.stores import check_store, make_store
 from rarefy.stores.array import MOST_FEATURES
 from rarefy.streams.run import NEVER, Position, Predicted

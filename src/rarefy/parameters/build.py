@@ -14,7 +14,7 @@ from rarefy.model.importance import (
     NoEndowment,
     Weighting,
 )
-from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
+from rarefy.model.losses import LOSSES, REGRESSION_LOSSES, properties_of
 from rarefy.model.numbers_by_name import GivenGroups, GivenL1
 from rarefy.model.schedules import SCHEDULES, Constant
 from rarefy.parameters.combinations import (
@@ -40,16 +40,12 @@ from rarefy.parameters.meaning import (
     resolve,
 )
 from rarefy.parameters.table import RULE, TABLE, check_number
-from rarefy.rules import CUMULATIVE, OF_NUMBERS, PROJECTED, WITH_OWN_L1
+from rarefy.rules import CUMULATIVE, GROUPED, OF_NUMBERS, PROJECTED, WITH_OWN_L1
 from rarefy.rules.averaging import averaged, is_averaged, learned_by
-from rarefy.rules.group_l1 import GROUPED
 from rarefy.rules.penalty_norm import Basis, Intensity, norm_for
 from rarefy.rules.rule_protocol import no_penalty
 from rarefy.rules.truncation import TruncatedGradient
 
-DEFAULT_STEP = 1.0  # the papers' c
-# Losses whose slope grows with the error need shorter steps.
-STEEP_LOSS_STEPS = {"squared": 0.05, "squared_hinge": 0.1, "modified_huber": 0.1}
 CONSTANT_STEP_SHARE = 0.05  # a step that never shrinks starts at this share of it
 DEFAULT_CAP = 1e6  # the thesis's V
 
@@ -105,7 +101,7 @@ def make_rule(
     check_margins(name, cls, loss)
     if cls in OF_NUMBERS and loss in REGRESSION_LOSSES:
         instance = OF_NUMBERS[cls](*instance)
-    default_eta0 = STEEP_LOSS_STEPS.get(loss, DEFAULT_STEP)
+    default_eta0 = properties_of(loss).default_eta0
     check_steps_have_l2(name, instance)
     if average:
         check_may_be_averaged(name, instance)
