@@ -2,6 +2,7 @@
 
 import threading
 
+from rarefy.arrays import read_only
 from rarefy.errors import InputError
 from rarefy.readers.source import Block, padded
 
@@ -57,8 +58,7 @@ def without_invalid_lines(block: Block) -> tuple[Block, dict[int, str]]:
             faults[n] = fault(copy, begin + position, what)
             data[begin : begin + len(line)] = INVALID
         begin += len(line) + 1
-    data.flags.writeable = False
-    return Block(data, copy.begin, copy.end, last=block.last), faults
+    return Block(read_only(data), copy.begin, copy.end, last=block.last), faults
 
 
 def line_end(block: Block, position: int) -> int:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import types
 
+from rarefy.arrays import read_only
 from rarefy.jit import compiled
 from rarefy.readers.features.value_texts import (
     DATE_FORM,
@@ -101,7 +102,7 @@ def as_texts(array: Any, form: str | None = None) -> tuple[Texts, NDArray[np.boo
     ends = bounds[1:]
     if array.null_count or not_utf8.any():
         ends = np.where(_mask(array.is_valid()) & ~not_utf8, ends, bounds[:-1])
-    return Texts(as_bytes(data), _read_only(bounds[:-1]), _read_only(ends)), not_utf8
+    return Texts(as_bytes(data), read_only(bounds[:-1]), read_only(ends)), not_utf8
 
 
 def text_form(array: Any, form: str | None = None) -> Any:
@@ -173,7 +174,7 @@ def _mask(array: Any) -> NDArray[np.bool_]:
 
 
 def as_bytes(buffer: Any) -> NDArray[np.uint8]:
-    return _read_only(np.frombuffer(b"" if buffer is None else buffer, np.uint8))
+    return read_only(np.frombuffer(b"" if buffer is None else buffer, np.uint8))
 
 
 def _items(buffer: Any, of: type[Any], first: int, count: int) -> NDArray[Any]:
@@ -181,13 +182,6 @@ def _items(buffer: Any, of: type[Any], first: int, count: int) -> NDArray[Any]:
     if count == 0:
         return np.empty(0, of)
     return np.frombuffer(buffer, of, count, first * np.dtype(of).itemsize)
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """All arrays alike, so that they are compiled for only once."""
-    array = array.view()
-    array.flags.writeable = False
-    return array
 
 
 def _parsed_numbers(texts: Texts) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rarefy.arrays import read_only
 from rarefy.errors import InputError
 from rarefy.hashing import hash_text
 from rarefy.readers.buffers import BatchBuffer
@@ -66,8 +67,6 @@ class CsvFile(NamedTuple):
     def parse(self, data: Any, end: int, start: Parsed, buffer: BatchBuffer) -> Parsed:
         n_bytes = end - start.position
         undoubled = np.empty(n_bytes + 16, np.uint8)
-        to_read = undoubled.view()
-        to_read.flags.writeable = False
         has_text = (self.table.roles == TEXT).any()
         return parse_csv(
             data,
@@ -81,7 +80,7 @@ class CsvFile(NamedTuple):
             word_tables(self.columns.ngram, self.columns.skips),
             room_for_words(n_bytes if has_text else 0),
             undoubled,
-            to_read,
+            read_only(undoubled),
         )
 
     def label_at(self, block: Block, position: int) -> str:
