@@ -18,6 +18,7 @@ from rarefy.estimators.matrices import (
     refuse_other_than_numbers,
     sorted_labels,
 )
+from rarefy.parameters.entry import LARGEST_SEED
 
 
 def checked_matrix(
@@ -87,7 +88,7 @@ def class_numbers(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.int64]:
 
 def check_seed(random_state: Any) -> None:
     """As scikit-learn does; but whole numbers are not made generators of, which takes a while."""
-    if isinstance(random_state, int) and 0 <= random_state < 1 << 32:
+    if isinstance(random_state, int) and 0 <= random_state <= LARGEST_SEED:
         return
     try:
         check_random_state(random_state)

@@ -11,7 +11,7 @@ from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model.multiclass import check_multiclass
 from rarefy.parameters.build import make_loss
 from rarefy.parameters.combinations import check_refit
-from rarefy.parameters.entry import MOST_PASSES
+from rarefy.parameters.entry import LARGEST_SEED, MOST_PASSES
 from rarefy.parameters.table import (
     DECISION_PARAMETERS,
     DEFAULT_RULE,
@@ -35,7 +35,6 @@ READING = {
 OF_MATRICES = ("n_features", "warm_start", "verbose")
 OF_SHUFFLING = {"shuffle": False, "shuffle_memory": None, "random_state": None}
 NOT_OF_FILES = (*OF_MATRICES, *DECISION_PARAMETERS)
-LARGEST_SEED = 2**32 - 1
 # How a run is carried out; the others say what is learned.
 OF_RUN = {
     "shards": 1,

@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from rarefy.checks import number_or_none
-from rarefy.cli.options import FILE, format_options, labelled_data_options, report_bad_lines
+from rarefy.cli.option_types import FILE
+from rarefy.cli.options import format_options, labelled_data_options, report_bad_lines
 from rarefy.errors import InputError
 from rarefy.files.model import Model
 from rarefy.files.model_file import load_model, save_model
