@@ -156,19 +156,10 @@ def task_for(asked: Mapping[str, Any], parameters: Mapping[str, Any]) -> Task:
     check_refit(asked["refit"], asked["refit_l2"], asked["refit_features"], loss)
     of_loss = {name: parameters[name] for name in LOSS if name in parameters}
     return make_task(
-        {"rule": parameters["rule"], "loss": loss, **{name: asked[name] for name in RULE}},
-        {name: asked[name] for name in WEIGHTING_PARAMETERS},
+        {**asked, "rule": parameters["rule"]},
         make_loss(loss, **of_loss),
-        multiclass=asked["multiclass"],
-        fit_intercept=asked["fit_intercept"],
-        l1_of=asked["l1_of"],
-        groups=asked["groups"],
-        class_weight=asked["class_weight"],
-        calibrate=asked["calibrate"],
-        target_features=asked["target_features"],
         is_refitted=asked["refit"],
         passes=asked["passes"],
-        scoring=asked["scoring"],
     )
 
 
