@@ -15,8 +15,8 @@ from rarefy.estimators.matrices import check_importance
 from rarefy.readers.features.columns import Columns, checked_columns, checked_names
 from rarefy.readers.features.crosses import checked_crosses
 from rarefy.readers.features.grams import checked_sizes
-from rarefy.readers.row_lines import choose_line_format
-from rarefy.readers.single_row_loop import OWN
+from rarefy.readers.single.row_lines import choose_line_format
+from rarefy.readers.single.row_loop import OWN
 from rarefy.stores import make_store
 from rarefy.streams.fast_path import FastPath
 from rarefy.streams.fast_path_loops import DONE

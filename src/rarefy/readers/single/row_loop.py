@@ -13,7 +13,7 @@ from rarefy.readers.buffers import BatchBuffer
 from rarefy.readers.features.columns import Columns
 from rarefy.readers.formats.dict_parser import NOT_PLAIN, DictScratch, add_dict
 from rarefy.readers.formats.jsonl_parser import Plan
-from rarefy.readers.single_line_parser import LONGEST_LINE, has_labels, line_format
+from rarefy.readers.single.line_parsing import LONGEST_LINE, has_labels, line_format
 from rarefy.readers.text.numbers import NEWLINE
 
 DONE = 0
