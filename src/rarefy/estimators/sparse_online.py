@@ -28,7 +28,7 @@ from rarefy.estimators.persistence import Saving
 from rarefy.estimators.signatures import Parametrised
 from rarefy.estimators.watching import Watching
 from rarefy.files.model import Model
-from rarefy.files.model_file import name_in_files
+from rarefy.files.model_file import parameter_in_files
 from rarefy.parameters.combinations import check_refit, is_refitted
 from rarefy.parameters.entry import AUTO
 from rarefy.parameters.table import (
@@ -281,7 +281,7 @@ def examples_for(estimator: SparseOnline, X: Any, y: Any, sample_weight: Any) ->
 @functools.cache
 def _parameter_names(cls: Any) -> list[str]:
     """The parameters of an estimator, in the order of files; to look for them takes a while."""
-    return sorted(cls._get_param_names(), key=name_in_files)
+    return sorted(cls._get_param_names(), key=parameter_in_files)
 
 
 def has_partial_fit(estimator: SparseOnline) -> bool:

@@ -8,7 +8,7 @@ from rarefy.errors import ConfigError
 from rarefy.model.losses import LOSSES, REGRESSION_LOSSES, properties_of
 from rarefy.model.numbers_by_name import GivenL1
 from rarefy.parameters.meaning import has_own_steps, rules_with_common_steps
-from rarefy.parameters.table import check_number, check_values, is_auto
+from rarefy.parameters.table import check_values, checked_number, is_auto
 from rarefy.rules import (
     CUMULATIVE,
     FINITE_DATA,
@@ -33,7 +33,7 @@ def check_average(average: bool, average_power: float | None) -> float:
     """The power of t by which rounds count in a mean; refused where there is no mean."""
     if average_power is None:
         return 0.0
-    power = check_number("average_power", average_power)
+    power = checked_number("average_power", average_power)
     if not average:
         raise ConfigError(f"average_power={average_power!r} needs average=True.")
     if power > MOST_POWER:

@@ -42,7 +42,7 @@ def is_averaged(rule: Any) -> bool:
     return hasattr(rule, "mean")
 
 
-def learned_by(rule: Any) -> Any:
+def learning_rule(rule: Any) -> Any:
     """The rule by which weights are learned, whatever they are averaged by, or pulled towards."""
     return rule.rule if is_averaged(rule) or is_anchored(rule) else rule
 

@@ -83,7 +83,7 @@ class Sweep:
 
         The parameter `loss` is called loss_function there; loss is what was measured.
         """
-        points = [column_names(point) for point in self.points]
+        points = [names_in_table(point) for point in self.points]
         names = dict.fromkeys(name for point in points for name in point)
         columns = {name: [point.get(name) for point in points] for name in names}
         return columns | {name: values.tolist() for name, values in self._means.items()}
@@ -315,7 +315,7 @@ class Sweep:
         return f"<Sweep of {n_points} points, {n_folds} fold{'s' if n_folds > 1 else ''}>"
 
 
-def column_names(point: Point) -> Point:
+def names_in_table(point: Point) -> Point:
     """The point with the names that its parameters have in the table."""
     return {"loss_function" if name == "loss" else name: value for name, value in point.items()}
 

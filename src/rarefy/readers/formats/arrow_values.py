@@ -23,7 +23,7 @@ from rarefy.readers.features.value_texts import (
     UTC_FORM,
     moment_form,
 )
-from rarefy.readers.formats.arrow_schema import LISTS, Leaf, is_text
+from rarefy.readers.formats.arrow_schema import LISTS, Leaf, is_text_type
 from rarefy.readers.text.numbers import NEWLINE, parse_number
 
 
@@ -82,7 +82,8 @@ def without_views(array: Any) -> Any:
 def as_numbers(array: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """The values as numbers, NaN for all that is none, and which of them are there at all."""
     array = plain(array)
-    if is_text(array.type) or types.is_decimal(array.type):  # PyArrow rounds decimals less well
+    # PyArrow rounds decimals less well.
+    if is_text_type(array.type) or types.is_decimal(array.type):
         texts, _ = as_texts(array)
         return _parsed_numbers(texts), texts.ends > texts.begins
     numbers = pc.cast(array, pa.float64(), safe=False)
@@ -121,7 +122,7 @@ def text_form(array: Any, form: str | None = None) -> Any:
         )
         whole = pc.cast(pc.if_else(is_whole, array, 0.0), pa.int64(), safe=False)
         array = pc.if_else(is_whole, whole.cast(pa.string()), array.cast(pa.string()))
-    elif not is_text(array.type):
+    elif not is_text_type(array.type):
         array = array.cast(pa.string())
     return array.cast(pa.large_binary())
 

@@ -35,7 +35,7 @@ from rarefy.readers.formats.csv import (
     parse_csv,
     split_one_row,
 )
-from rarefy.readers.line_errors import NOT_UTF8, fault, first_invalid, line_end
+from rarefy.readers.line_errors import NOT_UTF8, end_of_line, fault, first_invalid
 from rarefy.readers.parsed import EXPECTED, REMEDIES, Parsed, Problem
 from rarefy.readers.source import BLOCK_BYTES, STDIN, Block
 from rarefy.readers.text.scan import skip_empty_lines
@@ -97,7 +97,7 @@ class CsvFile(NamedTuple):
         """
         split = split_one_row(block.data, position, block.end, self.dialect, new_bounds(0))
         if split.problem == Problem.OPEN_QUOTE:
-            return line_end(block, position) + 1, line + 1
+            return end_of_line(block, position) + 1, line + 1
         return split.row_end + 1, line + split.n_lines
 
 
@@ -170,7 +170,7 @@ def _rows(block: Block, dialect: Dialect) -> Iterator[_Row]:
             return
         yield _Row(begin, split, bounds)
         last_line = {Problem.OPEN_QUOTE: begin, Problem.NOT_UTF8: split.fault}
-        begin = line_end(block, last_line.get(split.problem, split.row_end)) + 1
+        begin = end_of_line(block, last_line.get(split.problem, split.row_end)) + 1
 
 
 def _good_row(block: Block, dialect: Dialect) -> _Row | None:
@@ -216,7 +216,7 @@ def _delimiter(file: str, block: Block, columns: Columns) -> str:
     if file != STDIN and any(ending in TAB_ENDINGS for ending in Path(file).suffixes):
         return "\t"
     begin = skip_empty_lines(block.data, block.begin, block.end)
-    end = line_end(block, begin) if begin < block.end else begin
+    end = end_of_line(block, begin) if begin < block.end else begin
     return delimiter_in(block.data[begin:end].tobytes(), columns)
 
 
