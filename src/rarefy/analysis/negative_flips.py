@@ -16,11 +16,10 @@ from rarefy.analysis.paired_answers import (
     stream_flips,
 )
 from rarefy.arrays import Numbers
-from rarefy.checks import refuse_path
 from rarefy.errors import InputError
 from rarefy.estimators import SparseOnlineClassifier
+from rarefy.estimators.checked_input import has_own_labels
 from rarefy.estimators.matrices import check_importance, sorted_labels
-from rarefy.readers import Reader
 from rarefy.streams.metrics import Metrics
 from rarefy.streams.stream_model import StreamModel
 
@@ -75,14 +74,9 @@ def flips(
             raise InputError(f"the {which} model, a {type(model).__name__}, has no `predict`.")
         if hasattr(model, "__sklearn_tags__") and is_regressor(model):
             raise numbers_error(which)
-    refuse_path(X)
-    if isinstance(X, Reader):
-        if y is not None or sample_weight is not None:
-            raise InputError("y and sample_weight are for matrices; a reader has its own.")
+    if has_own_labels(X, y, sample_weight):
         old_stream, new_stream = _stream_of("old", old), _stream_of("new", new)
         return stream_flips(_side(old_stream), _side(new_stream), X, top)
-    if y is None:
-        raise InputError("y=None: labels are needed.")
     return _matrix_flips(old, new, X, np.asarray(y), sample_weight, top)
 
 
