@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rarefy.analysis.flip_causes import Entries, FlipCauses, Side
 from rarefy.analysis.flip_tally import BothAnswers, Flips, Tally
+from rarefy.analysis.of_estimators import metrics_of_matrix
 from rarefy.analysis.paired_answers import (
     numbers_error,
     other_classes_error,
@@ -20,7 +21,6 @@ from rarefy.errors import InputError
 from rarefy.estimators import SparseOnlineClassifier
 from rarefy.estimators.checked_input import has_own_labels
 from rarefy.estimators.matrices import check_importance, sorted_labels
-from rarefy.streams.metrics import Metrics
 from rarefy.streams.stream_model import StreamModel
 
 
@@ -117,17 +117,13 @@ def _matrix_flips(
         entries = _entries(old, X, lost), _entries(new, X, lost)
         flip_causes.add(entries, wrong, right, importance[lost])
         causes = flip_causes.findings(top)
-        causes |= qualities_of(*(_summary(model, X, y, importance) for model in (old, new)))
+        causes |= qualities_of(
+            *(metrics_of_matrix(model, X, y, importance) for model in (old, new))
+        )
     found = tally.flips(**causes)
     if found is None:
         raise InputError("there are no examples to compare.")
     return found
-
-
-def _summary(model: Any, X: Any, y: NDArray[Any], importance: NDArray[np.float64]) -> Any:
-    metrics = Metrics(model._as_stream())
-    metrics.add(model._scores(X), model._known_targets(X, y), importance)
-    return metrics.summary()
 
 
 def _classes(old: Any, new: Any, y: NDArray[Any]) -> list[Any]:

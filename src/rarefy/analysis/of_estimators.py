@@ -64,14 +64,20 @@ def evaluate(model: Any, X: Any, y: Any = None, *, sample_weight: Any = None) ->
     estimator = _fitted(model)
     if has_own_labels(X, y, sample_weight):
         return measured(estimator._as_stream(), _checked(estimator, X))
-    scores = estimator._scores(X)
-    targets = estimator._known_targets(X, y)
-    metrics = Metrics(estimator._as_stream())
-    metrics.add(scores, targets, check_importance(sample_weight, len(targets)))
-    summary = metrics.summary()
+    summary = metrics_of_matrix(estimator, X, y, sample_weight)
     if summary["examples"] == 0:
         raise InputError("there are no examples to evaluate.")
     return summary
+
+
+def metrics_of_matrix(
+    estimator: SparseOnline, X: Any, y: Any, sample_weight: Any
+) -> dict[str, Any]:
+    """All measures by name, of rows that are a matrix."""
+    scores, targets = estimator._scores(X), estimator._known_targets(X, y)
+    metrics = Metrics(estimator._as_stream())
+    metrics.add(scores, targets, check_importance(sample_weight, len(targets)))
+    return metrics.summary()
 
 
 def explain(model: Any, X: Any, row: int = 0) -> Explanation:
