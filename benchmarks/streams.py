@@ -41,7 +41,7 @@ sys.exit(status != 0)
 VW = [sys.executable, "-m", "vowpalwabbit", "--quiet", "--ftrl", "--l1", "1"]
 VW += ["--loss_function", "logistic", "-b", str(BITS)]
 VW += ["--holdout_off"]  # otherwise it may stop before the last pass
-OURS = [sys.executable, "-m", "rarefy.cli", "train", "--quiet", "--rule", "ftrl", "--l1", "1"]
+OURS = [sys.executable, "-m", "rarefy", "train", "--quiet", "--rule", "ftrl", "--l1", "1"]
 HASHED = ["-b", str(BITS)]
 
 

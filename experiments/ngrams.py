@@ -33,7 +33,7 @@ KINDS: dict[str, dict[str, int]] = {
     "triples, too": {"ngram": 3},
     "pairs, one word skipped": {"ngram": 2, "skips": 1},
 }
-OURS = [sys.executable, "-m", "rarefy.cli", "train", "--quiet", "--rule", "ftrl", "--l1", "1"]
+OURS = [sys.executable, "-m", "rarefy", "train", "--quiet", "--rule", "ftrl", "--l1", "1"]
 VW = [sys.executable, "-m", "vowpalwabbit", "--quiet", "--ftrl", "--l1", "1", "--loss_function"]
 VW += ["logistic", "-b", "22"]
 PAIRS, HASHED = ["--ngram", "2"], ["-b", "22"]

@@ -88,7 +88,7 @@ def table_of(*arguments: str) -> np.ndarray:
 
 def subprocess_run(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, "-m", "rarefy.cli", *arguments],
+        [sys.executable, "-m", "rarefy", *arguments],
         input=stdin, capture_output=True, check=False, timeout=60,
     )  # fmt: skip
 
@@ -1013,7 +1013,7 @@ class TestProcesses:
     def test_a_reader_that_has_seen_enough(self, folder):
         train("binary.svm")
         Path("long.svm").write_text(Path("binary.svm").read_text() * 200)
-        command = [sys.executable, "-m", "rarefy.cli", "predict", "some.model", "long.svm"]
+        command = [sys.executable, "-m", "rarefy", "predict", "some.model", "long.svm"]
         process = subprocess.Popen(
             [*command, "--scores"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )

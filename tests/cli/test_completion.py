@@ -60,7 +60,7 @@ def test_file_names_are_left_to_the_shell(line):
 def test_the_process_answers_its_script():
     env = {**os.environ, VARIABLE: "bash_complete", "COMP_WORDS": "rarefy ins", "COMP_CWORD": "1"}
     done = subprocess.run(
-        [sys.executable, "-m", "rarefy.cli"], env=env, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "rarefy"], env=env, capture_output=True, text=True, check=False
     )
     assert (done.stdout, done.stderr) == ("plain,inspect\n", "")
 

@@ -21,7 +21,7 @@ from tests.cli.test_outputs import give_up_privileges
 
 __all__ = ["sigint_is_not_ignored"]  # a fixture
 
-COMMAND = [sys.executable, "-m", "rarefy.cli"]
+COMMAND = [sys.executable, "-m", "rarefy"]
 N_ROWS = 5000
 SWEEP = ("--rule", "ftrl", "--n-l1", "2", "--folds", "2", "--passes", "2", "-o", "found")
 COMMANDS = {

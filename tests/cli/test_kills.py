@@ -79,7 +79,7 @@ def trained(*arguments: str, stdin: bytes | None = None) -> None:
 
 
 def started(*arguments: str, **streams) -> subprocess.Popen:
-    command = [sys.executable, "-m", "rarefy.cli", "train", *arguments]
+    command = [sys.executable, "-m", "rarefy", "train", *arguments]
     return subprocess.Popen(command, stderr=subprocess.PIPE, **streams)
 
 

@@ -45,7 +45,7 @@ def run(*arguments: str, code: int = 0) -> Result:
 def process(*arguments: str, start: tuple[str, ...] = ()) -> subprocess.CompletedProcess:
     """The command as a process of its own."""
     done = subprocess.run(
-        [*start, sys.executable, "-m", "rarefy.cli", *arguments],
+        [*start, sys.executable, "-m", "rarefy", *arguments],
         capture_output=True, check=False, timeout=120,
     )  # fmt: skip
     assert b"Traceback" not in done.stderr, done.stderr.decode()
@@ -132,7 +132,7 @@ def test_standard_streams_are_files_too(folder, command):
     before = Path("rows.svm").read_bytes()
     with open("rows.svm", "rb") as reading, open("rows.svm", "ab") as writing:
         done = subprocess.run(
-            [sys.executable, "-m", "rarefy.cli", *command.split()],
+            [sys.executable, "-m", "rarefy", *command.split()],
             stdin=reading, stdout=writing, stderr=subprocess.PIPE, check=False,
         )  # fmt: skip
     assert done.returncode == 1
@@ -146,7 +146,7 @@ def test_standard_output_is_not_the_model_that_is_gone_on_with(folder, more):
     command = f"train other.svm --resume some.model {more}"
     with open("some.model", "ab") as writing:
         done = subprocess.run(
-            [sys.executable, "-m", "rarefy.cli", *command.split()],
+            [sys.executable, "-m", "rarefy", *command.split()],
             stdout=writing, stderr=subprocess.PIPE, check=False,
         )  # fmt: skip
     assert done.returncode == 1
@@ -163,7 +163,7 @@ def test_nothing_is_said_in_what_is_read(folder, command, both):
     before = Path("rows.svm").read_bytes()
     with open("rows.svm", "rb") as reading, open("rows.svm", "ab") as writing:
         done = subprocess.run(
-            [sys.executable, "-m", "rarefy.cli", *command.split()],
+            [sys.executable, "-m", "rarefy", *command.split()],
             stdin=reading, stdout=writing if both else subprocess.PIPE, stderr=writing, check=False,
         )  # fmt: skip
     assert done.returncode == 1
@@ -268,7 +268,7 @@ def unprivileged(*arguments: str) -> subprocess.CompletedProcess:
 
 
 def unprivileged_command(*arguments: str) -> subprocess.CompletedProcess:
-    return unprivileged("-m", "rarefy.cli", *arguments)
+    return unprivileged("-m", "rarefy", *arguments)
 
 
 def test_a_file_in_a_folder_that_takes_no_files_is_overwritten(locked):
@@ -454,7 +454,7 @@ def test_pipes(folder, command):
         file.write(b"before")
         file.flush()
         subprocess.run(
-            [sys.executable, "-m", "rarefy.cli", *command.split(), "-o", "/dev/stdout"],
+            [sys.executable, "-m", "rarefy", *command.split(), "-o", "/dev/stdout"],
             stdout=file, check=True,
         )  # fmt: skip
     assert Path("appended").read_bytes() == b"before" + expected

@@ -11,7 +11,7 @@ import pytest
 
 import rarefy
 from rarefy import SparseOnlineClassifier, SparseOnlineRegressor
-from rarefy.readers.single_row_loop import OWN, targets_by_number
+from rarefy.readers.single.row_loop import OWN, targets_by_number
 from tests.estimators.test_fast_path import assert_same, state
 
 LINES = {

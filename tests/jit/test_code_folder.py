@@ -290,7 +290,7 @@ def test_a_command_warns_once_and_works(tmp_path):
     os.chown(tmp_path / "rarefy", SOMEBODY, SOMEBODY)
     (tmp_path / "rows.svm").write_text("1 1:1\n-1 2:1\n")
     done = subprocess.run(
-        [sys.executable, "-m", "rarefy.cli", "train", "--quiet", "rows.svm", "-o", "a.model"],
+        [sys.executable, "-m", "rarefy", "train", "--quiet", "rows.svm", "-o", "a.model"],
         env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip

@@ -433,7 +433,7 @@ def test_a_kill_leaves_no_cache_or_a_complete_one(folder, moment):
 @pytest.mark.slow
 def test_kills_of_the_command_at_random_moments(folder):
     Path("many.svmlight").write_text(svmlight_text(n=200_000))
-    command = [sys.executable, "-m", "rarefy.cli", "train", "many.svmlight", "--passes", "2"]
+    command = [sys.executable, "-m", "rarefy", "train", "many.svmlight", "--passes", "2"]
     subprocess.run([*command, "-o", "right.model"], check=True)
     right = load_model("right.model").kept
     random_moment = random.Random(0)

@@ -12,7 +12,7 @@ from rarefy.parameters.describe import described, is_unknown, name_of_unknown
 from rarefy.parameters.meaning import has_own_steps, resolve
 from rarefy.readers.features.columns import Columns
 from rarefy.rules.anchoring import is_anchored
-from rarefy.rules.averaging import is_averaged, learned_by, power_of
+from rarefy.rules.averaging import is_averaged, learning_rule, power_of
 from rarefy.rules.penalty_norm import q_of
 from rarefy.stores import Kept
 from rarefy.streams.run import Position
@@ -95,7 +95,7 @@ def _name_of(rule: Any) -> str | None:
 
 def _schedule(model: Model) -> str | None:
     """None for rules with steps of their own."""
-    if not _is_known(model.task.rule) or has_own_steps(learned_by(model.task.rule)):
+    if not _is_known(model.task.rule) or has_own_steps(learning_rule(model.task.rule)):
         return None
     schedule = model.task.schedule
     name = next(name for name, kind in SCHEDULES.items() if isinstance(schedule, kind))

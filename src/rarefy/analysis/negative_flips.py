@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rarefy.analysis.flip_causes import Entries, FlipCauses, Side
 from rarefy.analysis.flip_tally import BothAnswers, Flips, Tally
+from rarefy.analysis.of_estimators import metrics_of_matrix
 from rarefy.analysis.paired_answers import (
     numbers_error,
     other_classes_error,
@@ -16,12 +17,10 @@ from rarefy.analysis.paired_answers import (
     stream_flips,
 )
 from rarefy.arrays import Numbers
-from rarefy.checks import refuse_path
 from rarefy.errors import InputError
 from rarefy.estimators import SparseOnlineClassifier
+from rarefy.estimators.checked_input import has_own_labels
 from rarefy.estimators.matrices import check_importance, sorted_labels
-from rarefy.readers import Reader
-from rarefy.streams.metrics import Metrics
 from rarefy.streams.stream_model import StreamModel
 
 
@@ -75,14 +74,9 @@ def flips(
             raise InputError(f"the {which} model, a {type(model).__name__}, has no `predict`.")
         if hasattr(model, "__sklearn_tags__") and is_regressor(model):
             raise numbers_error(which)
-    refuse_path(X)
-    if isinstance(X, Reader):
-        if y is not None or sample_weight is not None:
-            raise InputError("y and sample_weight are for matrices; a reader has its own.")
+    if has_own_labels(X, y, sample_weight):
         old_stream, new_stream = _stream_of("old", old), _stream_of("new", new)
         return stream_flips(_side(old_stream), _side(new_stream), X, top)
-    if y is None:
-        raise InputError("y=None: labels are needed.")
     return _matrix_flips(old, new, X, np.asarray(y), sample_weight, top)
 
 
@@ -123,17 +117,13 @@ def _matrix_flips(
         entries = _entries(old, X, lost), _entries(new, X, lost)
         flip_causes.add(entries, wrong, right, importance[lost])
         causes = flip_causes.findings(top)
-        causes |= qualities_of(*(_summary(model, X, y, importance) for model in (old, new)))
+        causes |= qualities_of(
+            *(metrics_of_matrix(model, X, y, importance) for model in (old, new))
+        )
     found = tally.flips(**causes)
     if found is None:
         raise InputError("there are no examples to compare.")
     return found
-
-
-def _summary(model: Any, X: Any, y: NDArray[Any], importance: NDArray[np.float64]) -> Any:
-    metrics = Metrics(model._as_stream())
-    metrics.add(model._scores(X), model._known_targets(X, y), importance)
-    return metrics.summary()
 
 
 def _classes(old: Any, new: Any, y: NDArray[Any]) -> list[Any]:

@@ -8,8 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from rarefy.analysis.explanation import Explanation, explain_row, explanation_of, rivals_of
 from rarefy.arrays import as_rows
-from rarefy.checks import check_whole, refuse_path
+from rarefy.checks import check_whole
 from rarefy.errors import InputError
+from rarefy.estimators.checked_input import has_own_labels
 from rarefy.estimators.matrices import check_importance
 from rarefy.estimators.persistence import load
 from rarefy.estimators.sparse_online import SparseOnline
@@ -61,21 +62,22 @@ def evaluate(model: Any, X: Any, y: Any = None, *, sample_weight: Any = None) ->
     (True, True)
     """
     estimator = _fitted(model)
-    refuse_path(X)
-    if isinstance(X, Reader):
-        if y is not None or sample_weight is not None:
-            raise InputError("y and sample_weight are for matrices; a reader has its own.")
+    if has_own_labels(X, y, sample_weight):
         return measured(estimator._as_stream(), _checked(estimator, X))
-    if y is None:
-        raise InputError("y=None: labels are needed.")
-    scores = estimator._scores(X)
-    targets = estimator._known_targets(X, y)
-    metrics = Metrics(estimator._as_stream())
-    metrics.add(scores, targets, check_importance(sample_weight, len(targets)))
-    summary = metrics.summary()
+    summary = metrics_of_matrix(estimator, X, y, sample_weight)
     if summary["examples"] == 0:
         raise InputError("there are no examples to evaluate.")
     return summary
+
+
+def metrics_of_matrix(
+    estimator: SparseOnline, X: Any, y: Any, sample_weight: Any
+) -> dict[str, Any]:
+    """All measures by name, of rows that are a matrix."""
+    scores, targets = estimator._scores(X), estimator._known_targets(X, y)
+    metrics = Metrics(estimator._as_stream())
+    metrics.add(scores, targets, check_importance(sample_weight, len(targets)))
+    return metrics.summary()
 
 
 def explain(model: Any, X: Any, row: int = 0) -> Explanation:

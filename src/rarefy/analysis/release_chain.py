@@ -22,12 +22,12 @@ from rarefy.analysis.release_methods import (
     with_parameters,
 )
 from rarefy.analysis.release_records import DEFAULTS, METHODS, OF_PROBABILITIES, Chain, Release
-from rarefy.checks import check_number, check_whole, choose, is_number, refuse_path
+from rarefy.checks import check_number, check_whole, choose, is_number
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators import SparseOnlineClassifier
+from rarefy.estimators.checked_input import has_own_labels
 from rarefy.estimators.matrices import check_importance
 from rarefy.parameters.entry import MOST_PASSES
-from rarefy.readers import Reader
 from rarefy.streams.design_matrix import to_matrix
 from rarefy.updating.choice import Limits
 
@@ -193,14 +193,9 @@ def _refused(method: str, why: str) -> ConfigError:
 
 
 def _rows(X: Any, y: Any, sample_weight: Any) -> Rows:
-    refuse_path(X)
-    if isinstance(X, Reader):
-        if y is not None or sample_weight is not None:
-            raise InputError("y and sample_weight are for matrices; a reader has its own.")
+    if has_own_labels(X, y, sample_weight):
         read = to_matrix(X)
         return Rows(read.X, read.y, read.sample_weight)
-    if y is None:
-        raise InputError("y=None: labels are needed.")
     X = sparse.csr_array(X)
     if len(y) != X.shape[0]:
         raise InputError(f"X has {X.shape[0]:,} rows, and y {len(y):,} labels.")

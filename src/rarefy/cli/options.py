@@ -1,144 +1,27 @@
 """Options that several commands share."""
 
-import math
-import re
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-from rarefy.checks import OUT_OF_REACH
-from rarefy.model.class_weights import BALANCED
-from rarefy.model.losses import LOSSES
-from rarefy.model.numbers_by_name import NAMESPACES
-from rarefy.parameters.entry import AUTO
-from rarefy.parameters.kinds import (
-    Flag,
-    GroupsOfFeatures,
-    Kind,
-    L1OfFeatures,
-    Number,
-    OneOf,
-    WeightsOfClasses,
-    Whole,
+from rarefy.cli.option_types import (
+    FILE,
+    SIZES_BY_NAME,
+    Names,
+    NumberOrAuto,
+    Several,
+    WholeNumber,
+    click_type,
 )
+from rarefy.model.losses import LOSSES
+from rarefy.parameters.entry import AUTO, LARGEST_SEED
+from rarefy.parameters.kinds import Flag
 from rarefy.parameters.table import CHOICE, LOSS, RULE, TABLE, WEIGHTING_PARAMETERS
 from rarefy.readers import BAD_LINES, Reader
-from rarefy.readers.features.grams import ALL
 from rarefy.readers.features.labels import MOST_CLASSES
 from rarefy.readers.formats.registry import FORMATS
 from rarefy.rules import ALIASES, RULES
-
-
-class Names(click.ParamType):  # type: ignore[type-arg]
-    """Names with commas between them."""
-
-    name = "NAME,..."
-
-    def convert(self, value: Any, param: Any, context: Any) -> tuple[str, ...]:
-        return value if isinstance(value, tuple) else tuple(value.split(","))
-
-
-class WholeNumber(click.IntRange):
-    """A range whose upper end is shown only if somebody might come near it."""
-
-    def convert(self, value: Any, param: Any, context: Any) -> Any:
-        number = click.INT.convert(value, param, context)
-        if self.max is not None and number > self.max:
-            self.fail(f"{number} is too large; at most {self.max:.0f} is possible.", param, context)
-        return super().convert(number, param, context)
-
-    def _describe_range(self) -> str:
-        is_out_of_reach = self.max is not None and self.max > OUT_OF_REACH
-        return f"x>={self.min}" if is_out_of_reach else super()._describe_range()
-
-
-class NumberOrAuto(click.ParamType):  # type: ignore[type-arg]
-    """A number, or what leaves it to be found."""
-
-    name = "NUMBER|auto"
-
-    def convert(self, value: Any, param: Any, context: Any) -> Any:
-        return value if value == AUTO else click.FLOAT.convert(value, param, context)
-
-
-class Several(click.ParamType):  # type: ignore[type-arg]
-    """Values of one type with commas between them."""
-
-    def __init__(self, of: click.ParamType) -> None:  # type: ignore[type-arg]
-        self.of = of
-        self.name = f"{of.name},..."
-
-    def convert(self, value: Any, param: Any, context: Any) -> list[Any]:
-        parts = value if isinstance(value, list) else value.split(",")
-        return [self.of.convert(part, param, context) for part in parts]
-
-
-class WeightsByLabel(click.ParamType):  # type: ignore[type-arg]
-    """What classes weigh: spam=5,ham=1, or "balanced"."""
-
-    name = f"LABEL=NUMBER,...|{BALANCED}"
-
-    def convert(self, value: Any, param: Any, context: Any) -> Any:
-        if value == BALANCED or isinstance(value, dict):
-            return value
-        parts = [part.rpartition("=") for part in value.split(",")]
-        if not all(label and is_sign for label, is_sign, _ in parts):
-            self.fail(
-                f"{value!r}: {BALANCED}, or weights by label, as in spam=5,ham=1, are expected.",
-                param,
-                context,
-            )
-        return {label: click.FLOAT.convert(weight, param, context) for label, _, weight in parts}
-
-
-class StrengthsByName(click.ParamType):  # type: ignore[type-arg]
-    """Numbers by name: title=0.1,user*=2."""
-
-    name = "NAME=NUMBER,..."
-
-    def convert(self, value: Any, param: Any, context: Any) -> dict[str, float]:
-        if isinstance(value, dict):
-            return value
-        parts = [part.rpartition("=") for part in value.split(",")]
-        if not all(name and is_sign for name, is_sign, _ in parts):
-            self.fail(f"{value!r}: numbers by name, as in title=0.1, are expected.", param, context)
-        return {name: click.FLOAT.convert(number, param, context) for name, _, number in parts}
-
-
-class SizesByName(click.ParamType):  # type: ignore[type-arg]
-    """A number for all texts and namespaces, numbers by name, or both: 2,title=3."""
-
-    name = "N|NAME=N,..."
-
-    def convert(self, value: Any, param: Any, context: Any) -> dict[str, int]:
-        if isinstance(value, dict):
-            return value
-        parts = [part.rpartition("=") for part in value.split(",")]
-        return {name or ALL: click.INT.convert(number, param, context) for name, _, number in parts}
-
-
-UNITS = ("", "k", "M", "G", "T")
-
-
-class Size(click.ParamType):  # type: ignore[type-arg]
-    """A number of bytes, as in 500MB or 4GB."""
-
-    name = "SIZE"
-
-    def convert(self, value: Any, param: Any, context: Any) -> int:
-        if isinstance(value, int):
-            return value
-        found = re.fullmatch(r"(\d{1,18}(?:\.\d{1,18})?)\s*([kMGT]?)B?", value)
-        if found is None:
-            self.fail(f"{value!r}: a size such as 500MB or 4GB is expected.", param, context)
-        return int(float(found[1]) * 1000 ** UNITS.index(found[2]))
-
-    @staticmethod
-    def written(n_bytes: int) -> str:
-        """As a user would write it, rounded up."""
-        scale = min((len(str(n_bytes)) - 1) // 3, len(UNITS) - 1)
-        return f"{math.ceil(100 * n_bytes / 1000**scale) / 100:g}{UNITS[scale]}B"
 
 
 def options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -155,8 +38,6 @@ def options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def names_option(*flags: str, help: str) -> Callable[[Any], Any]:
     return click.option(*flags, type=Names(), default=(), help=help)
 
-
-FILE = click.Path(readable=False)  # not checked, but a shell completes it; may be a glob, or -
 
 format_options = options(
     click.option(
@@ -176,12 +57,21 @@ data_options = options(
     click.argument("data", nargs=-1, required=True, type=FILE),
     format_options,
 )
-top_option = click.option(
-    "--top",
-    type=click.IntRange(0),
-    default=20,
-    show_default=True,
-    help="Number of features to show.",
+
+
+def top_option(help: str) -> Callable[[Any], Any]:
+    return click.option("--top", type=click.IntRange(0), default=20, show_default=True, help=help)
+
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="One JSON object instead of tables."
+)
+seed_option = click.option(
+    "--seed",
+    "random_state",
+    type=WholeNumber(0, LARGEST_SEED),
+    metavar="N",
+    help="Seed of the random order.  [default: 0]",
 )
 weight_option = click.option("--weight", help="Column with the sample weight.")
 delimiter_option = click.option(
@@ -209,13 +99,13 @@ column_options = options(
     ignore_option,
     click.option(
         "--ngram",
-        type=SizesByName(),
+        type=SIZES_BY_NAME,
         help="Longest n-gram of the words of a text or the names of a namespace. [default: 2 in "
         "text columns, 1 in namespaces]",
     ),
     click.option(
         "--skips",
-        type=SizesByName(),
+        type=SIZES_BY_NAME,
         help="How many words may be skipped within an n-gram. [default: 0]",
     ),
     delimiter_option,
@@ -248,42 +138,6 @@ column_options = options(
         f"{MOST_CLASSES}, fewer for numbers that do not look like classes]",
     ),
 )
-
-
-class Rate(click.ParamType):  # type: ignore[type-arg]
-    """A share, as 0.005 or 0.5%."""
-
-    name = "RATE"
-
-    def convert(self, value: Any, param: Any, context: Any) -> float:
-        if isinstance(value, float):
-            return value
-        number = value.removesuffix("%")
-        rate: float = click.FLOAT.convert(number, param, context)
-        rate = rate / 100.0 if number != value else rate
-        if not 0.0 < rate < 1.0:
-            self.fail(f"{value}: a share above 0 and below 1, as 0.5%, is expected.")
-        return rate
-
-
-OF_NAMES: dict[type, Any] = {
-    WeightsOfClasses: WeightsByLabel(),
-    L1OfFeatures: StrengthsByName(),
-    GroupsOfFeatures: click.Choice([NAMESPACES]),
-}
-
-
-def click_type(kind: Kind) -> Any:
-    """What click makes of the values of a parameter."""
-    match kind:
-        case Whole():
-            return WholeNumber(kind.least, kind.most)
-        case OneOf():
-            return click.Choice(kind.names)
-        case Number() if kind.whole_of:
-            return click.INT
-        case _:
-            return OF_NAMES.get(type(kind), click.FLOAT)
 
 
 def parameter_option(

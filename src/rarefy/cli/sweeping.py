@@ -5,7 +5,8 @@ from typing import Any
 
 import click
 
-from rarefy.cli.options import Size, report_bad_lines
+from rarefy.cli.option_types import Size
+from rarefy.cli.options import report_bad_lines
 from rarefy.cli.views.display import Display
 from rarefy.cli.views.formatting import count, size, visible
 from rarefy.cli.views.sweep_view import MODEL

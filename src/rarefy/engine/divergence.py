@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 from rarefy.errors import DivergenceError
 from rarefy.model.clock import Clock
-from rarefy.rules.averaging import learned_by
+from rarefy.rules.averaging import learning_rule
 from rarefy.rules.pegasos import Pegasos
 
 # How errors end, by whether there is something to go back to.
@@ -24,7 +24,7 @@ class Diverged(Protocol):
 
 def divergence(learner: Diverged, row: int, *, is_changed: bool) -> DivergenceError:
     """The error for a row of a call, which may have learned the rows before it."""
-    rule = learned_by(learner.rule)
+    rule = learning_rule(learner.rule)
     where = f"The weights diverged at example {learner.t} (row {row} of this call)"
     eta0 = getattr(rule, "eta0", learner.clock.schedule.eta0)
     why = f"eta0={eta0:g} is too large for these features. Try eta0={eta0 / 10:g}, or scale"

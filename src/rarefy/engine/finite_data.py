@@ -23,13 +23,11 @@ from rarefy.arrays import Floats, Numbers, Rows
 from rarefy.engine.learner import Learner
 from rarefy.errors import ConfigError
 from rarefy.jit import compiled, helper
-from rarefy.model.losses import LOSSES
+from rarefy.model.losses import LOSSES, PROPERTIES, properties_of
 from rarefy.rules import name_of
 from rarefy.rules.proximal import soft
 from rarefy.rules.variance_reduced import Sag, Svrg
 
-STEEPEST = {"logistic": 0.25, "squared": 2.0, "squared_hinge": 2.0, "modified_huber": 2.0}
-STEEPEST["huber"] = 1.0  # second derivatives at most
 PASSES_OF_AN_EPOCH = {Sag: 10, Svrg: 2}
 TOLERANCE = 1e-9  # by which the steepest slope of the objective is to fall
 MOST_PASSES = 2000
@@ -207,16 +205,18 @@ class Minimisation(NamedTuple):
 def minimisation(rule: Any, loss: Any, rows: Rows, n_features: int, fit: bool) -> Minimisation:
     """From weights of zero; losses that are not smooth are refused."""
     names = [name for name, kind in LOSSES.items() if isinstance(loss, kind)]
-    if not names or names[0] not in STEEPEST:
+    max_curvature = properties_of(names[0]).max_curvature if names else None
+    if max_curvature is None:
+        smooth = [name for name, of in PROPERTIES.items() if of.max_curvature is not None]
         raise ConfigError(
             f"the rule {name_of(rule)} does not apply to "
             f"{f'loss={names[0]!r}' if names else 'more than two classes'}: it needs one score "
-            f"and a smooth loss: {', '.join(STEEPEST)}."
+            f"and a smooth loss: {', '.join(smooth)}."
         )
     lengths = np.add.reduceat(np.append(rows.values**2, 0.0), rows.indptr[:-1])
     lengths[np.diff(rows.indptr) == 0] = 0.0
     weighted = rows.importance / rows.importance.mean() * (lengths + float(fit))
-    steepest = STEEPEST[names[0]] * float(weighted.max())
+    steepest = max_curvature * float(weighted.max())
     eta = rule.eta0 / max(steepest, 1e-300)
     n = n_features + 1
     return Minimisation(rule, loss, rows, fit, eta, np.zeros(n), np.zeros(n), np.zeros(len(rows.y)))

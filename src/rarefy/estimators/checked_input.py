@@ -9,6 +9,7 @@ from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
+from rarefy.checks import refuse_path
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.matrices import (
     as_csr,
@@ -18,6 +19,8 @@ from rarefy.estimators.matrices import (
     refuse_other_than_numbers,
     sorted_labels,
 )
+from rarefy.parameters.entry import LARGEST_SEED
+from rarefy.readers import Reader
 
 
 def checked_matrix(
@@ -69,6 +72,18 @@ def checked_labels(X: Any, y: Any) -> NDArray[Any]:
     return y  # type: ignore[no-any-return]
 
 
+def has_own_labels(X: Any, y: Any, sample_weight: Any) -> bool:
+    """Whether X is a reader, which gives labels and weights itself; with a matrix come labels."""
+    refuse_path(X)
+    if isinstance(X, Reader):
+        if y is not None or sample_weight is not None:
+            raise InputError("y and sample_weight are for matrices; a reader has its own.")
+        return True
+    if y is None:
+        raise InputError("y=None: labels are needed.")
+    return False
+
+
 def class_numbers(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.int64]:
     """The number of each label among the classes."""
     order = np.argsort(classes)  # a reader gives classes in the order that a user wants
@@ -87,7 +102,7 @@ def class_numbers(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.int64]:
 
 def check_seed(random_state: Any) -> None:
     """As scikit-learn does; but whole numbers are not made generators of, which takes a while."""
-    if isinstance(random_state, int) and 0 <= random_state < 1 << 32:
+    if isinstance(random_state, int) and 0 <= random_state <= LARGEST_SEED:
         return
     try:
         check_random_state(random_state)

@@ -47,13 +47,9 @@ class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SingleLabels, Spar
     Parameters
     ----------
     rule : str or rule, default="scale-free"
-        Update rule: ogd, fobos, fr-comid (sgft, hf-fobos), da, rda, frda (stda), ftprl, ftpfrl,
-        truncated-gradient, rounding, adagrad-fobos, adagrad-rda, adagrad-ftprl, normalized,
-        normalized-adagrad, eg, eg-signed, p-norm, ftrl, coin, perceptron, second-order-perceptron,
-        pa, pa1, pa2, cw, scw1, scw2, arow, pegasos, scale-free, scale-free-ftrl, "auto", or your
-        own rule (see `rarefy.rule`). Parameters that are "auto" are tuned in a single pass over
-        the data. sag and svrg, for `fit` alone, minimise the mean loss and the penalties to the
-        end.
+        Update rule: {rules}, "auto", or your own rule (see `rarefy.rule`). Parameters that are
+        "auto" are tuned in a single pass over the data. sag and svrg, for `fit` alone, minimise the
+        mean loss and the penalties to the end.
     loss : {"logistic", "hinge", "squared_hinge", "modified_huber", "perceptron"}
         Loss function.
     {parameters}

@@ -13,6 +13,7 @@ from rarefy.checks import refuse_path
 from rarefy.engine.task import GROW, may_grow, with_growing_classes
 from rarefy.errors import InputError
 from rarefy.estimators.training_warnings import WarningReporter
+from rarefy.parameters.entry import LARGEST_SEED
 from rarefy.readers import Reader
 from rarefy.readers.in_memory import RowsReader, are_rows
 from rarefy.stores import make_store
@@ -21,7 +22,7 @@ from rarefy.streams.refit_stream import Refit, check_readable_again
 from rarefy.streams.run import Run
 from rarefy.streams.stream_model import StreamModel, check_names_kept
 from rarefy.training.procedure import Training
-from rarefy.training.request import LARGEST_SEED, shuffle_of
+from rarefy.training.request import shuffle_of
 
 if TYPE_CHECKING:
     from rarefy.estimators.sparse_online import SparseOnline

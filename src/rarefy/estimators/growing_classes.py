@@ -10,7 +10,7 @@ from rarefy.checks import number_or_none, numbers_if_all_are
 from rarefy.errors import InputError
 from rarefy.estimators.checked_input import checked_labels
 from rarefy.estimators.matrices import sorted_labels
-from rarefy.streams.class_numbers import ClassNumbers, name_in_files
+from rarefy.streams.class_numbers import ClassNumbers, class_name_in_files
 from rarefy.system.deferred_signals import Deferral
 
 KINDS = {"b": "truths", "U": "texts", "O": "texts"}  # all else are numbers
@@ -27,7 +27,7 @@ class GrowingClasses:
         labels = targets = None
         if y is not None:
             labels = checked_labels(rows, y)
-            targets = numbers.of(map(name_in_files, labels.tolist()))
+            targets = numbers.of(map(class_name_in_files, labels.tolist()))
         ready = single.prepared(rows, targets, importance, format, numbers)
         new = range(len(self.classes_), len(numbers.names))
         if labels is None:

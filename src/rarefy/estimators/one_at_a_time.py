@@ -12,11 +12,11 @@ from rarefy.engine.task import Task, may_grow, with_growing_classes
 from rarefy.errors import InputError
 from rarefy.estimators.delayed_labels import NOTHING_LEARNED
 from rarefy.estimators.matrices import check_importance
-from rarefy.readers.features.columns import Columns, checked_columns, checked_names
+from rarefy.readers.features.columns import Columns, checked_column_names, checked_columns
 from rarefy.readers.features.crosses import checked_crosses
 from rarefy.readers.features.grams import checked_sizes
-from rarefy.readers.row_lines import choose_line_format
-from rarefy.readers.single_row_loop import OWN
+from rarefy.readers.single.row_lines import choose_line_format
+from rarefy.readers.single.row_loop import OWN
 from rarefy.stores import make_store
 from rarefy.streams.fast_path import FastPath
 from rarefy.streams.fast_path_loops import DONE
@@ -65,10 +65,10 @@ class OneAtATime:
         columns = Columns(
             label,
             weight,
-            checked_names("text", text),
-            checked_names("categorical", categorical),
-            checked_names("numeric", numeric),
-            checked_names("ignore", ignore),
+            checked_column_names("text", text),
+            checked_column_names("categorical", categorical),
+            checked_column_names("numeric", numeric),
+            checked_column_names("ignore", ignore),
             named=choose_line_format(format) not in WITHOUT_COLUMNS,
             ngram=checked_sizes("ngram", ngram, 1),
             skips=checked_sizes("skips", skips, 0),

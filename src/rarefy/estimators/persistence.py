@@ -14,7 +14,7 @@ from rarefy.files.label_types import label_names, label_type, labels_named
 from rarefy.files.model import Model, check_classes_to_save, model_of
 from rarefy.files.model_file import load_model, save_model
 from rarefy.parameters.describe import is_unknown, name_of_unknown
-from rarefy.readers.features.labels import checked_names
+from rarefy.readers.features.labels import checked_class_names
 from rarefy.stores import make_store
 from rarefy.streams.stream_model import StreamModel
 
@@ -59,7 +59,7 @@ class Saving:
         else:
             classes = label_names(getattr(self, "classes_", np.empty(0)))
             task = estimator._learned_by.task
-            model = StreamModel(task, make_store("array"), checked_names(classes))
+            model = StreamModel(task, make_store("array"), checked_class_names(classes))
             model.adopt(estimator.learner_)
         model.decision_threshold = self._threshold_in_use
         model.class_totals = estimator._class_totals

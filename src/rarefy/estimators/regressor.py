@@ -17,7 +17,7 @@ from rarefy.estimators.sparse_online import SparseOnline, has_partial_fit
 from rarefy.model.losses import REGRESSION_LOSSES
 from rarefy.parameters.build import make_loss
 from rarefy.parameters.table import DEFAULT_RULE, REGRESSOR, RegressorParameters
-from rarefy.readers.single_row_loop import LABELS_THEMSELVES, OwnTargets
+from rarefy.readers.single.row_loop import LABELS_THEMSELVES, OwnTargets
 from rarefy.streams.fast_path import TargetOf
 from rarefy.streams.stream_model import StreamModel
 from rarefy.system.deferred_signals import Deferral

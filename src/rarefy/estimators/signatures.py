@@ -5,6 +5,7 @@ name, as if they had been written out.
 """
 
 import inspect
+import re
 import textwrap
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -16,11 +17,12 @@ from rarefy.parameters.entry import AUTO, Parameter, Table
 from rarefy.parameters.meaning import rules_with
 from rarefy.parameters.table import RULE, SWEPT
 from rarefy.parameters.unknown_names import advice
-from rarefy.rules import RULES
+from rarefy.rules import ALIASES, RULES
 
 C = TypeVar("C", bound=type)
 LEADING = ("rule", "loss")  # that `__init__` names itself
-PLACEHOLDER = "{parameters}"  # of a docstring
+PARAMETERS = "{parameters}"  # placeholders of docstrings; the second begins a paragraph
+NAMES_OF_RULES = "{rules}"
 WIDTH = 96
 INDENT = "    "
 
@@ -62,10 +64,22 @@ def takes(table: Table) -> Callable[[C], C]:
         ]
         init.__signature__ = inspect.Signature([*leading, *others])
         if cls.__doc__:
-            cls.__doc__ = inspect.cleandoc(cls.__doc__).replace(PLACEHOLDER, documentation(table))
+            text = _with_rules(inspect.cleandoc(cls.__doc__))
+            cls.__doc__ = text.replace(PARAMETERS, documentation(table))
         return describe_methods(cls)
 
     return decorate
+
+
+def _with_rules(text: str) -> str:
+    """A docstring with the names of all rules, and the paragraph that has them wrapped again."""
+    paragraph = re.search(rf".*{NAMES_OF_RULES}.*\n({INDENT}\S.*\n)*", text)
+    if paragraph is None:
+        return text
+    others = {rule: [name for name, of in ALIASES.items() if of == rule] for rule in RULES}
+    names = [f"{rule} ({', '.join(same)})" if same else rule for rule, same in others.items()]
+    written = " ".join(paragraph[0].split()).replace(NAMES_OF_RULES, ", ".join(names))
+    return text.replace(paragraph[0], f"{_wrapped(written, INDENT)}\n")
 
 
 def documentation(table: Table) -> str:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.readers.single_row_loop import OwnTargets, targets_by_number
+from rarefy.readers.single.row_loop import OwnTargets, targets_by_number
 from rarefy.streams.fast_path import TargetOf, no_target
 
 

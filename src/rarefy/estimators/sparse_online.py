@@ -28,13 +28,11 @@ from rarefy.estimators.persistence import Saving
 from rarefy.estimators.signatures import Parametrised
 from rarefy.estimators.watching import Watching
 from rarefy.files.model import Model
-from rarefy.files.model_file import name_in_files
+from rarefy.files.model_file import parameter_in_files
 from rarefy.parameters.combinations import check_refit, is_refitted
 from rarefy.parameters.entry import AUTO
 from rarefy.parameters.table import (
     DECISION_PARAMETERS,
-    RULE_PARAMETERS,
-    WEIGHTING_PARAMETERS,
     check_values,
 )
 from rarefy.readers import Reader
@@ -102,28 +100,12 @@ class SparseOnline(
     def _task(self, *, is_refitted: bool = False) -> Task:
         """What the parameters ask for, with or without a refit; all of them are checked."""
         loss = self._make_loss()
-        check_values({name: getattr(self, name) for name in self._table})
+        asked = {name: getattr(self, name) for name in self._table}
+        check_values(asked)
         check_refit(self.refit, self.refit_l2, self.refit_features, self.loss)
         check_seed(self.random_state)
-        parameters = {name: getattr(self, name) for name in RULE_PARAMETERS}
-        weighting = {
-            name: getattr(self, name) for name in WEIGHTING_PARAMETERS if hasattr(self, name)
-        }
-        task = make_task(
-            parameters,
-            weighting,
-            loss,
-            multiclass=getattr(self, "multiclass", "auto"),
-            fit_intercept=bool(self.fit_intercept),
-            l1_of=self.l1_of,
-            groups=self.groups,
-            class_weight=getattr(self, "class_weight", None),
-            calibrate=bool(getattr(self, "calibrate", False)),
-            target_features=self.target_features,
-            is_refitted=is_refitted,
-            passes=self._stream_passes,
-            scoring=getattr(self, "scoring", None),
-        )
+        asked |= {"rule": self.rule, "loss": self.loss}
+        task = make_task(asked, loss, is_refitted=is_refitted, passes=self._stream_passes)
         check_sharding(self.shards, task)
         return task
 
@@ -299,7 +281,7 @@ def examples_for(estimator: SparseOnline, X: Any, y: Any, sample_weight: Any) ->
 @functools.cache
 def _parameter_names(cls: Any) -> list[str]:
     """The parameters of an estimator, in the order of files; to look for them takes a while."""
-    return sorted(cls._get_param_names(), key=name_in_files)
+    return sorted(cls._get_param_names(), key=parameter_in_files)
 
 
 def has_partial_fit(estimator: SparseOnline) -> bool:

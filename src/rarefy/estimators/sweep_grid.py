@@ -15,12 +15,11 @@ from rarefy.estimators.classifier import SparseOnlineClassifier
 from rarefy.estimators.regressor import SparseOnlineRegressor
 from rarefy.estimators.sparse_online import examples_for, task_of
 from rarefy.files.label_types import label_names
-from rarefy.parameters.entry import MOST_PASSES
+from rarefy.parameters.entry import LARGEST_SEED, MOST_PASSES
 from rarefy.parameters.of_sweeps import (
     DEFAULT_MEMORY,
     DEFAULT_PASSES,
     LARGEST_MEMORY,
-    LARGEST_SEED,
     MOST_THREADS,
 )
 from rarefy.parameters.table import DEFAULT_RULE

@@ -17,9 +17,8 @@ from rarefy.model.numbers_by_name import NAMESPACES
 from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.describe import is_unknown
 from rarefy.parameters.entry import MOST_FEATURES as LARGEST_TARGET
-from rarefy.readers.features.labels import checked_classes, checked_names
-from rarefy.rules import WITH_OWN_L1
-from rarefy.rules.group_l1 import GROUPED
+from rarefy.readers.features.labels import checked_class_names, checked_classes
+from rarefy.rules import GROUPED, WITH_OWN_L1
 from rarefy.stores import check_store, make_store
 from rarefy.stores.array import MOST_FEATURES
 from rarefy.streams.run import NEVER, Position, Predicted
@@ -170,9 +169,9 @@ def checked_task(task: Task) -> Task:
     return task
 
 
-def checked_class_names(names: list[str], matrix: Any) -> tuple[str, ...]:
+def classes_in_file(names: list[str], matrix: Any) -> tuple[str, ...]:
     """The classes; those of matrices need not be such that files can have them."""
-    return checked_classes(names) if matrix is None else checked_names(names)
+    return checked_classes(names) if matrix is None else checked_class_names(names)
 
 
 def texts(found: Any) -> list[str]:

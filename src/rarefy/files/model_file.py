@@ -32,8 +32,8 @@ from rarefy.files.model import NOTHING_KEPT, Model, Search
 from rarefy.files.model_checks import (
     check_kept,
     check_parts,
-    checked_class_names,
     checked_task,
+    classes_in_file,
     texts,
 )
 from rarefy.model.calibration import restored
@@ -171,7 +171,7 @@ def _clock_from_file(clock: dict[str, Any]) -> tuple[Any, ...]:
     return (*(fields[name] for name in CLOCK_FIELDS[:-1]), tuple(fields["common"]))
 
 
-def name_in_files(parameter: str) -> str:
+def parameter_in_files(parameter: str) -> str:
     """What files call a parameter."""
     return PARAMETERS_IN_FILES.get(parameter, parameter)
 
@@ -244,7 +244,7 @@ def _parsed(data: bytes) -> Model:
         **{
             **header,
             "task": checked_task(with_calibration(task, calibrate)),
-            "classes": checked_class_names(texts(header["classes"]), header["matrix"]),
+            "classes": classes_in_file(texts(header["classes"]), header["matrix"]),
             "intercepts": tuple(header["intercepts"]),
             "progress": tuple(header["progress"]),
             "store": _renamed(header["store"], STORE_FROM_FILES),

@@ -156,14 +156,18 @@ def prefetch(typing_context: Any, rule: Any, state: Any, slot: Any) -> Any:
     return types.void(rule, state, slot), codegen
 
 
+def _pointer_into(context: Any, builder: Any, signature: Any, args: Any, to: Any) -> Any:
+    """Where a number `to` load or store lies: from a position in an array of bytes on."""
+    start = arrayobj.make_array(signature.args[0])(context, builder, args[0]).data
+    return builder.bitcast(builder.gep(start, [args[1]]), to.as_pointer())
+
+
 def _loaded(data: Any, word: Any) -> Any:
     """How to load a little-endian number from a position in an array of bytes."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        start = arrayobj.make_array(signature.args[0])(context, builder, args[0]).data
         n_bits = ir.IntType(signature.return_type.bitwidth)
-        pointer = builder.bitcast(builder.gep(start, [args[1]]), n_bits.as_pointer())
-        return builder.load(pointer, align=1)
+        return builder.load(_pointer_into(context, builder, signature, args, n_bits), align=1)
 
     return word(data, types.intp), codegen
 
@@ -226,8 +230,7 @@ def store_word(typing_context: Any, data: Any, position: Any, word: Any) -> Any:
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        start = arrayobj.make_array(signature.args[0])(context, builder, args[0]).data
-        pointer = builder.bitcast(builder.gep(start, [args[1]]), ir.IntType(64).as_pointer())
+        pointer = _pointer_into(context, builder, signature, args, ir.IntType(64))
         builder.store(args[2], pointer, align=1)
         return context.get_dummy_value()
 
@@ -246,9 +249,7 @@ def bytes_between(typing_context: Any, data: Any, position: Any, low: Any, high:
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         byte, vector = ir.IntType(8), ir.VectorType(ir.IntType(8), WINDOW)
-        start = arrayobj.make_array(signature.args[0])(context, builder, args[0]).data
-        pointer = builder.bitcast(builder.gep(start, [args[1]]), vector.as_pointer())
-        text = builder.load(pointer, align=1)
+        text = builder.load(_pointer_into(context, builder, signature, args, vector), align=1)
 
         def repeated(number: Any) -> Any:
             single = builder.insert_element(

@@ -161,15 +161,23 @@ def set_clock(
     return types.void(clock, types.float64, clock, columns, types.intp), codegen
 
 
+def pointers_from(
+    context: Any, builder: Any, array_type: Any, place: Sequence[Any], n: int
+) -> Iterator[Any]:
+    """Where n numbers of a place, (array, first row, lane), lie."""
+    array, first, lane = place
+    for i in range(n):
+        row = builder.add(first, context.get_constant(types.intp, i))
+        yield pointer_to(context, builder, array_type, array, row, lane)
+
+
 def _state_pointers(
     context: Any, builder: Any, array_type: Any, place: Sequence[Any], n_fields: int
 ) -> Iterator[Any]:
     """Where the fields of a place, (array, slot, lane), lie."""
     array, slot, lane = place
     first = builder.mul(slot, context.get_constant(types.intp, n_fields))
-    for field in range(n_fields):
-        row = builder.add(first, context.get_constant(types.intp, field))
-        yield pointer_to(context, builder, array_type, array, row, lane)
+    return pointers_from(context, builder, array_type, (array, first, lane), n_fields)
 
 
 @intrinsic

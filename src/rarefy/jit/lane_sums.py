@@ -3,22 +3,13 @@
 Read from Numba 0.68 and llvmlite 0.50.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
-from rarefy.jit.lane_intrinsics import WORK, in_role, is_true, pointer_to
+from rarefy.jit.lane_intrinsics import WORK, in_role, is_true, pointers_from
 from rarefy.jit.marks import Late, intrinsic
 from rarefy.jit.sum_tuples import floats
 
 types = Late("numba.core.types")
-
-
-def _pointers(context: Any, builder: Any, work_type: Any, place: Any, n: int) -> Iterator[Any]:
-    """Where n sums of a place, (work, first row, lane), lie."""
-    work, first, lane = place
-    for i in range(n):
-        row = builder.add(first, context.get_constant(types.intp, i))
-        yield pointer_to(context, builder, work_type, work, row, lane)
 
 
 @intrinsic
@@ -28,7 +19,7 @@ def clear_step_sums(typing_context: Any, rule: Any, work: Any, first: Any, lane:
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         zero = context.get_constant(types.float64, 0.0)
-        for pointer in _pointers(context, builder, signature.args[1], args[1:], n):
+        for pointer in pointers_from(context, builder, signature.args[1], args[1:], n):
             in_role(builder, WORK, builder.store(zero, pointer))
         return context.get_dummy_value()
 
@@ -41,7 +32,7 @@ def step_sums_of(typing_context: Any, rule: Any, work: Any, first: Any, lane: An
     n = len(rule.instance_class.step_sums)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointers = _pointers(context, builder, signature.args[1], args[1:], n)
+        pointers = pointers_from(context, builder, signature.args[1], args[1:], n)
         sums = [in_role(builder, WORK, builder.load(pointer)) for pointer in pointers]
         return context.make_tuple(builder, signature.return_type, sums)
 
@@ -56,7 +47,7 @@ def add_terms(
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         holds = is_true(builder, args[3])
-        pointers = _pointers(context, builder, signature.args[0], args[:3], len(terms))
+        pointers = pointers_from(context, builder, signature.args[0], args[:3], len(terms))
         for (i, kind), pointer in zip(enumerate(terms), pointers, strict=True):
             term = context.cast(builder, builder.extract_value(args[4], i), kind, types.float64)
             before = in_role(builder, WORK, builder.load(pointer))

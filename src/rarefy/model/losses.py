@@ -198,3 +198,29 @@ REGRESSION_LOSSES: dict[str, Any] = {
     "quantile": Quantile,
 }
 LOSSES = {**MARGIN_LOSSES, **REGRESSION_LOSSES}
+
+
+class Properties(NamedTuple):
+    """What is to be known of a loss beside its methods."""
+
+    max_curvature: float | None = None  # None: its slope jumps
+    default_eta0: float = 1.0  # the papers' c; less where the slope grows with the error
+    can_be_refitted: bool = True
+
+
+USUAL = Properties()
+PROPERTIES = {
+    "squared_hinge": Properties(max_curvature=2.0, default_eta0=0.1),
+    "logistic": Properties(max_curvature=0.25),
+    "modified_huber": Properties(max_curvature=2.0, default_eta0=0.1),
+    "perceptron": Properties(can_be_refitted=False),
+    "squared": Properties(max_curvature=2.0, default_eta0=0.05),
+    "huber": Properties(max_curvature=1.0),
+    "epsilon_insensitive": Properties(can_be_refitted=False),
+    "quantile": Properties(can_be_refitted=False),
+}
+
+
+def properties_of(loss: str) -> Properties:
+    """Of a loss by its name, which need not have been checked."""
+    return PROPERTIES.get(loss, USUAL)

@@ -14,7 +14,7 @@ from rarefy.model.importance import (
     NoEndowment,
     Weighting,
 )
-from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
+from rarefy.model.losses import LOSSES, REGRESSION_LOSSES, properties_of
 from rarefy.model.numbers_by_name import GivenGroups, GivenL1
 from rarefy.model.schedules import SCHEDULES, Constant
 from rarefy.parameters.combinations import (
@@ -39,24 +39,20 @@ from rarefy.parameters.meaning import (
     parameters_of,
     resolve,
 )
-from rarefy.parameters.table import RULE, TABLE, check_number
-from rarefy.rules import CUMULATIVE, OF_NUMBERS, PROJECTED, WITH_OWN_L1
-from rarefy.rules.averaging import averaged, is_averaged, learned_by
-from rarefy.rules.group_l1 import GROUPED
+from rarefy.parameters.table import RULE, TABLE, checked_number
+from rarefy.rules import CUMULATIVE, GROUPED, OF_NUMBERS, PROJECTED, WITH_OWN_L1
+from rarefy.rules.averaging import averaged, is_averaged, learning_rule
 from rarefy.rules.penalty_norm import Basis, Intensity, norm_for
 from rarefy.rules.rule_protocol import no_penalty
 from rarefy.rules.truncation import TruncatedGradient
 
-DEFAULT_STEP = 1.0  # the papers' c
-# Losses whose slope grows with the error need shorter steps.
-STEEP_LOSS_STEPS = {"squared": 0.05, "squared_hinge": 0.1, "modified_huber": 0.1}
 CONSTANT_STEP_SHARE = 0.05  # a step that never shrinks starts at this share of it
 DEFAULT_CAP = 1e6  # the thesis's V
 
 
 def make_loss(loss: str, **parameters: Any) -> Any:
     """The loss that a user asks for; epsilon and quantile are checked even if it has neither."""
-    given = {name: check_number(name, value) for name, value in parameters.items()}
+    given = {name: checked_number(name, value) for name, value in parameters.items()}
     cls = choose("loss", loss, LOSSES)
     return cls(**{name: given[name] for name in cls._fields if name in given})
 
@@ -81,7 +77,7 @@ def make_rule(
     name, cls = resolve(rule)
     if cumulative:
         check_cumulative(rule, name, cls)
-        l2 = check_number("l2", given.pop("l2", 0.0))
+        l2 = checked_number("l2", given.pop("l2", 0.0))
         without, elastic = CUMULATIVE[cls]
         cls = elastic if l2 > 0.0 else without
         given.update({"l2": l2} if l2 > 0.0 else {})
@@ -105,7 +101,7 @@ def make_rule(
     check_margins(name, cls, loss)
     if cls in OF_NUMBERS and loss in REGRESSION_LOSSES:
         instance = OF_NUMBERS[cls](*instance)
-    default_eta0 = STEEP_LOSS_STEPS.get(loss, DEFAULT_STEP)
+    default_eta0 = properties_of(loss).default_eta0
     check_steps_have_l2(name, instance)
     if average:
         check_may_be_averaged(name, instance)
@@ -122,11 +118,11 @@ def make_weighting(
     endowment_by: str = "prediction",
 ) -> Weighting:
     """How much examples weigh, as a user wants it, for a rule that was made and a loss by name."""
-    is_mean, rule = is_averaged(rule), learned_by(rule)
+    is_mean, rule = is_averaged(rule), learning_rule(rule)
     update = choose("importance", importance, UPDATES)()
     if isinstance(update, AwareUpdate):
         check_aware(rule, loss)
-    gamma = check_number("endowment", endowment)
+    gamma = checked_number("endowment", endowment)
     kind = choose("endowment_by", endowment_by, ENDOWMENTS)
     if gamma == 0.0:
         return Weighting(update, NoEndowment())
@@ -185,7 +181,7 @@ def _build(name: str, cls: Any, given: dict[str, Any]) -> Any:
         if parameter not in parameters_of(cls):
             raise absent(parameter, value, name)
     checked: dict[str, Any] = {
-        parameter: check_number(parameter, value)
+        parameter: checked_number(parameter, value)
         for parameter, value in given.items()
         if isinstance(RULE[parameter].kind, Number)
     }
@@ -223,4 +219,4 @@ def _schedule(cls: type, schedule: str | None, eta0: float | None, default_eta0:
     kind = choose("schedule", usual if schedule is None else schedule, SCHEDULES)
     if eta0 is None:
         eta0 = default_eta0 * (CONSTANT_STEP_SHARE if kind is Constant else 1.0)
-    return kind(check_number("eta0", eta0))
+    return kind(checked_number("eta0", eta0))

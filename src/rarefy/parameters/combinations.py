@@ -5,13 +5,14 @@ from typing import Any
 
 from rarefy.checks import choose
 from rarefy.errors import ConfigError
-from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
+from rarefy.model.losses import LOSSES, REGRESSION_LOSSES, properties_of
 from rarefy.model.numbers_by_name import GivenL1
 from rarefy.parameters.meaning import has_own_steps, rules_with_common_steps
-from rarefy.parameters.table import check_number, check_values, is_auto
+from rarefy.parameters.table import check_values, checked_number, is_auto
 from rarefy.rules import (
     CUMULATIVE,
     FINITE_DATA,
+    GROUPED,
     OF_NUMBERS,
     PROJECTED,
     RULES,
@@ -19,12 +20,10 @@ from rarefy.rules import (
     name_of,
 )
 from rarefy.rules.averaging import is_averaged, may_be_averaged
-from rarefy.rules.group_l1 import GROUPED
 from rarefy.rules.leader import Ftpfrl, Ftprl
 from rarefy.rules.pegasos import Pegasos
 from rarefy.rules.truncation import TruncatedGradient
 
-NOT_REFITTED = ("perceptron", "epsilon_insensitive", "quantile")
 MOST_POWER = 10  # of rounds in a mean
 INSENSITIVE = "epsilon_insensitive"  # the loss of numbers that has a margin
 STEPS_BY_ROUND = (TruncatedGradient, Ftprl, Ftpfrl)  # they ask what the steps of past rounds were
@@ -34,7 +33,7 @@ def check_average(average: bool, average_power: float | None) -> float:
     """The power of t by which rounds count in a mean; refused where there is no mean."""
     if average_power is None:
         return 0.0
-    power = check_number("average_power", average_power)
+    power = checked_number("average_power", average_power)
     if not average:
         raise ConfigError(f"average_power={average_power!r} needs average=True.")
     if power > MOST_POWER:
@@ -171,7 +170,7 @@ def check_steps_have_l2(name: str, rule: Any) -> None:
 
 def is_refitted(refit: Any, target_features: int | None, loss: str) -> bool:
     """Whether there is a refit where the rows can be had once more: a target is met by one."""
-    return bool(refit) or (target_features is not None and loss not in NOT_REFITTED)
+    return bool(refit) or (target_features is not None and properties_of(loss).can_be_refitted)
 
 
 def check_target(target_features: int | None, l1: Any) -> None:
@@ -213,7 +212,7 @@ def check_refit(refit: Any, refit_l2: Any, refit_features: Any, loss: str) -> No
     check_values({"refit": refit, "refit_l2": refit_l2, "refit_features": refit_features})
     if refit_features is not None and not refit:
         raise ConfigError(f"refit_features={refit_features} needs refit=True.")
-    if refit and loss in NOT_REFITTED:
+    if refit and not properties_of(loss).can_be_refitted:
         raise ConfigError(
             f"refit=True does not apply to loss={loss!r}: this loss is not smooth. Use another "
             f"loss, or refit=False."

@@ -11,18 +11,9 @@ from rarefy.model.losses import LOSSES
 from rarefy.model.schedules import SCHEDULES
 from rarefy.parameters.build import check_object
 from rarefy.parameters.combinations import MOST_POWER
-from rarefy.rules import (
-    AWARE,
-    CUMULATIVE,
-    FINITE_DATA,
-    OF_NUMBERS,
-    PROJECTED,
-    RULES,
-    WITH_OWN_L1,
-)
+from rarefy.rules import ALL_CLASSES
 from rarefy.rules.anchoring import ANCHORED, anchored, can_be_anchored, is_anchored
 from rarefy.rules.averaging import AVERAGED, averaged, is_averaged, power_of
-from rarefy.rules.group_l1 import GROUPED
 from rarefy.rules.penalty_norm import (
     Basis,
     EuclideanNorm,
@@ -38,14 +29,7 @@ CLASS = "class"  # the kind of a rule that is given as a class
 OURS = {
     cls.__name__: cls
     for cls in (
-        *RULES.values(),
-        *FINITE_DATA.values(),
-        *AWARE.values(),
-        *(cls for forms in PROJECTED.values() for cls in forms.values()),
-        *OF_NUMBERS.values(),
-        *WITH_OWN_L1.values(),
-        *GROUPED.values(),
-        *(cls for both in CUMULATIVE.values() for cls in both),
+        *ALL_CLASSES,
         *SCHEDULES.values(),
         *LOSSES.values(),
         Weighting,

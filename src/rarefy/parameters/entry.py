@@ -9,6 +9,7 @@ AUTO = "auto"  # for what is to be found while learning
 Auto = Literal["auto"]
 MOST_PASSES = 1 << 31
 MOST_FEATURES = 1 << 62  # of a model
+LARGEST_SEED = (1 << 32) - 1
 
 
 class Parameter(NamedTuple):

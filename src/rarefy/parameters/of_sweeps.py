@@ -6,7 +6,6 @@ from rarefy.parameters.entry import MOST_FEATURES, MOST_PASSES, Parameter
 from rarefy.parameters.kinds import OneOf, Other, Whole
 from rarefy.parameters.of_fitting import FitIntercept, Refit, RefitL2, Shuffle
 
-LARGEST_SEED = (1 << 32) - 1
 DEFAULT_PASSES = 20
 DEFAULT_MEMORY = 1 << 30
 LARGEST_MEMORY = 1 << 62

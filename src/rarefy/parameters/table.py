@@ -106,7 +106,7 @@ def check_values(values: Mapping[str, Any]) -> None:
             TABLE[name].check(name, value)
 
 
-def check_number(name: str, value: Any) -> float:
+def checked_number(name: str, value: Any) -> float:
     """The value as a float, if it is a number in the range of that parameter."""
     number: float = TABLE[name].check(name, value)
     return number

@@ -6,7 +6,7 @@ from rarefy.readers.batch import Batch
 from rarefy.readers.buffers import PooledBuffer, written_batch
 from rarefy.readers.features.labels import Labels, listed, too_many_labels_at
 from rarefy.readers.formats.registry import Opened
-from rarefy.readers.line_errors import SHOWN, fault, line_end, without_invalid_lines
+from rarefy.readers.line_errors import SHOWN, end_of_line, fault, without_invalid_lines
 from rarefy.readers.parsed import EXPECTED, REMEDIES, Parsed, Problem
 from rarefy.readers.source import Block
 
@@ -60,7 +60,7 @@ def parse_block(
             messages.append(f"{file}:{parsed.line}:{what}")
         if not skip:
             break
-        position, line = line_end(valid, parsed.position) + 1, parsed.line + 1
+        position, line = end_of_line(valid, parsed.position) + 1, parsed.line + 1
         if opened.next_row is not None:
             position, line = opened.next_row(valid, parsed.position, parsed.line)
         parsed = parsed._replace(position=position, line=line)

@@ -2,6 +2,7 @@
 
 import threading
 
+from rarefy.arrays import read_only
 from rarefy.errors import InputError
 from rarefy.readers.source import Block, padded
 
@@ -57,11 +58,10 @@ def without_invalid_lines(block: Block) -> tuple[Block, dict[int, str]]:
             faults[n] = fault(copy, begin + position, what)
             data[begin : begin + len(line)] = INVALID
         begin += len(line) + 1
-    data.flags.writeable = False
-    return Block(data, copy.begin, copy.end, last=block.last), faults
+    return Block(read_only(data), copy.begin, copy.end, last=block.last), faults
 
 
-def line_end(block: Block, position: int) -> int:
+def end_of_line(block: Block, position: int) -> int:
     """The position of the newline at or after a position."""
     window = 256
     while True:
@@ -84,7 +84,7 @@ def line_begin(block: Block, position: int) -> int:
 
 def fault(block: Block, position: int, what: str, remedy: str | None = None) -> str:
     """The column, what is wrong, what stands there, and what to do, where that is known."""
-    begin, end = line_begin(block, position), line_end(block, position)
+    begin, end = line_begin(block, position), end_of_line(block, position)
     near = slice(max(begin, position - SHOWN_TEXT), min(end, position + SHOWN_TEXT))
     shown = block.data[near].tobytes().decode("utf-8", "replace")
     sentence = f"{position - begin + 1}: {what}, near {shown!r}."

@@ -6,7 +6,7 @@ from typing import Any
 
 from rarefy.checks import choose
 from rarefy.errors import InputError
-from rarefy.readers.features.columns import Columns, checked_columns, checked_names
+from rarefy.readers.features.columns import Columns, checked_column_names, checked_columns
 from rarefy.readers.features.cross_names import check_not_ignored
 from rarefy.readers.features.crosses import checked_crosses
 from rarefy.readers.features.grams import checked_sizes
@@ -121,10 +121,10 @@ def read(
     columns = Columns(
         "label" if label is None else label,
         weight,
-        checked_names("text", text),
-        checked_names("categorical", categorical),
-        checked_names("numeric", numeric),
-        checked_names("ignore", ignore),
+        checked_column_names("text", text),
+        checked_column_names("categorical", categorical),
+        checked_column_names("numeric", numeric),
+        checked_column_names("ignore", ignore),
         delimiter,
         header,
         True if quotes is None else quotes,

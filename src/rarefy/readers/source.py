@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rarefy.arrays import read_only
 from rarefy.errors import InputError
 from rarefy.readers.compression import (
     LONGEST_MAGIC,
@@ -259,7 +260,7 @@ class _Cutting:
             if end == 0:
                 rest, size = memoryview(buffer)[:n_bytes], self._larger(size, self._line_too_long)
                 continue
-            block = Block(_read_only(buffer), 0, end, last=is_last)
+            block = Block(read_only(np.frombuffer(buffer, np.uint8)), 0, end, last=is_last)
             yield block
             if is_last:
                 return
@@ -318,9 +319,3 @@ class _Cutting:
             f"{LONGEST_LINE >> 20} MiB; if quotes are ordinary characters, use quotes=False "
             f"(--no-quotes)."
         )
-
-
-def _read_only(buffer: bytearray) -> NDArray[np.uint8]:
-    data = np.frombuffer(buffer, np.uint8)
-    data.flags.writeable = False
-    return data

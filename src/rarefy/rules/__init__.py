@@ -17,6 +17,7 @@ from rarefy.rules.cumulative import (
 from rarefy.rules.dual_averaging import Da, Frda, Rda
 from rarefy.rules.fobos import Fobos, FrComid
 from rarefy.rules.ftrl import Ftrl
+from rarefy.rules.group_l1 import GROUPED
 from rarefy.rules.l1_by_feature import with_l1_by_feature
 from rarefy.rules.leader import Ftpfrl, Ftprl
 from rarefy.rules.mirror_descent import Eg, EgSigned, PNorm
@@ -117,7 +118,9 @@ _FORMS: dict[type, tuple[type, str]] = {
         for name, form in forms.items()
     },
     **{form: (kind, ", l1_of") for kind, form in WITH_OWN_L1.items()},
+    **{form: (kind, ", groups") for kind, form in GROUPED.items()},
 }
+ALL_CLASSES = (*RULES.values(), *FINITE_DATA.values(), *_FORMS)
 _NAMES = {kind: name for name, kind in (RULES | FINITE_DATA).items()}
 
 
@@ -136,9 +139,11 @@ def name_of(rule: Any) -> str:
 
 __all__ = [
     "ALIASES",
+    "ALL_CLASSES",
     "AWARE",
     "CUMULATIVE",
     "FINITE_DATA",
+    "GROUPED",
     "MERGEABLE",
     "OF_NUMBERS",
     "PROJECTED",

@@ -9,10 +9,11 @@ no weight for.
 """
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 from rarefy.model.clock import Clock
-from rarefy.rules.rule_protocol import State, rule, unpenalised
+from rarefy.rules.derived import Wrapper, derived_class
+from rarefy.rules.rule_protocol import State, unpenalised
 
 ANCHOR = "anchor"  # what the state calls w_old
 ANCHORED = "Anchored"
@@ -35,37 +36,21 @@ def can_be_anchored(some_rule: Any) -> bool:
 
 @functools.cache
 def _class_for(cls: Any) -> Any:
-    """A class of its own for each class of rules, as loops are compiled by class."""
-    anchored_class: Any = NamedTuple(f"{ANCHORED}{cls.__name__}", [("rule", cls)])  # type: ignore[misc]
-    anchored_class.__module__ = __name__
-    for name, method in vars(_Anchored).items():
-        if callable(method):
-            setattr(anchored_class, name, method)
-    return rule(*cls.state_fields, ANCHOR)(anchored_class)
+    name, fields = f"{ANCHORED}{cls.__name__}", [("rule", cls)]
+    return derived_class(name, fields, _Anchored, *cls.state_fields, ANCHOR)
 
 
-class _Anchored:
+class _Anchored(Wrapper):
     """The methods of a rule that is anchored.
 
     Rows are learned as they are: what features and targets lie around was learned by the old model.
     """
-
-    rule: Any
 
     def weight(self, clock: Clock, state: State) -> float:
         return state[-1] + self.rule.weight(clock, state[:-1])  # type: ignore[no-any-return]
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         return self.rule.step(clock, state[:-1], g, x) + (state[-1],)  # type: ignore[no-any-return]  # noqa: RUF005
-
-    def log_decay(self, t: float, eta: float) -> float:
-        return self.rule.log_decay(t, eta)  # type: ignore[no-any-return]
-
-    def steps_without_gradient(self) -> bool:
-        return self.rule.steps_without_gradient()  # type: ignore[no-any-return]
-
-    def steps_together(self) -> bool:
-        return self.rule.steps_together()  # type: ignore[no-any-return]
 
     def rests(self) -> bool:
         return self.rule.rests()  # type: ignore[no-any-return]

@@ -12,15 +12,15 @@ a coordinate until the last round in which it occurred.
 """
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 from rarefy.jit import helper
 from rarefy.model.clock import Clock
 from rarefy.model.example import Example
 from rarefy.rules.anchoring import is_anchored
+from rarefy.rules.derived import Wrapper, asks_of, derived_class
 from rarefy.rules.past_sums import PolynomialShares
 from rarefy.rules.rule_protocol import State, has_closed_sum, unpenalised
-from rarefy.rules.rule_protocol import rule as as_rule
 
 AVERAGED = "Averaged"
 SUM, UNTIL = "sum", "until"  # what an averaged rule keeps beside the rule's state
@@ -42,7 +42,7 @@ def is_averaged(rule: Any) -> bool:
     return hasattr(rule, "mean")
 
 
-def learned_by(rule: Any) -> Any:
+def learning_rule(rule: Any) -> Any:
     """The rule by which weights are learned, whatever they are averaged by, or pulled towards."""
     return rule.rule if is_averaged(rule) or is_anchored(rule) else rule
 
@@ -79,10 +79,9 @@ def all_shares(shares: PolynomialShares | None, t: float) -> float:
     return t if shares is None else shares.total(t)
 
 
-class _Averaged:
+class _Averaged(Wrapper):
     """The methods of a rule that is averaged."""
 
-    rule: Any
     shares: PolynomialShares | None  # None: all count the same, and sums are closed
 
     def weight(self, clock: Clock, state: State) -> float:
@@ -105,12 +104,6 @@ class _Averaged:
         """The state with the sum until the last round, before what weights depend on changes."""
         played = clock.t - 1.0
         return state[:-2] + (self.summed(clock, state, played), played)  # noqa: RUF005
-
-    def log_decay(self, t: float, eta: float) -> float:
-        return self.rule.log_decay(t, eta)  # type: ignore[no-any-return]
-
-    def steps_without_gradient(self) -> bool:
-        return self.rule.steps_without_gradient()  # type: ignore[no-any-return]
 
     def steps_together(self) -> bool:
         return self.rule.steps_together() and self.rule.rests()  # type: ignore[no-any-return]
@@ -160,31 +153,11 @@ class _Mean:
 
 @functools.cache
 def _averaged_class(cls: Any) -> Any:
-    fields = [("rule", cls), ("shares", Any)]
-    state = (*cls.state_fields, SUM, UNTIL)
-    return _made(f"{AVERAGED}{cls.__name__}", fields, _Averaged, cls, state)
+    name, fields = f"{AVERAGED}{cls.__name__}", [("rule", cls), ("shares", Any)]
+    return derived_class(name, fields, _Averaged, *cls.state_fields, SUM, UNTIL, **asks_of(cls))
 
 
 @functools.cache
 def _mean_class(cls: Any) -> Any:
-    return _made(f"MeanOf{cls.__name__}", [("rule", cls)], _Mean, cls, cls.state_fields)
-
-
-def _made(
-    name: str, fields: list[tuple[str, Any]], methods: Any, of: Any, state: tuple[str, ...]
-) -> Any:
-    """A class of rules: how many numbers a state has is compiled in by the class."""
-    cls: Any = NamedTuple(name, fields)  # type: ignore[misc]
-    cls.__module__ = __name__
-    for method, function in vars(methods).items():
-        if callable(function):
-            setattr(cls, method, function)
-    if methods is _Mean:
-        return as_rule(*state, common=of.common_fields)(cls)
-    return as_rule(
-        *state,
-        common=of.common_fields,
-        row_sums=of.row_sums,
-        step_sums=of.step_sums,
-        by_margin=of.by_margin,
-    )(cls)
+    name, fields = f"MeanOf{cls.__name__}", [("rule", cls)]
+    return derived_class(name, fields, _Mean, *cls.state_fields, common=cls.common_fields)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rarefy.model.clock import Clock
 from rarefy.rules.past_sums import dual_average
 from rarefy.rules.penalty_norm import Intensity, MeanIntensity
-from rarefy.rules.proximal import averaged, soft
+from rarefy.rules.proximal import dual_averaged, soft
 from rarefy.rules.rule_protocol import State, rule
 
 
@@ -48,7 +48,7 @@ class Rda(NamedTuple):
 
     def weight(self, clock: Clock, state: State) -> float:
         t = clock.t - 1.0
-        return -averaged(soft(state[0], self.l1 * t), self.l2, clock.eta_before, t)
+        return -dual_averaged(soft(state[0], self.l1 * t), self.l2, clock.eta_before, t)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         return (state[0] + g,)
@@ -75,7 +75,7 @@ class Frda(NamedTuple):
         gradients, ahead, r = state
         t = clock.t - 1.0
         l1 = self.l1 * self.intensity.share(t)
-        return -averaged(soft(gradients, l1 * (t * r - ahead)), self.l2, clock.eta_before, t)
+        return -dual_averaged(soft(gradients, l1 * (t * r - ahead)), self.l2, clock.eta_before, t)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         gradients, ahead, r = state

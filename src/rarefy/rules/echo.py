@@ -1,10 +1,11 @@
 """The rule of a shard: every example counts several times."""
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 from rarefy.model.clock import Clock
-from rarefy.rules.rule_protocol import State, rule
+from rarefy.rules.derived import Wrapper, derived_class
+from rarefy.rules.rule_protocol import State
 
 
 def echo_of(some_rule: Any, times: int) -> Any:
@@ -14,26 +15,15 @@ def echo_of(some_rule: Any, times: int) -> Any:
 
 @functools.cache
 def _class_for(cls: Any) -> Any:
-    """A class of its own for each class of rules, as loops are compiled by class."""
+    fields = [("rule", cls), ("times", float)]
+    return derived_class(f"Echo{cls.__name__}", fields, _Echo, *cls.state_fields)
 
-    @rule(*cls.state_fields)
-    class Echo(NamedTuple):
-        rule: Any
-        times: float
 
-        def weight(self, clock: Clock, state: State) -> float:
-            return self.rule.weight(clock, state)  # type: ignore[no-any-return]
+class _Echo(Wrapper):
+    times: float
 
-        def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-            return self.rule.repeated(clock, state, g, x, self.times)  # type: ignore[no-any-return]
+    def weight(self, clock: Clock, state: State) -> float:
+        return self.rule.weight(clock, state)  # type: ignore[no-any-return]
 
-        def log_decay(self, t: float, eta: float) -> float:
-            return self.rule.log_decay(t, eta)  # type: ignore[no-any-return]
-
-        def steps_without_gradient(self) -> bool:
-            return self.rule.steps_without_gradient()  # type: ignore[no-any-return]
-
-        def steps_together(self) -> bool:
-            return self.rule.steps_together()  # type: ignore[no-any-return]
-
-    return Echo
+    def step(self, clock: Clock, state: State, g: float, x: float) -> State:
+        return self.rule.repeated(clock, state, g, x, self.times)  # type: ignore[no-any-return]

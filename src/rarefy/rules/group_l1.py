@@ -23,7 +23,7 @@ from rarefy.jit import helper
 from rarefy.model.clock import Clock, compensated_add
 from rarefy.rules.dual_averaging import Frda, Rda
 from rarefy.rules.penalty_norm import Intensity
-from rarefy.rules.proximal import averaged
+from rarefy.rules.proximal import dual_averaged
 from rarefy.rules.rule_protocol import State, rule, unpenalised
 
 GROUP = "group"  # what the state calls its number
@@ -59,7 +59,7 @@ class GroupRda(NamedTuple):
         group, t = int(state[2]), clock.t - 1.0
         threshold = self.l1 * t * math.sqrt(sums[group, SIZE])
         share = kept_share(sums[group, SQUARES], threshold)
-        return -averaged(share * state[0], self.l2, clock.eta_before, t)
+        return -dual_averaged(share * state[0], self.l2, clock.eta_before, t)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         sums: Any = self.sums
@@ -86,7 +86,7 @@ class GroupFrda(NamedTuple):
         group, t = int(state[2]), clock.t - 1.0
         total = t * math.sqrt(sums[group, SIZE]) - sums[group, AHEAD]
         share = kept_share(sums[group, SQUARES], self.l1 * total)
-        return -averaged(share * state[0], self.l2, clock.eta_before, t)
+        return -dual_averaged(share * state[0], self.l2, clock.eta_before, t)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         sums: Any = self.sums

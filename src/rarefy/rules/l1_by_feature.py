@@ -4,12 +4,13 @@ It is the last number of the coordinate's state, and written there before the co
 learned. Apart from that, the rule is the one that has a single l1.
 """
 
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, get_type_hints
 
 from rarefy.jit import helper
 from rarefy.model.clock import Clock
 from rarefy.model.example import Example
-from rarefy.rules.rule_protocol import State, rule, unpenalised
+from rarefy.rules.derived import asks_of, derived_class
+from rarefy.rules.rule_protocol import State, unpenalised
 
 OWN_L1 = "l1"  # what the state calls it
 
@@ -71,16 +72,8 @@ def with_l1_by_feature(cls: Any) -> Any:
         def on_intercept(self: Any) -> Any:
             return unpenalised(cls(*self))
 
-    own: Any = NamedTuple(f"{cls.__name__}WithOwnL1", [*get_type_hints(cls).items()])  # type: ignore[misc]
-    own.__module__, own._field_defaults = __name__, cls._field_defaults
-    for name, method in vars(Methods).items():
-        if not name.startswith("_"):
-            setattr(own, name, method)
-    return rule(
-        *cls.state_fields,
-        OWN_L1,
-        common=cls.common_fields,
-        row_sums=cls.row_sums,
-        step_sums=cls.step_sums,
-        by_margin=cls.by_margin,
-    )(own)
+    fields = [*get_type_hints(cls).items()]
+    state = (*cls.state_fields, OWN_L1)
+    own = derived_class(f"{cls.__name__}WithOwnL1", fields, Methods, *state, **asks_of(cls))
+    own._field_defaults = cls._field_defaults
+    return own

@@ -54,7 +54,7 @@ def curvature(l2: float | None, inverse_step: float, t: float) -> float:
 
 
 @helper
-def averaged(excess: float, l2: float | None, eta: float, t: float) -> float:
+def dual_averaged(excess: float, l2: float | None, eta: float, t: float) -> float:
     """excess / (1/η_t + λ₂ t), with a multiplication where that is all it takes."""
     return excess * eta if l2 is None else excess / (1.0 / eta + l2 * t)
 

@@ -10,7 +10,17 @@ from rarefy.model.clock import Clock
 from rarefy.rules.rule_protocol import State, rule
 
 
-@rule("w")
+class _Methods:
+    """What both of them have in common."""
+
+    def weight(self, clock: Clock, state: State) -> float:
+        return state[0]
+
+    def step(self, clock: Clock, state: State, g: float, x: float) -> State:
+        return state
+
+
+@rule("w", like=_Methods)
 class Sag(NamedTuple):
     """Steps along the mean of the last gradient of every row; eta0 is in units of 1/L.
 
@@ -21,23 +31,11 @@ class Sag(NamedTuple):
     l1: float = 0.0
     l2: float = 1e-4
 
-    def weight(self, clock: Clock, state: State) -> float:
-        return state[0]
 
-    def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-        return state
-
-
-@rule("w")
+@rule("w", like=_Methods)
 class Svrg(NamedTuple):
     """Steps along the full gradient of a snapshot, and what a row's gradient differs from there."""
 
     eta0: float = 0.25
     l1: float = 0.0
     l2: float = 1e-4
-
-    def weight(self, clock: Clock, state: State) -> float:
-        return state[0]
-
-    def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-        return state

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from rarefy.errors import RarefyError
+from rarefy.serving.background import Background
 from rarefy.serving.bodies import Body, encode_json
 from rarefy.serving.service import Service
 
@@ -23,21 +24,13 @@ FRIENDLY = ["lunch", "home", "dinner", "meeting", "train", "weekend", "thanks", 
 PER_SECOND = 200
 
 
-class DemoStream:
+class DemoStream(Background):
     """Rows that are predicted, and learned, or labelled somewhat later."""
 
     def __init__(self, service: Service) -> None:
+        super().__init__("demo")
         self._service, self._rng = service, random.Random(0)
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._live, name="demo", daemon=True)
         self._began = time.monotonic()
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def close(self) -> None:
-        self._over.set()
-        self._thread.join()
 
     def _live(self) -> None:
         if MODEL not in self._service.served_models:

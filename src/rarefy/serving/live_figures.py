@@ -1,12 +1,12 @@
 """Figures for the page, once a second, with their history."""
 
-import threading
 import time
 from collections import deque
 from concurrent.futures import Future
 from typing import Any
 
 from rarefy.errors import RarefyError
+from rarefy.serving.background import Background
 from rarefy.serving.member import Member
 from rarefy.serving.served_model import ServedModel
 from rarefy.serving.service import Service
@@ -16,27 +16,19 @@ SECONDS = 1.0
 KEPT = 900  # points of a model
 
 
-class LiveFigures:
+class LiveFigures(Background):
     """Looks at all models once a second."""
 
     def __init__(self, service: Service) -> None:
+        super().__init__("live figures")
         self._service = service
         self.history: dict[str, deque[dict[str, Any]]] = {}
         self.latest: dict[str, Any] = {"at": time.time(), "models": {}}
         self._before: dict[str, tuple[int, int]] = {}
         self._asked: dict[str, Future[Any]] = {}
         self._counts: dict[str, dict[str, tuple[int, int]]] = {}
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="live figures", daemon=True)
 
-    def start(self) -> None:
-        self._thread.start()
-
-    def close(self) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _run(self) -> None:
+    def _live(self) -> None:
         while not self._over.wait(SECONDS):
             self.update()
 

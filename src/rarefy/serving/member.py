@@ -20,7 +20,7 @@ from rarefy.errors import ConfigError, DivergenceError, InputError, RarefyError
 from rarefy.files.model import Model, model_of
 from rarefy.files.model_file import save_model
 from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, chance, right_answers
-from rarefy.readers.row_lines import RowLines
+from rarefy.readers.single.row_lines import RowLines
 from rarefy.serving.bodies import OF_LINES, Body, encode_json, joined, json_of
 from rarefy.serving.limits import Limits
 from rarefy.serving.refusals import RefusedError, TooLargeError

@@ -53,13 +53,11 @@ class Service:
         self.log = Log(self.folder / LOG, self._admit, self._follow)
         self.served_models: dict[str, ServedModel] = {}
         self.loading: frozenset[str] = frozenset()  # names of new files
-        self._served_lock = threading.Lock()
         self._remove_orphans()
         for name in sorted(self.log.models):
             self.served_models[name] = self._new_served(name)
             self.served_models[name].start(self.log)
         self.log.start()
-        self.started = time.time()
 
     # --- learning -----------------------------------------------------------------------------
 

@@ -11,9 +11,9 @@ from rarefy.engine.reference import FIRST_EXAMPLES
 from rarefy.engine.watch import Watch
 from rarefy.jit import in_turn
 from rarefy.readers.buffers import BatchBuffer
-from rarefy.readers.single_row_intake import SingleRowIntake
-from rarefy.readers.single_row_loop import NO_TARGETS, OwnTargets
-from rarefy.readers.single_row_reading import ObjectReading
+from rarefy.readers.single.row_intake import SingleRowIntake
+from rarefy.readers.single.row_loop import NO_TARGETS, OwnTargets
+from rarefy.readers.single.row_reading import ObjectReading
 from rarefy.rules import hooks
 from rarefy.rules.averaging import is_averaged
 from rarefy.stores.array import ArrayStore

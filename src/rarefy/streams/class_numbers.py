@@ -47,7 +47,7 @@ class ClassNumbers:
         return self.of(f"{number:.0f}" for number in labels)
 
 
-def name_in_files(label: object) -> str:
+def class_name_in_files(label: object) -> str:
     """What files call a class; whole numbers are the same however they are written."""
     name = str(label).lower() if isinstance(label, bool | np.bool_) else str(label)
     number = number_or_none(name)

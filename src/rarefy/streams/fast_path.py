@@ -17,8 +17,8 @@ from rarefy.engine.watch import Watch
 from rarefy.engine.watched import Seen
 from rarefy.model.calibration import Calibration
 from rarefy.readers.features.columns import Columns
-from rarefy.readers.single_row_intake import SingleRowIntake
-from rarefy.readers.single_row_reading import RowForm
+from rarefy.readers.single.row_intake import SingleRowIntake
+from rarefy.readers.single.row_reading import RowForm
 from rarefy.streams.bound_calls import BoundCalls, Owner, refuse
 from rarefy.streams.fast_path_loops import DIVERGED, DONE, NOT_TAKEN, UNKNOWN_FEATURE
 

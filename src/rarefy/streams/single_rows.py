@@ -9,9 +9,9 @@ from rarefy.arrays import Floats
 from rarefy.errors import InputError
 from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
-from rarefy.readers.dict_batches import DictBatches
 from rarefy.readers.in_memory import NAME, LinesReader, RowsReader
-from rarefy.readers.row_lines import Line, RowLines
+from rarefy.readers.single.dict_batches import DictBatches
+from rarefy.readers.single.row_lines import Line, RowLines
 from rarefy.stores import Prepared
 from rarefy.streams.class_numbers import ClassNumbers
 from rarefy.streams.fast_path import FastPath

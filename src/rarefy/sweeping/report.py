@@ -10,7 +10,7 @@ from string import Template
 from typing import Any
 
 from rarefy.sweeping.plots import draw, draw_by_l1
-from rarefy.sweeping.result import Choice, Sweep, column_names
+from rarefy.sweeping.result import Choice, Sweep, names_in_table
 
 PICTURES = {
     "Score against number of weights": draw,
@@ -36,7 +36,7 @@ def report(
     table = sweep.table
     points = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
     of_choices = {
-        name: {**dict.fromkeys(table), **column_names(choice.parameters), **choice.measures}
+        name: {**dict.fromkeys(table), **names_in_table(choice.parameters), **choice.measures}
         for name, choice in choices.items()
     }
     template = Template(files("rarefy.sweeping").joinpath("report.html").read_text("utf-8"))

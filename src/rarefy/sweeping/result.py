@@ -10,7 +10,7 @@ import numpy as np
 from rarefy.arrays import Floats
 from rarefy.errors import ConfigError, DivergenceError
 from rarefy.sweeping.grid import Point
-from rarefy.sweeping.scoring import HIGHER_IS_BETTER
+from rarefy.sweeping.scoring import higher_is_better, is_measure
 
 
 class Extent(NamedTuple):
@@ -83,7 +83,7 @@ class Sweep:
 
         The parameter `loss` is called loss_function there; loss is what was measured.
         """
-        points = [column_names(point) for point in self.points]
+        points = [names_in_table(point) for point in self.points]
         names = dict.fromkeys(name for point in points for name in point)
         columns = {name: [point.get(name) for point in points] for name in names}
         return columns | {name: values.tolist() for name, values in self._means.items()}
@@ -133,8 +133,8 @@ class Sweep:
             If no point keeps so few features, or there is no such measure.
         """
         by = self.score if by is None else by
-        if by not in HIGHER_IS_BETTER or by not in self.by_fold:
-            known = ", ".join(name for name in HIGHER_IS_BETTER if name in self.by_fold)
+        if not is_measure(by) or by not in self.by_fold:
+            known = ", ".join(filter(is_measure, self.by_fold))
             raise ConfigError(f"by={by!r}: one of {known} is expected.")
         allowed = self._allowed(within_features)
         if len(allowed) == 0:
@@ -200,7 +200,7 @@ class Sweep:
     @property
     def higher_is_better(self) -> bool:
         """Whether more of the score is better."""
-        return HIGHER_IS_BETTER[self.score]
+        return higher_is_better(self.score)
 
     @property
     def end_of_grid(self) -> str:
@@ -315,13 +315,13 @@ class Sweep:
         return f"<Sweep of {n_points} points, {n_folds} fold{'s' if n_folds > 1 else ''}>"
 
 
-def column_names(point: Point) -> Point:
+def names_in_table(point: Point) -> Point:
     """The point with the names that its parameters have in the table."""
     return {"loss_function" if name == "loss" else name: value for name, value in point.items()}
 
 
 def _sign(measure: str) -> float:
-    return 1.0 if HIGHER_IS_BETTER[measure] else -1.0
+    return 1.0 if higher_is_better(measure) else -1.0
 
 
 def _standard_error(by_fold: Floats) -> Floats:

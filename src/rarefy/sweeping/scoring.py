@@ -12,24 +12,8 @@ from rarefy.model.answers import predicted_classes, true_classes
 from rarefy.model.ranking import Ranking
 from rarefy.streams.metrics import confusion_matrix, precision_and_recall
 
-# The measures to choose by, and whether more of them is better.
-HIGHER_IS_BETTER = {
-    "accuracy": True,
-    "r2": True,
-    "rmse": False,
-    "loss": False,
-    "auc": True,
-    "f1": True,
-    "average_precision": True,
-    "score": True,  # of a function of the user
-}
-OF_CLASSES = ("accuracy", "loss", "f1", "auc", "average_precision")
-OF_NUMBERS = ("r2", "rmse", "loss")
-OF_TWO_CLASSES = ("auc", "average_precision")
-TALLIED = ("accuracy", "r2", "rmse", "loss")  # that are known without keeping scores
-OWN = "score"
-
 Judge = Callable[[Floats, Floats, Floats], float]  # of scores, targets and importance
+OWN = "score"  # what a function of the user gives; more of it is better
 
 
 class Scoring(NamedTuple):
@@ -45,16 +29,15 @@ class Scoring(NamedTuple):
 
     def judge(self, classes: Any) -> Judge | None:
         """What makes a number of scores; `classes` are the labels, in order, or none."""
-        if not self.needs_scores:
-            return None
-        if self.name in OF_TWO_CLASSES and len(classes) != 2:
+        if self.function is not None:
+            return OwnJudge(self.function, classes).judge
+        measure = MEASURES[self.name]
+        if measure.needs_two_classes and len(classes) != 2:
             raise ConfigError(
                 f"scoring={self.name!r} (--by) is for two classes, and there are {len(classes)}; "
                 f"for several, choose by accuracy, loss or f1."
             )
-        if self.function is None:
-            return JUDGES[self.name]
-        return OwnJudge(self.function, classes).judge
+        return measure.judge
 
 
 def judgement(judge: Judge, scores: Floats, y: Floats, importance: Floats) -> float:
@@ -120,8 +103,42 @@ def _ranking(scores: Floats, y: Floats, importance: Floats) -> Ranking:
     return Ranking(scores[:, 0], y > 0.0, importance)
 
 
-JUDGES: dict[str, Judge] = {
-    "f1": _f1,
-    "auc": lambda *rows: _ranking(*rows).auc(),
-    "average_precision": lambda *rows: _ranking(*rows).average_precision(),
+class Measure(NamedTuple):
+    """What models may be chosen by."""
+
+    of_classes: bool = False
+    of_numbers: bool = False
+    higher_is_better: bool = True
+    judge: Judge | None = None  # of all scores; None if it is tallied, row by row
+    needs_two_classes: bool = False
+
+
+MEASURES = {
+    "accuracy": Measure(of_classes=True),
+    "r2": Measure(of_numbers=True),
+    "rmse": Measure(of_numbers=True, higher_is_better=False),
+    "loss": Measure(of_classes=True, of_numbers=True, higher_is_better=False),
+    "f1": Measure(of_classes=True, judge=_f1),
+    "auc": Measure(
+        of_classes=True,
+        judge=lambda *rows: _ranking(*rows).auc(),
+        needs_two_classes=True,
+    ),
+    "average_precision": Measure(
+        of_classes=True,
+        judge=lambda *rows: _ranking(*rows).average_precision(),
+        needs_two_classes=True,
+    ),
 }
+OF_CLASSES = [name for name, measure in MEASURES.items() if measure.of_classes]
+OF_NUMBERS = [name for name, measure in MEASURES.items() if measure.of_numbers]
+TALLIED = [name for name, measure in MEASURES.items() if measure.judge is None]
+
+
+def is_measure(name: str) -> bool:
+    """Whether points of a grid can be compared by it."""
+    return name in MEASURES or name == OWN
+
+
+def higher_is_better(name: str) -> bool:
+    return name == OWN or MEASURES[name].higher_is_better

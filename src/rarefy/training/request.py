@@ -11,7 +11,7 @@ from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model.multiclass import check_multiclass
 from rarefy.parameters.build import make_loss
 from rarefy.parameters.combinations import check_refit
-from rarefy.parameters.entry import MOST_PASSES
+from rarefy.parameters.entry import LARGEST_SEED, MOST_PASSES
 from rarefy.parameters.table import (
     DECISION_PARAMETERS,
     DEFAULT_RULE,
@@ -35,7 +35,6 @@ READING = {
 OF_MATRICES = ("n_features", "warm_start", "verbose")
 OF_SHUFFLING = {"shuffle": False, "shuffle_memory": None, "random_state": None}
 NOT_OF_FILES = (*OF_MATRICES, *DECISION_PARAMETERS)
-LARGEST_SEED = 2**32 - 1
 # How a run is carried out; the others say what is learned.
 OF_RUN = {
     "shards": 1,
@@ -157,19 +156,10 @@ def task_for(asked: Mapping[str, Any], parameters: Mapping[str, Any]) -> Task:
     check_refit(asked["refit"], asked["refit_l2"], asked["refit_features"], loss)
     of_loss = {name: parameters[name] for name in LOSS if name in parameters}
     return make_task(
-        {"rule": parameters["rule"], "loss": loss, **{name: asked[name] for name in RULE}},
-        {name: asked[name] for name in WEIGHTING_PARAMETERS},
+        {**asked, "rule": parameters["rule"]},
         make_loss(loss, **of_loss),
-        multiclass=asked["multiclass"],
-        fit_intercept=asked["fit_intercept"],
-        l1_of=asked["l1_of"],
-        groups=asked["groups"],
-        class_weight=asked["class_weight"],
-        calibrate=asked["calibrate"],
-        target_features=asked["target_features"],
         is_refitted=asked["refit"],
         passes=asked["passes"],
-        scoring=asked["scoring"],
     )
 
 

@@ -15,7 +15,7 @@ from rarefy.parameters.combinations import check_target
 from rarefy.parameters.entry import AUTO
 from rarefy.parameters.kinds import Flag
 from rarefy.parameters.meaning import has_meaning, resolve
-from rarefy.parameters.table import RULE, RULE_PARAMETERS, check_number, is_open, left_open
+from rarefy.parameters.table import RULE, RULE_PARAMETERS, checked_number, is_open, left_open
 from rarefy.rules import SCALE_FREE
 from rarefy.rules.penalty_norm import MeanIntensity, growth_of
 from rarefy.tuning.stationary_rules import SLOWER, SlowlyFalling, stationary
@@ -153,7 +153,7 @@ class Space:
     def checked_point(self, point: Point, kinds: Sequence[Point]) -> Point:
         """A point that was read from a file, if it is one of these kinds."""
         kind = kind_of(point)
-        numbers = {name: check_number(name, point[name]) for name in self.free}
+        numbers = {name: checked_number(name, point[name]) for name in self.free}
         if kind not in kinds or len(point) != len(kind | numbers) or 0.0 in numbers.values():
             raise ValueError("the space has no such point")
         return kind | numbers

@@ -5,7 +5,8 @@ import json
 import click
 
 from rarefy.analysis.comparison import compare
-from rarefy.cli.options import FILE, top_option
+from rarefy.cli.option_types import FILE
+from rarefy.cli.options import json_option, top_option
 from rarefy.cli.views.comparison_view import comparison_as_json, show_comparison
 from rarefy.files.model_file import load_model
 from rarefy.system.output_checks import STREAM, check_outputs
@@ -14,8 +15,8 @@ from rarefy.system.output_checks import STREAM, check_outputs
 @click.command()
 @click.argument("old_path", metavar="OLD", type=FILE)
 @click.argument("new_path", metavar="NEW", type=FILE)
-@top_option
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
+@top_option("Number of features to show.")
+@json_option
 def diff(old_path: str, new_path: str, top: int, as_json: bool) -> None:
     """Show how the model NEW differs from the model OLD: weights added, removed and changed.
 

@@ -10,7 +10,15 @@ import click
 from rarefy.analysis.flip_causes import Side
 from rarefy.analysis.flip_tally import Flips
 from rarefy.analysis.paired_answers import stream_flips
-from rarefy.cli.options import FILE, data_options, labelled_data_options, report_bad_lines
+from rarefy.cli.option_types import FILE
+from rarefy.cli.options import (
+    data_options,
+    json_option,
+    labelled_data_options,
+    options,
+    report_bad_lines,
+    top_option,
+)
 from rarefy.cli.views.flips_view import flips_as_json, show_flips
 from rarefy.errors import InputError
 from rarefy.files.model import Model
@@ -76,13 +84,17 @@ GATES = (
 )
 
 
-def _gate_options(command: Any) -> Any:
-    for gate in reversed(GATES):
-        kind = click.FloatRange(0.0, gate.largest)
-        command = click.option(gate.option, type=kind, metavar=gate.metavar, help=gate.help)(
-            command
+gate_options = options(
+    *(
+        click.option(
+            gate.option,
+            type=click.FloatRange(0.0, gate.largest),
+            metavar=gate.metavar,
+            help=gate.help,
         )
-    return command
+        for gate in GATES
+    )
+)
 
 
 @click.command()
@@ -90,22 +102,16 @@ def _gate_options(command: Any) -> Any:
 @click.argument("new_path", metavar="NEW", type=FILE)
 @data_options
 @labelled_data_options
-@click.option(
-    "--top",
-    type=click.IntRange(0),
-    default=20,
-    show_default=True,
-    help="Number of flips of each kind, and of features, to show.",
-)
-@_gate_options
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
+@top_option("Number of flips of each kind, and of features, to show.")
+@gate_options
+@json_option
 def flips(
     old_path: str,
     new_path: str,
     data: tuple[str, ...],
     top: int,
     as_json: bool,
-    **options: Any,
+    **asked: Any,
 ) -> None:
     """Show which answers change from the model OLD to the model NEW on labelled DATA.
 
@@ -117,13 +123,13 @@ def flips(
       rarefy flips old.model new.model new.svm
       rarefy flips old.model new.model new.svm --max-negative 0.01 --max-auc-drop 0.005
     """
-    limits = {gate: options.pop(gate.parameter) for gate in GATES}
+    limits = {gate: asked.pop(gate.parameter) for gate in GATES}
     for gate, limit in limits.items():
         if limit is not None and math.isnan(limit):
             raise click.UsageError(f"{gate.option} nan: a number is expected.")
     check_outputs([STREAM], [old_path, new_path, *expand(data)])
     old, new = load_model(old_path), load_model(new_path)
-    reader = read(*data, classes=old.classes, **options)
+    reader = read(*data, classes=old.classes, **asked)
     found = stream_flips(_side(old), _side(new), reader, top)
     report_bad_lines(reader)
     if as_json:

@@ -8,9 +8,10 @@ from click.core import ParameterSource
 
 from rarefy.analysis.explanation import explain_row, explanation_as_json
 from rarefy.analysis.model_description import description, feature_as_json
+from rarefy.cli.option_types import FILE
 from rarefy.cli.options import (
-    FILE,
     format_options,
+    json_option,
     new_data_options,
     report_bad_lines,
     top_option,
@@ -31,7 +32,7 @@ ONLY_WITHOUT = ("sort",)
 
 @click.command()
 @click.argument("model_path", metavar="MODEL", type=FILE)
-@top_option
+@top_option("Number of features to show.")
 @click.option(
     "--sort",
     type=click.Choice(list(SORT_KEYS)),
@@ -44,7 +45,7 @@ ONLY_WITHOUT = ("sort",)
 @click.option("--row", type=click.IntRange(1), default=1, show_default=True, help="Which row.")
 @format_options
 @new_data_options
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
+@json_option
 @click.pass_context
 def inspect(
     context: click.Context,

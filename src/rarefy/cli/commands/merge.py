@@ -2,7 +2,7 @@
 
 import click
 
-from rarefy.cli.options import FILE
+from rarefy.cli.option_types import FILE
 from rarefy.cli.views.formatting import size, visible
 from rarefy.files.merged_file import merge_models
 from rarefy.files.model_file import load_model, save_model

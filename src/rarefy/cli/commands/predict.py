@@ -4,7 +4,8 @@ from typing import Any
 
 import click
 
-from rarefy.cli.options import FILE, data_options, new_data_options, report_bad_lines
+from rarefy.cli.option_types import FILE
+from rarefy.cli.options import data_options, new_data_options, report_bad_lines
 from rarefy.cli.outputs import Destination
 from rarefy.files.model_file import load_model
 from rarefy.model.answers import LOSSES_WITH_PROBABILITIES

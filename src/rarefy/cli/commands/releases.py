@@ -1,19 +1,18 @@
 """`rarefy releases`."""
 
 import json
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import click
 
 from rarefy.analysis.release_records import DEFAULTS, METHODS
+from rarefy.cli.option_types import FILE, Rate, WholeNumber
 from rarefy.cli.options import (
-    FILE,
-    Rate,
-    WholeNumber,
     column_options,
     format_options,
+    json_option,
     one_rule_options,
+    options,
     report_bad_lines,
 )
 from rarefy.cli.views.releases_view import releases_as_json, show_releases
@@ -76,17 +75,19 @@ KNOBS = {
 }
 
 
-def knob_options(command: Callable[..., None]) -> Callable[..., None]:
-    for name, knob in reversed(KNOBS.items()):
-        command = click.option(
+knob_options = options(
+    *(
+        click.option(
             f"--{name.replace('_', '-')}",
             type=knob.kind,
             default=getattr(DEFAULTS, name),
             show_default=True,
             metavar=knob.metavar,
             help=knob.help,
-        )(command)
-    return command
+        )
+        for name, knob in KNOBS.items()
+    )
+)
 
 
 @click.command()
@@ -109,13 +110,13 @@ def knob_options(command: Callable[..., None]) -> Callable[..., None]:
 @knob_options
 @column_options
 @one_rule_options
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
+@json_option
 def releases(
     data: tuple[str, ...],
     every: int,
     methods: tuple[str, ...],
     as_json: bool,
-    **options: Any,
+    **asked: Any,
 ) -> None:
     """Replay DATA in its order, ship a model every N rows, and count lost answers.
 
@@ -133,10 +134,10 @@ def releases(
     from rarefy.analysis.release_chain import releases as replayed
 
     check_outputs([STREAM], expand(data))
-    of_rule = {name: options.pop(name) for name in ("rule", *RULE)}
+    of_rule = {name: asked.pop(name) for name in ("rule", *RULE)}
     given = {name: value for name, value in of_rule.items() if value is not None}
-    knobs = {name: options.pop(name) for name in KNOBS}
-    reader = read(*data, **options)
+    knobs = {name: asked.pop(name) for name in KNOBS}
+    reader = read(*data, **asked)
     methods = methods or tuple(METHODS)
     chains = replayed(reader, every=every, methods=methods, **knobs, **given)
     report_bad_lines(reader)

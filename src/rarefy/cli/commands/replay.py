@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from rarefy.cli.options import FILE, one_rule_options
+from rarefy.cli.option_types import FILE
+from rarefy.cli.options import one_rule_options
 from rarefy.cli.views.formatting import visible
 from rarefy.errors import ConfigError
 from rarefy.parameters.table import RULE

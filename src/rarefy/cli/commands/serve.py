@@ -3,7 +3,7 @@
 import click
 
 from rarefy.cli import signals
-from rarefy.cli.options import Rate
+from rarefy.cli.option_types import Rate
 from rarefy.errors import ConfigError
 
 

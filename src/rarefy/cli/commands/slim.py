@@ -2,7 +2,7 @@
 
 import click
 
-from rarefy.cli.options import FILE
+from rarefy.cli.option_types import FILE
 from rarefy.cli.views.formatting import size, visible
 from rarefy.errors import InputError
 from rarefy.files.model import model_of

@@ -13,11 +13,8 @@ import click
 
 from rarefy.analysis.model_description import feature_as_json
 from rarefy.cli.command_line import RememberingCommand, command_line
+from rarefy.cli.option_types import FILE, Several, Size, WholeNumber
 from rarefy.cli.options import (
-    FILE,
-    Several,
-    Size,
-    WholeNumber,
     class_weight_option,
     column_options,
     format_options,
@@ -41,8 +38,7 @@ from rarefy.cli.views.sweep_view import (
     show_sweep,
 )
 from rarefy.files.model import model_of
-from rarefy.parameters.entry import MOST_PASSES
-from rarefy.parameters.of_sweeps import LARGEST_SEED
+from rarefy.parameters.entry import LARGEST_SEED, MOST_PASSES
 from rarefy.parameters.table import CHOICE, DEFAULT_RULE
 from rarefy.readers.source import expand
 from rarefy.stores import MOST_FEATURES

@@ -6,11 +6,12 @@ from typing import Any
 import click
 
 from rarefy.checks import number_or_none
-from rarefy.cli.options import FILE, format_options, labelled_data_options, report_bad_lines
+from rarefy.cli.option_types import FILE
+from rarefy.cli.options import format_options, labelled_data_options, report_bad_lines
 from rarefy.errors import InputError
 from rarefy.files.model import Model
 from rarefy.files.model_file import load_model, save_model
-from rarefy.parameters.table import check_number
+from rarefy.parameters.table import checked_number
 from rarefy.readers import read
 from rarefy.readers.source import expand
 from rarefy.streams.metrics import measured
@@ -57,7 +58,7 @@ def threshold(
         given, best_f1 = _best(model, data, reading)
         found = f", which gives an F1 of {best_f1:.4f} on these data"
     else:
-        given, found = check_number("decision_threshold", given), ""
+        given, found = checked_number("decision_threshold", given), ""
     save_model(place, model._replace(decision_threshold=given))
     click.echo(
         f"{place.path}: {model.classes[1]} is predicted for scores above {given:.6g}{found}."

@@ -6,10 +6,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from rarefy.cli.option_types import FILE, Size, WholeNumber
 from rarefy.cli.options import (
-    FILE,
-    Size,
-    WholeNumber,
     column_options,
     format_options,
     loss_options,
@@ -17,6 +15,7 @@ from rarefy.cli.options import (
     parameter_option,
     report_bad_lines,
     rule_options,
+    seed_option,
     weight_options,
 )
 from rarefy.cli.training import carry_out
@@ -31,7 +30,7 @@ from rarefy.system.output_checks import STREAM, check_outputs
 from rarefy.training.anchored_start import anchored_plan
 from rarefy.training.checkpoints import Checkpoints
 from rarefy.training.plan import Plan, new_plan
-from rarefy.training.request import LARGEST_SEED, RequestError
+from rarefy.training.request import RequestError
 from rarefy.training.resumption import resumed_plan
 
 STANDARD_OUTPUT = "/dev/stdout"
@@ -97,13 +96,7 @@ NOT_OF_PLANS = ("json", "quiet", "on")  # options
     help="Memory for the rows that are shuffled at a time.  "
     f"[default: {Size.written(DEFAULT_MEMORY)}]",
 )
-@click.option(
-    "--seed",
-    "random_state",
-    type=WholeNumber(0, LARGEST_SEED),
-    metavar="N",
-    help="Seed of the random order.  [default: 0]",
-)
+@seed_option
 @click.option(
     "--save-every",
     type=WholeNumber(1, NEVER),

@@ -5,20 +5,20 @@ from typing import Any
 
 import click
 
+from rarefy.cli.option_types import FILE, Rate, WholeNumber
 from rarefy.cli.options import (
-    FILE,
-    Rate,
-    WholeNumber,
     data_options,
+    json_option,
     labelled_data_options,
     report_bad_lines,
+    seed_option,
 )
 from rarefy.cli.views.display import make_display
 from rarefy.cli.views.update_view import show_update, update_as_json
 from rarefy.parameters.entry import MOST_PASSES
 from rarefy.system.atomic_write import Output
 from rarefy.system.output_checks import STREAM, check_outputs
-from rarefy.training.request import LARGEST_SEED, RequestError
+from rarefy.training.request import RequestError
 from rarefy.updating.choice import Limits
 from rarefy.updating.path import MEASURES
 from rarefy.updating.safe_update import DEFAULT_HOLDOUT, DEFAULT_PASSES, SafeUpdate
@@ -83,15 +83,9 @@ EXIT_CODE = 3  # the old model stays
     help=f"Number of passes over the rows.  [default: {DEFAULT_PASSES}; 1 from a pipe]",
 )
 @click.option("--shuffle", is_flag=True, help="Learn the rows in random order.")
-@click.option(
-    "--seed",
-    "random_state",
-    type=WholeNumber(0, LARGEST_SEED),
-    metavar="N",
-    help="Seed of the random order.  [default: 0]",
-)
+@seed_option
 @labelled_data_options
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of tables.")
+@json_option
 def update(
     old_path: str,
     data: tuple[str, ...],

@@ -33,7 +33,7 @@ LARGEST_LABEL = 2.0**53  # from here on, different whole numbers are the same fl
 
 def checked_classes(classes: Sequence[Any]) -> tuple[str, ...]:
     """The names of all classes that a file may have; numbers may be given as such."""
-    names = checked_names(classes)
+    names = checked_class_names(classes)
     numbers = [number_or_none(name) for name in names]
     if None in numbers:
         return names
@@ -49,7 +49,7 @@ def checked_classes(classes: Sequence[Any]) -> tuple[str, ...]:
     return names
 
 
-def checked_names(classes: Sequence[Any]) -> tuple[str, ...]:
+def checked_class_names(classes: Sequence[Any]) -> tuple[str, ...]:
     """The names of classes, two at least, and all different."""
     if isinstance(classes, str):
         raise ConfigError(f"classes={classes!r}: a list of labels is expected.")

@@ -41,7 +41,7 @@ from rarefy.readers.formats.arrow_schema import (
     Leaf,
     all_names,
     found_columns,
-    is_text,
+    is_text_type,
     layout,
 )
 from rarefy.readers.formats.arrow_values import as_texts, flat, leaf_array, without_views
@@ -108,7 +108,7 @@ def _batches(file: str, opened: Opened, reading: ArrowReading) -> Iterator[tuple
     plan = layout(file, opened.schema, columns)
     reading.settle(found_columns(plan, columns), plan.roles(columns))
     if plan.label is not None:
-        reading.labels.settle(words=is_text(plan.label.type))
+        reading.labels.settle(words=is_text_type(plan.label.type))
     row = 0
     for piece in _smaller(opened.pieces(plan), reading.pool.expansion):
         if row == 0 and not columns.complete:
@@ -130,7 +130,7 @@ def _smaller(pieces: Iterator[Any], times: int) -> Iterator[Any]:
 def _warn_of_doubts(file: str, piece: Any, leaves: Sequence[Leaf]) -> None:
     """Warn of columns whose kind was inferred from their type, by the first values."""
     first = piece.slice(0, ROWS_LOOKED_AT)
-    may_be_ids = [leaf for leaf in leaves if is_text(leaf.type) or types.is_integer(leaf.type)]
+    may_be_ids = [leaf for leaf in leaves if is_text_type(leaf.type) or types.is_integer(leaf.type)]
     values = {leaf.name: _texts(flat(leaf_array(first, leaf))[0]) for leaf in may_be_ids}
     warn_of_doubts(file, {leaf.name: leaf.kind for leaf in may_be_ids}, values)
 

@@ -179,10 +179,10 @@ def default_kind(type: Any) -> str | None:
     """What a column of this type is, if nothing is said of it."""
     if any(is_number(type) for is_number in NUMBERS):
         return "numeric"
-    return "categorical" if is_text(type) else None
+    return "categorical" if is_text_type(type) else None
 
 
-def is_text(type: Any) -> bool:
+def is_text_type(type: Any) -> bool:
     return any(is_kind(type) for is_kind in TEXTS)
 
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import types
 
+from rarefy.arrays import read_only
 from rarefy.jit import compiled
 from rarefy.readers.features.value_texts import (
     DATE_FORM,
@@ -22,7 +23,7 @@ from rarefy.readers.features.value_texts import (
     UTC_FORM,
     moment_form,
 )
-from rarefy.readers.formats.arrow_schema import LISTS, Leaf, is_text
+from rarefy.readers.formats.arrow_schema import LISTS, Leaf, is_text_type
 from rarefy.readers.text.numbers import NEWLINE, parse_number
 
 
@@ -81,7 +82,8 @@ def without_views(array: Any) -> Any:
 def as_numbers(array: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """The values as numbers, NaN for all that is none, and which of them are there at all."""
     array = plain(array)
-    if is_text(array.type) or types.is_decimal(array.type):  # PyArrow rounds decimals less well
+    # PyArrow rounds decimals less well.
+    if is_text_type(array.type) or types.is_decimal(array.type):
         texts, _ = as_texts(array)
         return _parsed_numbers(texts), texts.ends > texts.begins
     numbers = pc.cast(array, pa.float64(), safe=False)
@@ -101,7 +103,7 @@ def as_texts(array: Any, form: str | None = None) -> tuple[Texts, NDArray[np.boo
     ends = bounds[1:]
     if array.null_count or not_utf8.any():
         ends = np.where(_mask(array.is_valid()) & ~not_utf8, ends, bounds[:-1])
-    return Texts(as_bytes(data), _read_only(bounds[:-1]), _read_only(ends)), not_utf8
+    return Texts(as_bytes(data), read_only(bounds[:-1]), read_only(ends)), not_utf8
 
 
 def text_form(array: Any, form: str | None = None) -> Any:
@@ -120,7 +122,7 @@ def text_form(array: Any, form: str | None = None) -> Any:
         )
         whole = pc.cast(pc.if_else(is_whole, array, 0.0), pa.int64(), safe=False)
         array = pc.if_else(is_whole, whole.cast(pa.string()), array.cast(pa.string()))
-    elif not is_text(array.type):
+    elif not is_text_type(array.type):
         array = array.cast(pa.string())
     return array.cast(pa.large_binary())
 
@@ -173,7 +175,7 @@ def _mask(array: Any) -> NDArray[np.bool_]:
 
 
 def as_bytes(buffer: Any) -> NDArray[np.uint8]:
-    return _read_only(np.frombuffer(b"" if buffer is None else buffer, np.uint8))
+    return read_only(np.frombuffer(b"" if buffer is None else buffer, np.uint8))
 
 
 def _items(buffer: Any, of: type[Any], first: int, count: int) -> NDArray[Any]:
@@ -181,13 +183,6 @@ def _items(buffer: Any, of: type[Any], first: int, count: int) -> NDArray[Any]:
     if count == 0:
         return np.empty(0, of)
     return np.frombuffer(buffer, of, count, first * np.dtype(of).itemsize)
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """All arrays alike, so that they are compiled for only once."""
-    array = array.view()
-    array.flags.writeable = False
-    return array
 
 
 def _parsed_numbers(texts: Texts) -> NDArray[np.float64]:

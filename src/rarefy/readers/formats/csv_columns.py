@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rarefy.arrays import read_only
 from rarefy.errors import InputError
 from rarefy.hashing import hash_text
 from rarefy.readers.buffers import BatchBuffer
@@ -34,7 +35,7 @@ from rarefy.readers.formats.csv import (
     parse_csv,
     split_one_row,
 )
-from rarefy.readers.line_errors import NOT_UTF8, fault, first_invalid, line_end
+from rarefy.readers.line_errors import NOT_UTF8, end_of_line, fault, first_invalid
 from rarefy.readers.parsed import EXPECTED, REMEDIES, Parsed, Problem
 from rarefy.readers.source import BLOCK_BYTES, STDIN, Block
 from rarefy.readers.text.scan import skip_empty_lines
@@ -66,8 +67,6 @@ class CsvFile(NamedTuple):
     def parse(self, data: Any, end: int, start: Parsed, buffer: BatchBuffer) -> Parsed:
         n_bytes = end - start.position
         undoubled = np.empty(n_bytes + 16, np.uint8)
-        to_read = undoubled.view()
-        to_read.flags.writeable = False
         has_text = (self.table.roles == TEXT).any()
         return parse_csv(
             data,
@@ -81,7 +80,7 @@ class CsvFile(NamedTuple):
             word_tables(self.columns.ngram, self.columns.skips),
             room_for_words(n_bytes if has_text else 0),
             undoubled,
-            to_read,
+            read_only(undoubled),
         )
 
     def label_at(self, block: Block, position: int) -> str:
@@ -98,7 +97,7 @@ class CsvFile(NamedTuple):
         """
         split = split_one_row(block.data, position, block.end, self.dialect, new_bounds(0))
         if split.problem == Problem.OPEN_QUOTE:
-            return line_end(block, position) + 1, line + 1
+            return end_of_line(block, position) + 1, line + 1
         return split.row_end + 1, line + split.n_lines
 
 
@@ -171,7 +170,7 @@ def _rows(block: Block, dialect: Dialect) -> Iterator[_Row]:
             return
         yield _Row(begin, split, bounds)
         last_line = {Problem.OPEN_QUOTE: begin, Problem.NOT_UTF8: split.fault}
-        begin = line_end(block, last_line.get(split.problem, split.row_end)) + 1
+        begin = end_of_line(block, last_line.get(split.problem, split.row_end)) + 1
 
 
 def _good_row(block: Block, dialect: Dialect) -> _Row | None:
@@ -217,7 +216,7 @@ def _delimiter(file: str, block: Block, columns: Columns) -> str:
     if file != STDIN and any(ending in TAB_ENDINGS for ending in Path(file).suffixes):
         return "\t"
     begin = skip_empty_lines(block.data, block.begin, block.end)
-    end = line_end(block, begin) if begin < block.end else begin
+    end = end_of_line(block, begin) if begin < block.end else begin
     return delimiter_in(block.data[begin:end].tobytes(), columns)
 
 

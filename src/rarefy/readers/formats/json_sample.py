@@ -8,7 +8,7 @@ from typing import Any
 from rarefy.errors import RarefyWarning
 from rarefy.readers.features.column_doubts import warn_of_doubts
 from rarefy.readers.features.columns import Columns, missing_column, without_globs
-from rarefy.readers.line_errors import line_end
+from rarefy.readers.line_errors import end_of_line
 from rarefy.readers.source import Block
 from rarefy.readers.text.scan import skip_empty_lines
 
@@ -73,7 +73,7 @@ def _rows(block: Block) -> Iterator[Any]:
         position = skip_empty_lines(block.data, position, block.end)
         if position >= block.end:
             return
-        end = line_end(block, position)
+        end = end_of_line(block, position)
         yield _row(block.data[position:end].tobytes())
         position = end + 1
 

@@ -45,7 +45,7 @@ from rarefy.readers.formats.jsonl_parser import (
     parse_jsonl,
     scratch_for,
 )
-from rarefy.readers.line_errors import line_end
+from rarefy.readers.line_errors import end_of_line
 from rarefy.readers.parsed import Parsed
 from rarefy.readers.source import Block
 from rarefy.readers.text.scan import skip_empty_lines
@@ -116,13 +116,13 @@ def begins_with_a_word(block: Block, name: str) -> bool:
             return False
         if isinstance(label, str) and label:
             return is_word(label)
-        position = line_end(block, position) + 1
+        position = end_of_line(block, position) + 1
     return False
 
 
 def _label(block: Block, position: int, name: str) -> Any:
     """The label of the row at a position, numbers as they are written; None without one."""
-    line = block.data[position : line_end(block, position)].tobytes()
+    line = block.data[position : end_of_line(block, position)].tobytes()
     try:
         row = json.loads(line.decode(), parse_int=str, parse_float=str)
     except (ValueError, RecursionError):

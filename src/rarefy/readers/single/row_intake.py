@@ -18,10 +18,10 @@ from rarefy.readers.feature_names import Names
 from rarefy.readers.formats.dict_parser import NOT_PLAIN, dict_scratch
 from rarefy.readers.formats.registry import is_plainly_vw, recognise_text
 from rarefy.readers.in_memory import NAME
-from rarefy.readers.row_lines import RowLines
-from rarefy.readers.single_line_parser import LONGEST_LINE
-from rarefy.readers.single_row_loop import DONE, OwnTargets
-from rarefy.readers.single_row_reading import (
+from rarefy.readers.single.line_parsing import LONGEST_LINE
+from rarefy.readers.single.row_lines import RowLines
+from rarefy.readers.single.row_loop import DONE, OwnTargets
+from rarefy.readers.single.row_reading import (
     ObjectReading,
     Parser,
     RowForm,

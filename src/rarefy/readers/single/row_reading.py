@@ -14,9 +14,9 @@ from rarefy.readers.features.grams import OF_TEXTS, expansion, grams_of
 from rarefy.readers.features.row_crosses import RowCrosses
 from rarefy.readers.formats.dict_parser import DictScratch
 from rarefy.readers.formats.jsonl import plan_for
-from rarefy.readers.single_csv_row import SingleCsvRow
-from rarefy.readers.single_line_parser import FORMATS, LONGEST_LINE, SingleLineParser
-from rarefy.readers.single_row_loop import LineMemory, OwnTargets, line_memory, read_rows
+from rarefy.readers.single.csv_row import SingleCsvRow
+from rarefy.readers.single.line_parsing import FORMATS, LONGEST_LINE, SingleLineParser
+from rarefy.readers.single.row_loop import LineMemory, OwnTargets, line_memory, read_rows
 
 NO_TARGET = np.zeros(1)  # is asked for
 

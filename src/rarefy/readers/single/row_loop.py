@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rarefy.arrays import LARGEST_VALUE, Floats, Numbers
+from rarefy.arrays import LARGEST_VALUE, Floats, Numbers, read_only
 from rarefy.jit import compiled, inlined
 from rarefy.jit.python_objects import STR, copy_text, type_address
 from rarefy.readers.buffers import BatchBuffer
 from rarefy.readers.features.columns import Columns
 from rarefy.readers.formats.dict_parser import NOT_PLAIN, DictScratch, add_dict
 from rarefy.readers.formats.jsonl_parser import Plan
-from rarefy.readers.single_line_parser import LONGEST_LINE, has_labels, line_format
+from rarefy.readers.single.line_parsing import LONGEST_LINE, has_labels, line_format
 from rarefy.readers.text.numbers import NEWLINE
 
 DONE = 0
@@ -57,12 +57,10 @@ def line_memory(
     format: str, columns: Columns, own: OwnTargets, *, labels_are_words: bool
 ) -> LineMemory:
     to = np.zeros(LONGEST_LINE + BEHIND, np.uint8)
-    text = to.view()
-    text.flags.writeable = False
     return LineMemory(
         line_format(format, columns, labels_are_words=labels_are_words),
         to,
-        text,
+        read_only(to),
         np.zeros(1, np.int64),
         own if has_labels(format, columns) and not labels_are_words else NO_TARGETS,
     )

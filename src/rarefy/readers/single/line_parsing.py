@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rarefy.arrays import read_only
 from rarefy.jit import compile_methods, compiled, helper
 from rarefy.readers.buffers import BatchBuffer
 from rarefy.readers.feature_names import ABSENT, Names, new_names
@@ -114,8 +115,7 @@ class SingleLineParser:
         self._text = bytearray(LONGEST_LINE + len(END))
         self._has_labels = has_labels(format, columns)
         self._format = line_format(format, columns, labels_are_words=labels_are_words)
-        data, end = np.frombuffer(self._text, np.uint8), np.zeros(1, np.int64)
-        data.flags.writeable = False
+        data, end = read_only(np.frombuffer(self._text, np.uint8)), np.zeros(1, np.int64)
         self._end = _numbers(end)
         loop: Any = parse_line
         self._parse: Callable[[], int] | None = loop.bound(self._format, data, end, buffer)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rarefy.arrays import read_only
 from rarefy.errors import InputError
 from rarefy.readers.buffers import BatchBuffer
 from rarefy.readers.features.columns import Columns
@@ -34,8 +35,7 @@ class SingleCsvRow:
         self._known = {columns.label, columns.weight, *columns.kinds}
         self._most = most_bytes
         self._text = bytearray(most_bytes + len(END))
-        self._data = np.frombuffer(self._text, np.uint8)
-        self._data.flags.writeable = False
+        self._data = read_only(np.frombuffer(self._text, np.uint8))
         self._header: bytes | None = None  # the last one
         self._parse: Callable[[int], Any] | None = None  # rows with that header
         self._has_words = False
@@ -72,8 +72,6 @@ class SingleCsvRow:
 
     def _bound(self, csv: CsvFile) -> Callable[[int], Any] | None:
         undoubled = np.empty(self._most + 16, np.uint8)
-        to_read = undoubled.view()
-        to_read.flags.writeable = False
         loop: Any = parse_csv
         return loop.bound(  # type: ignore[no-any-return]
             self._data,
@@ -87,7 +85,7 @@ class SingleCsvRow:
             word_tables(csv.columns.ngram, csv.columns.skips),
             room_for_words(self._most),
             undoubled,
-            to_read,
+            read_only(undoubled),
             open_at=1,
         )
 

@@ -1,5 +1,0 @@
-"""`python -m rarefy.cli`."""
-
-from rarefy.cli import run
-
-run()
