@@ -22,6 +22,7 @@ from rarefy.files.model_file import save_model
 from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, chance, right_answers
 from rarefy.readers.row_lines import RowLines
 from rarefy.serving.bodies import OF_LINES, Body, encode_json, joined, json_of
+from rarefy.serving.json_lists import lines_of_list
 from rarefy.serving.limits import Limits
 from rarefy.serving.refusals import RefusedError, TooLargeError
 from rarefy.serving.track_record import Record
@@ -51,6 +52,21 @@ class Ready(NamedTuple):
     rows: int
     model: StreamModel | None
     parts: list[Prepared]
+
+
+class Answered(NamedTuple):
+    """What is predicted for some rows, and the probabilities of classes, if there are any."""
+
+    answers: Any
+    names: list[str] | None = None
+    chances: Floats | None = None
+
+    def as_json(self) -> list[dict[str, Any]]:
+        found = [{"prediction": answer} for answer in self.answers.tolist()]
+        if self.names is not None and self.chances is not None:
+            for one, numbers in zip(found, self.chances.tolist(), strict=True):
+                one["probabilities"] = dict(zip(self.names, numbers, strict=True))
+        return found
 
 
 class Member:
@@ -95,6 +111,9 @@ class Member:
             )
         if isinstance(start.get("bits"), int) and start["bits"] > limits.bits:
             raise TooLargeError(f"bits={start['bits']}: {limits.bits} are allowed at most.")
+        most = 1 << limits.bits
+        if isinstance(start.get("capacity"), int) and start["capacity"] > most:
+            raise TooLargeError(f"capacity={start['capacity']}: {most:,} are allowed at most.")
         try:
             start["cross"] = [tuple(names) for names in start.get("cross", ())]
             estimator = estimator_class(**rest).start(**start)
@@ -133,6 +152,7 @@ class Member:
         or needs rows of another kind, is as warm as it can be.
         """
         body, row = self._made_up()
+        lines_of_list(b"[]", 1)
         with suppress(InputError):
             self.judged(body, self.described().scorer())
             explain_row(self.described(), body.reader(self.reader_classes), 1)
@@ -271,8 +291,12 @@ class Member:
         single, body = self._single, self.understood(body)
         batches = single.read(body.reader(self.reader_classes))
         self._formats_read.add(body.format)
-        with self.estimator._lock:  # scores, and what scales them, are of one moment
-            return self._answered(single.scores_of(batches))
+        found = []
+        for batch in batches:
+            with self.estimator._lock:  # scores, and what scales them, are of one moment
+                answered = self._answered(single.scores_of([batch]))
+            found += answered.as_json()  # which takes longer, and keeps nobody waiting
+        return found
 
     def answer(self, row: Any) -> dict[str, Any]:
         """What is predicted for a single row."""
@@ -297,7 +321,7 @@ class Member:
         """What one row's scores say; of two classes in less time."""
         estimator = self.estimator
         if scores.size > 1 or not self._has_two_chances:
-            return self._answered(scores)[0]
+            return self._answered(scores).as_json()[0]
         scaling = estimator.learner_.settled().scaling
         of_second = chance(self._loss_name, scores.item(), scaling)
         first, second = self._class_names
@@ -306,18 +330,13 @@ class Member:
             "probabilities": {first: 1.0 - of_second, second: of_second},
         }
 
-    def _answered(self, scores: Floats) -> list[dict[str, Any]]:
+    def _answered(self, scores: Floats) -> "Answered":
         estimator = self.estimator
-        found = [{"prediction": answer} for answer in estimator._answers(scores).tolist()]
-        task = estimator._learned_by.task
-        if task.is_regression:
-            return found
-        if task.loss_name in LOSSES_WITH_PROBABILITIES:
-            names = [str(label) for label in estimator.classes_.tolist()]
-            chances = estimator._probabilities(scores)[:, : len(names)].tolist()
-            for one, numbers in zip(found, chances, strict=True):
-                one["probabilities"] = dict(zip(names, numbers, strict=True))
-        return found
+        task, answers = estimator._learned_by.task, estimator._answers(scores)
+        if task.is_regression or task.loss_name not in LOSSES_WITH_PROBABILITIES:
+            return Answered(answers)
+        names = [str(label) for label in estimator.classes_.tolist()]
+        return Answered(answers, names, estimator._probabilities(scores)[:, : len(names)])
 
     # --- files --------------------------------------------------------------------------------
 
