@@ -63,10 +63,6 @@ class Sent(NamedTuple):
     body: Body
     is_single: bool = False
 
-    def row(self) -> Any:
-        """The single row."""
-        return _decoded(self.body.data)
-
 
 def sent(content_type: str, data: bytes, limits: Limits) -> Sent:
     """The body of a request of this type; one of more rows than there may be is refused."""
@@ -135,6 +131,16 @@ def _decoded(data: bytes) -> Any:
 def json_of(data: bytes) -> Any:
     """What a body of JSON says; an empty one says nothing."""
     return _decoded(data) if data.strip() else {}
+
+
+def with_member(line: bytes, name: str, value: Any) -> bytes:
+    """An object of JSON on a line with one more member; of two of a name, the last one counts.
+
+    The others stay as they are written, which is what counts in columns of texts and categories.
+    """
+    inside = line.rstrip().removesuffix(b"}").rstrip()
+    comma = b"" if inside.endswith(b"{") else b","
+    return inside + comma + encode_json({name: value})[1:] + b"\n"
 
 
 def _line(text: bytes) -> bytes:

@@ -39,7 +39,7 @@ class Api:
         name, sent = call.params["name"], await self._rows(call)
         member, served = self.service.champion(name), self.service.served(name)
         if sent.is_single:
-            answers = [member.answer(sent.row())]
+            answers = [member.answer(sent.body)]
         elif member.takes_a_while(sent.body):
             answers = await run_in_threadpool(member.answers, sent.body)
         else:

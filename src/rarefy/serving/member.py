@@ -21,7 +21,7 @@ from rarefy.files.model import Model, model_of
 from rarefy.files.model_file import save_model
 from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, chance, right_answers
 from rarefy.readers.row_lines import RowLines
-from rarefy.serving.bodies import OF_LINES, Body, encode_json, joined, json_of
+from rarefy.serving.bodies import OF_LINES, Body, encode_json, joined, json_of, with_member
 from rarefy.serving.json_lists import lines_of_list
 from rarefy.serving.limits import Limits
 from rarefy.serving.refusals import RefusedError, TooLargeError
@@ -157,21 +157,22 @@ class Member:
             self.judged(body, self.described().scorer())
             explain_row(self.described(), body.reader(self.reader_classes), 1)
             self.answers(body)
-            self.answer(row)
+            self.answer(Body("json", row))
             self.check(body, Limits())
             self.learn([body])
 
-    def _made_up(self) -> tuple[Body, dict[str, Any]]:
+    def _made_up(self) -> tuple[Body, bytes]:
         """A row that can be learned, and as it is sent to be predicted alone."""
         columns, task = self.estimator.stream_.reading.columns, self.estimator._learned_by.task
         label = 0 if task.is_regression else (self.reader_classes or ("0",))[0]
         if not columns.named:
-            return Body("vw", f"{label} | a\n".encode()), {"x": 1.0}
+            return Body("vw", f"{label} | a\n".encode()), b'{"x": 1.0}\n'
         texts = (*columns.text, *columns.categorical)
         row = {**dict.fromkeys(columns.numeric, 1.0), **dict.fromkeys(texts, "a b"), "x": 1.0}
         if columns.weight is not None:
             row[columns.weight] = 1.0
-        return Body("json", encode_json({**row, columns.label: label}) + b"\n"), row
+        line = encode_json(row) + b"\n"
+        return Body("json", with_member(line, columns.label, label)), line
 
     @property
     def t(self) -> int:
@@ -298,12 +299,23 @@ class Member:
             found += answered.as_json()  # which takes longer, and keeps nobody waiting
         return found
 
-    def answer(self, row: Any) -> dict[str, Any]:
-        """What is predicted for a single row."""
-        if not isinstance(row, dict):
-            raise RefusedError("an object, a list of objects, or another Content-Type is expected.")
+    def answer(self, body: Body) -> dict[str, Any]:
+        """What is predicted for a single row, an object of JSON on a line."""
+        row, format = self._row_of(body)
         with self.estimator._lock:
-            return self._answered_one(self.estimator._scores_of_row(row, None))
+            return self._answered_one(self.estimator._scores_of_row(row, format))
+
+    def _row_of(self, body: Body) -> tuple[Any, str | None]:
+        """A row, and what format it has; numbers in columns of texts count as they are written."""
+        if self._format_read(body) != body.format:
+            row = json_of(body.data)
+            if not isinstance(row, dict):
+                raise RefusedError("an object of JSON is expected.")
+            return row, None
+        try:
+            return body.data.decode(), body.format
+        except UnicodeDecodeError as error:
+            raise RefusedError(f"the body is not valid JSON: {error}.") from error
 
     def judged(self, body: Body, model: StreamModel) -> Flags | None:
         """Whether this or an earlier state of the model is right about each of some rows."""

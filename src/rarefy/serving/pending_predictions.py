@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from rarefy.serving.bodies import Body, decode_json, encode_json
+from rarefy.serving.bodies import Body, decode_json, encode_json, with_member
 from rarefy.serving.log import LEARN, Entry, Log, Receipt
 from rarefy.serving.operations import check_model
 from rarefy.serving.refusals import ConflictError, RefusedError
@@ -137,8 +137,7 @@ def labelled(body: Body, label: Any, column: str) -> Body:
     if isinstance(label, bool) or not isinstance(label, str | int | float):
         raise RefusedError(f"the label is {label!r}; a text or a number is expected.")
     if body.format == "json":
-        row = {**decode_json(body.data), column: label}
-        return Body("json", encode_json(row) + b"\n")
+        return Body("json", with_member(body.data, column, label))
     end = "|" if body.format == "vw" else "#"
     if str(label).split() != [str(label)] or end in str(label):
         raise RefusedError(f"the label is {label!r}; a number is expected.")
