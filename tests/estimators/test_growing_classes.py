@@ -344,3 +344,26 @@ def test_fit_knows_all_classes_again():
     X, y = problem(2)
     model = SparseOnlineClassifier().partial_fit(X, y, classes="grow").fit(X, y)
     assert model.coef_.shape == (1, D)
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (["1", "2", '"x"', "3"], ["1", "2", "x", "3"]),
+        (['"x"', "1", '"2"'], ["x", "1", "2"]),
+        (["2", "-0.0", "0", "-0"], [2, 0]),
+    ],
+)
+def test_labels_of_lines_are_the_classes_that_those_of_files_are(
+    labels: list[str], classes: list[Any], tmp_path: Path
+) -> None:
+    """Also where numbers come first, and words later."""
+    by_lines, by_files = (SparseOnlineClassifier().start(classes="grow") for _ in range(2))
+    for n, label in enumerate(labels):
+        line, path = f'{{"a": {n}, "label": {label}}}', tmp_path / f"{n}.jsonl"
+        path.write_text(f"{line}\n")
+        by_lines.learn_one(line)
+        by_files.partial_fit(rarefy.read(path))
+    assert by_lines.classes_.tolist() == by_files.classes_.tolist() == classes
+    assert by_lines.predict_one({"a": 1}) in classes
+    assert_same(by_lines, by_files)

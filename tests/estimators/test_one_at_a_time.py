@@ -282,6 +282,8 @@ def test_regression():
     assert by_default.predict_one({"a": 1.0}) == 3.0
 
 
+ENDLESS: dict[str, object] = {}
+ENDLESS["a"] = ENDLESS
 BAD_ROWS = {
     "an infinite number": {"age": np.inf},
     "an object": {"age": object()},
@@ -290,6 +292,8 @@ BAD_ROWS = {
     "no pairs": [1, 2],
     "no UTF-8": "\udc80",
     "too deep": {"a": json.loads("[" * 70 + "1" + "]" * 70)},
+    "without end": {"a": ENDLESS},
+    "pairs without end": [("a", ENDLESS)],
     "two lines": '{"a": 1}\n{"a": 2}',
     "half a line": '{"a": 1',
 }

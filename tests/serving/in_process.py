@@ -22,15 +22,16 @@ LIMITS = Limits(body_bytes=100_000, rows=1000, models=3, asked=5)
 class Client(TestClient):
     """A client of a service in this process."""
 
-    def __init__(self, folder: Path, limits: Limits = LIMITS, **options: object) -> None:
+    def __init__(
+        self, folder: Path, limits: Limits = LIMITS, host: str = "127.0.0.1", **options: object
+    ) -> None:
         self.service = Service(folder, limits, checkpoint_seconds=1000.0)
         assert self.service.wait()
         self.housekeeper = Housekeeper(self.service, **options)
         self.live_figures, self.tokens = LiveFigures(self.service), Tokens(folder)
-        app, _ = make_app(
-            self.service, self.live_figures, AccessControl(self.tokens, ("testserver",))
-        )
-        super().__init__(app)
+        access = AccessControl(self.tokens, host)
+        app, _ = make_app(self.service, self.live_figures, access)
+        super().__init__(app, base_url=f"http://{host}")
 
     def learned(self, name: str = "m") -> bytes:
         """The bytes of the model once it has learned all."""

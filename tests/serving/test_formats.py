@@ -259,3 +259,27 @@ def test_bodies_that_are_cut_off_are_refused(client: Client, encoding: str) -> N
     bomb = compressed(b" " * (Limits().body_bytes + 1), encoding)
     assert client.post("/models/cut/learn", content=bomb, headers=headers).status_code == 413
     assert client.post("/models/cut/learn", content=body, headers=headers).json()["rows"] == 40
+
+
+AS_WRITTEN = ["1.0", "1e22", "1E5", "-0", "2.50", '["u", 1.0]', '"1.0"', "true", '"\\u00e9"']
+
+
+def test_a_row_means_the_same_alone_and_in_a_list(client: Client) -> None:
+    """Also if its numbers are texts or categories, or a name comes twice."""
+    said = {"classes": ["a", "b"], "categorical": ["c"], "text": ["t"], "l1": 0.0}
+    for name in ("now", "later"):
+        client.put(f"/models/{name}", json=said).raise_for_status()
+    lines = [f'{{"{name}": {value}}}' for name in "ctn" for value in AS_WRITTEN]
+    lines += ['{"n": 1, "n": 2}', '{"c": "x", "c": "y"}', "{ }", '{"n": {"u": 1}, "n": {"u": 2}}']
+    for n, line in enumerate(lines):
+        labelled = line.removesuffix("}") + (", " if n != len(lines) - 2 else "")
+        label = "ab"[n % 2]
+        labelled += f'"label": "{label}"}}'
+        client.post("/models/now/learn", content=labelled).raise_for_status()
+        client.post(f"/models/later/predict?id={n}", content=line).raise_for_status()
+        client.post("/models/later/label", json={"id": str(n), "label": label}).raise_for_status()
+    assert client.learned("later") == client.learned("now")
+    for line in lines:
+        alone = client.post("/models/now/predict", content=line).json()
+        listed = client.post("/models/now/predict", content=f"[{line}]").json()
+        assert [alone] == listed["predictions"]

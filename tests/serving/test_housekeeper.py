@@ -45,6 +45,8 @@ def test_file_in_the_folder_is_served(client: Client, tmp_path: Path) -> None:
 def test_file_that_is_no_model_is_in_nobodys_way(client: Client, tmp_path: Path) -> None:
     folder = client.service.folder
     (folder / "a.model").write_bytes(b"rarefy, but not quite")
+    (folder / "folder.model").mkdir()
+    (folder / "gone.model").symlink_to(folder / "nothing")
     (folder / "no name.model").write_bytes(model_of(rows(30), tmp_path))
     (folder / "z.model").write_bytes(model_of(rows(30), tmp_path))
     client.housekeeper.look()

@@ -137,6 +137,7 @@ def test_replay_and_end(served, tmp_path):
         f"{served.url}/models/m/challengers/other",
         content=path.read_bytes(),
         headers={"Content-Type": "application/vnd.rarefy.model"},
+        timeout=200.0,
     )
     assert answer.status_code == 201
     time.sleep(0.1)

@@ -9,11 +9,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rarefy.checks import choose, numbers_if_all_are
+from rarefy.checks import choose
 from rarefy.engine.task import GROW, may_grow
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.checked_input import checked_labels, class_numbers
-from rarefy.estimators.growing_classes import GrowingClasses
+from rarefy.estimators.growing_classes import GrowingClasses, classes_in_files
 from rarefy.estimators.matrices import check_importance, sorted_labels
 from rarefy.estimators.signatures import takes
 from rarefy.estimators.single_labels import SingleLabels
@@ -209,12 +209,7 @@ class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SingleLabels, Spar
         return make_loss(self.loss)
 
     def _adopt(self, model: StreamModel) -> None:
-        """Classes are numbers if all of them look like it; whole ones as far as floats count."""
-        classes = np.array(numbers_if_all_are(model.classes))
-        if classes.dtype == np.float64:
-            whole = ((classes % 1.0 == 0.0) & (np.abs(classes) < 2.0**53)).all()
-            classes = classes.astype(np.int64) if whole else classes
-        self.classes_ = classes
+        self.classes_ = classes_in_files(model.classes)
 
     def _class_names(self, classes: Any) -> tuple[str, ...]:
         """The names of classes that a user lists, as in files: true and false for truths."""

@@ -1,15 +1,16 @@
 """`classes="grow"`: classes that may appear at any time."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.checks import number_or_none, numbers_if_all_are
+from rarefy.checks import numbers_if_all_are
 from rarefy.errors import InputError
 from rarefy.estimators.checked_input import checked_labels
 from rarefy.estimators.matrices import sorted_labels
+from rarefy.readers.features.labels import LARGEST_LABEL
 from rarefy.streams.class_numbers import ClassNumbers, class_name_in_files
 from rarefy.system.deferred_signals import Deferral
 
@@ -49,6 +50,15 @@ class GrowingClasses:
         return targets
 
 
+def classes_in_files(names: Sequence[str]) -> NDArray[Any]:
+    """Classes by their names in files: numbers if all look like it, whole ones if floats can be."""
+    classes = np.array(numbers_if_all_are(names))
+    if classes.dtype == np.float64:
+        whole = ((classes % 1.0 == 0.0) & (np.abs(classes) < LARGEST_LABEL)).all()
+        classes = classes.astype(np.int64) if whole else classes
+    return classes
+
+
 def _first(labels: NDArray[Any], targets: Any, numbers: Iterable[int]) -> NDArray[Any]:
     """The labels of classes of these numbers, as they came first."""
     return labels[[int(np.argmax(targets == number)) for number in numbers]]
@@ -71,15 +81,12 @@ def _with_labels(classes: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
 
 
 def _with_named(classes: NDArray[Any], names: list[str]) -> NDArray[Any]:
-    """The classes with those that have come by their names in files."""
-    if len(classes) == 0:
-        values = numbers_if_all_are(names)
-        return np.array(names if values == names else [int(value) for value in values])
-    if classes.dtype.kind in "iuf":
-        for name in names:
-            if number_or_none(name) is None:
-                raise InputError(
-                    f"the label is {name!r}; the classes so far are numbers: {classes.tolist()}."
-                )
-        return _with_labels(classes, np.array([int(float(name)) for name in names]))
-    return _with_labels(classes, np.array(names))
+    """The classes with those that have come by their names in files.
+
+    They are what they would be, had all come from files; those that are texts stay so.
+    """
+    if not names:
+        return classes
+    if classes.dtype.kind in "UO":
+        return _with_labels(classes, np.array(names))
+    return classes_in_files([*map(class_name_in_files, classes.tolist()), *names])

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from rarefy.errors import InputError
 from rarefy.serving.calls import Call
 from rarefy.serving.limits import check_name
-from rarefy.serving.refusals import NotAllowedError, NoTokenError
+from rarefy.serving.refusals import NotAllowedError, NoTokenError, UnreadableTokensError
 
 SCOPES = ("read", "learn", "admin")  # each may do what those before it may
 TOKENS = "tokens.json"
@@ -65,7 +65,9 @@ class Tokens:
                 return self._known
             state = status.st_mtime_ns, status.st_ino
             if state != self._read_at:
-                self._known, self._read_at = json.loads(self.path.read_text()), state
+                self._right_until = 0.0  # unless it can be read, nobody is let in
+                self._known, self._read_at = _tokens_in(self.path), state
+                self._right_until = time.monotonic() + LOOKING
             return self._known
 
     def add(self, name: str, scope: str) -> str:
@@ -91,15 +93,12 @@ class Tokens:
         self._right_until = 0.0
 
     def check(self, authorization: str, scope: str) -> None:
-        """Refuse who has no token for this; where there are no tokens, anyone may."""
-        known = self.known()
-        if not known:
-            return
+        """Refuse who has no token for this."""
         kind, _, token = authorization.partition(" ")
         given = _hash(token.strip() if kind.lower() == "bearer" else "")
         scopes = [
             SCOPES.index(one["scope"])
-            for one in known.values()
+            for one in self.known().values()
             if hmac.compare_digest(one["sha256"], given)
         ]
         if not scopes:
@@ -111,9 +110,10 @@ class Tokens:
 class AccessControl:
     """Looks at a request before anyone else does."""
 
-    def __init__(self, tokens: Tokens, hosts: tuple[str, ...], *, is_open: bool = False) -> None:
+    def __init__(self, tokens: Tokens, host: str, *, is_open: bool = False) -> None:
         self._tokens, self._is_open = tokens, is_open
-        self._hosts = frozenset((*LOOPBACK, *hosts))
+        self._hosts = frozenset((*LOOPBACK, host))
+        self._needs_token = host not in LOOPBACK and not is_open  # also when the last has gone
 
     def check(self, call: Call, scope: str | None) -> None:
         """Refuse pages of other sites, names that lead here by a trick, and missing tokens."""
@@ -125,7 +125,7 @@ class AccessControl:
         origin = call.headers.get(b"origin")
         if origin is not None and origin.partition(b"://")[2] != host:
             raise NotAllowedError("requests from pages of other sites are refused.")
-        if scope is not None and self._tokens.known():
+        if scope is not None and (self._needs_token or self._tokens.known()):
             self._tokens.check(call.header(b"authorization"), scope)
 
     def _is_served(self, host: bytes) -> bool:
@@ -148,6 +148,19 @@ def check_listening(host: str, tokens: Tokens, *, is_open: bool) -> None:
     raise InputError(
         f"--host {host}: others could reach the service, and there is no token. Make one with "
         f"`rarefy token`, or say --open if anyone may."
+    )
+
+
+def _tokens_in(path: Path) -> dict[str, dict[str, str]]:
+    try:
+        known: dict[str, dict[str, str]] = json.loads(path.read_bytes())
+        if all(one["scope"] in SCOPES and one["sha256"].isascii() for one in known.values()):
+            return known
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        pass
+    raise UnreadableTokensError(
+        f"{path.name} cannot be read, and nobody is let in: restore it, or remove it and make new "
+        f"tokens with `rarefy token`."
     )
 
 

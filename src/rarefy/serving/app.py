@@ -33,7 +33,7 @@ def make_app(
     metrics = Metrics(service)
     api = Api(service, live_figures, metrics)
     model, challenger = "/models/{name}", "/models/{name}/challengers/{challenger}"
-    snapshot = "/models/{name}/snapshots/{seq:int}"
+    snapshot = "/models/{name}/snapshots/{seq}"
     table: list[tuple[str, str, Handler, str | None]] = [
         ("POST", f"{model}/predict", api.predict, "read"),
         ("POST", f"{model}/learn", api.learn, "learn"),

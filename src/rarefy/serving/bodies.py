@@ -11,6 +11,9 @@ import msgspec
 from rarefy.errors import InputError
 from rarefy.readers import Reader, compression
 from rarefy.readers.in_memory import LinesReader, RowsReader
+from rarefy.serving.arrow_bodies import check_table_size, read_table
+from rarefy.serving.json_lists import lines_of_list
+from rarefy.serving.limits import Limits
 from rarefy.serving.refusals import RefusedError, TooLargeError, UnknownFormatError
 
 BLOCK_BYTES = 1 << 19  # of text that is learned at once; predictions wait for no more
@@ -29,7 +32,6 @@ FORMATS = {
 }
 ENCODINGS = {"": None, "identity": None, "gzip": "gzip", "x-gzip": "gzip", "zstd": "zstd"}
 OF_LINES = ("json", "vw", "svmlight")  # whose texts can be put one after the other
-_decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 decode_json = msgspec.json.Decoder().decode
 encode_json = msgspec.json.Encoder().encode
 
@@ -43,7 +45,7 @@ class Body(NamedTuple):
     def reader(self, classes: tuple[str, ...]) -> Reader:
         """What reads the rows for a model of these classes."""
         if self.format == "arrow":
-            return RowsReader(_table(self.data), classes)
+            return RowsReader(read_table(self.data), classes)
         pieces = _pieces(self.data) if self.format in OF_LINES else [self.data]
         return LinesReader(pieces, self.format, classes, BLOCK_BYTES)
 
@@ -61,23 +63,20 @@ class Sent(NamedTuple):
     body: Body
     is_single: bool = False
 
-    def row(self) -> Any:
-        """The single row."""
-        return _decoded(self.body.data)
 
-
-def sent(content_type: str, data: bytes) -> Sent:
-    """The body of a request of this type."""
+def sent(content_type: str, data: bytes, limits: Limits) -> Sent:
+    """The body of a request of this type; one of more rows than there may be is refused."""
     kind = _kind(content_type)
+    if FORMATS[kind] == "arrow":
+        check_table_size(data, limits.rows, limits.body_bytes)
+        return Sent(Body("arrow", data))
     if kind != JSON:
-        return Sent(Body(FORMATS[kind], _ended(data) if FORMATS[kind] != "arrow" else data))
+        if data.count(b"\n") > limits.rows + 1:  # a header is no row
+            raise TooLargeError(f"there are more than {limits.rows:,} lines.")
+        return Sent(Body(FORMATS[kind], _ended(data)))
     data = data.strip()
     if data.startswith(b"["):
-        try:
-            rows = _decode_list(data)
-        except msgspec.DecodeError as error:
-            raise RefusedError(f"the body is not valid JSON: {error}.") from error
-        return Sent(Body("json", b"".join(_line(bytes(row)) for row in rows)))
+        return Sent(Body("json", lines_of_list(data, limits.rows)))
     return Sent(Body("json", _line(data)), is_single=True)
 
 
@@ -134,6 +133,16 @@ def json_of(data: bytes) -> Any:
     return _decoded(data) if data.strip() else {}
 
 
+def with_member(line: bytes, name: str, value: Any) -> bytes:
+    """An object of JSON on a line with one more member; of two of a name, the last one counts.
+
+    The others stay as they are written, which is what counts in columns of texts and categories.
+    """
+    inside = line.rstrip().removesuffix(b"}").rstrip()
+    comma = b"" if inside.endswith(b"{") else b","
+    return inside + comma + encode_json({name: value})[1:] + b"\n"
+
+
 def _line(text: bytes) -> bytes:
     """An object of JSON as a line; newlines in it are mere space."""
     return text.replace(b"\n", b" ").replace(b"\r", b" ") + b"\n"
@@ -141,21 +150,3 @@ def _line(text: bytes) -> bytes:
 
 def _ended(text: bytes) -> bytes:
     return text if text.endswith(b"\n") or not text else text + b"\n"
-
-
-def _table(data: bytes) -> Any:
-    try:
-        import pyarrow as pa
-        from pyarrow import ipc
-    except ImportError as error:
-        raise UnknownFormatError(
-            "Arrow is not installed here (rarefy[arrow]); send JSON."
-        ) from error
-    try:
-        is_file = data.startswith(b"ARROW1")
-        opened = ipc.open_file(data) if is_file else ipc.open_stream(data)
-        table = opened.read_all()
-        table.validate(full=True)
-        return table
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise RefusedError(f"the body is not a table of Arrow: {error}.") from error

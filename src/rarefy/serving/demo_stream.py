@@ -7,7 +7,7 @@ from typing import Any
 
 from rarefy.errors import RarefyError
 from rarefy.serving.background import Background
-from rarefy.serving.bodies import Body, encode_json
+from rarefy.serving.bodies import Body, encode_json, with_member
 from rarefy.serving.service import Service
 
 MODEL = "demo"
@@ -48,15 +48,14 @@ class DemoStream(Background):
 
     def _event(self, number: int) -> None:
         row, label = self._row()
-        answer = self._service.champion(MODEL).answer(row)
+        line = Body("json", encode_json(row) + b"\n")
+        answer = self._service.champion(MODEL).answer(line)
         self._service.served_models[MODEL].predicted += 1
         if number % 20:
-            body = Body("json", encode_json({**row, "label": label}) + b"\n")
-            self._service.learn(MODEL, body)
+            self._service.learn(MODEL, Body("json", with_member(line.data, "label", label)))
             return
         id = f"demo-{number}"
-        text = Body("json", encode_json(row) + b"\n")
-        self._service.remember(MODEL, [(id, text, {"id": id, **answer})])
+        self._service.remember(MODEL, [(id, line, {"id": id, **answer})])
         if self._rng.random() < 0.8:  # some labels never come
             threading.Timer(self._rng.expovariate(0.5), self._label, [id, label]).start()
 

@@ -10,15 +10,16 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, Response, StreamingResponse
 
 from rarefy.serving import views
-from rarefy.serving.bodies import JSON, Sent, decompressed, encode_json, json_of, sent
-from rarefy.serving.calls import Answer, Call, Json
+from rarefy.serving.bodies import JSON, Body, Sent, decompressed, encode_json, json_of, sent
+from rarefy.serving.calls import LONGEST_NUMBER, Answer, Call, Json
 from rarefy.serving.limits import check_id
 from rarefy.serving.live_figures import LiveFigures
+from rarefy.serving.member import LARGE
 from rarefy.serving.openapi import MODEL_FILE, document
 from rarefy.serving.page import page_file
 from rarefy.serving.pending_predictions import rows_of
 from rarefy.serving.prometheus import Metrics
-from rarefy.serving.refusals import BusyError, RefusedError
+from rarefy.serving.refusals import BusyError, NotFoundError, RefusedError
 from rarefy.serving.service import Service
 from rarefy.version import __version__
 
@@ -38,7 +39,7 @@ class Api:
         name, sent = call.params["name"], await self._rows(call)
         member, served = self.service.champion(name), self.service.served(name)
         if sent.is_single:
-            answers = [member.answer(sent.row())]
+            answers = [member.answer(sent.body)]
         elif member.takes_a_while(sent.body):
             answers = await run_in_threadpool(member.answers, sent.body)
         else:
@@ -47,13 +48,20 @@ class Api:
         query = call.query
         given = query.get("id")
         if given is not None or query.get("remember") == "true":
-            if given is not None and len(answers) != 1:
-                raise RefusedError("id is for a single row; use remember=true for several.")
-            rows = rows_of(sent.body)
-            ids = _ids(given, len(rows))
-            answers = [{"id": id, **one} for id, one in zip(ids, answers, strict=True)]
-            self.service.remember(name, list(zip(ids, rows, answers, strict=True)))
+            answers = self._remembered(name, sent.body, answers, given)
         return Json(answers[0] if sent.is_single else {"predictions": answers})
+
+    def _remembered(
+        self, name: str, body: Body, answers: list[dict[str, Any]], given: str | None
+    ) -> list[dict[str, Any]]:
+        """The answers with their ids, by which rows are remembered."""
+        if given is not None and len(answers) != 1:
+            raise RefusedError("id is for a single row; use remember=true for several.")
+        rows = rows_of(body)
+        ids = _ids(given, len(rows))
+        answers = [{"id": id, **one} for id, one in zip(ids, answers, strict=True)]
+        self.service.remember(name, list(zip(ids, rows, answers, strict=True)))
+        return answers
 
     async def learn(self, call: Call) -> Answer:
         name, sent = call.params["name"], await self._rows(call)
@@ -71,17 +79,12 @@ class Api:
         return Json({"rows": rows, "seq": seq, "repeated": repeated})
 
     async def label(self, call: Call) -> Answer:
-        sent = await self._rows(call)
-        labels = {}
-        for text in sent.body.data.splitlines():
-            one = json_of(text)
-            if not isinstance(one, dict) or not {"id", "label"} <= one.keys():
-                raise RefusedError('{"id": ..., "label": ...} is expected, or a list of such.')
-            labels[check_id("id", one["id"])] = one["label"]
-        if not labels or len(labels) > self.service.limits.asked:
-            raise RefusedError("there are no labels, or too many.")
-        name = call.params["name"]
-        return Json(await run_in_threadpool(self.service.label, name, labels))
+        sent, name = await self._rows(call), call.params["name"]
+
+        def labelled() -> Any:
+            return self.service.label(name, _labels(sent.body, self.service.limits.asked))
+
+        return Json(await run_in_threadpool(labelled))
 
     async def explain(self, call: Call) -> Answer:
         sent, row = await self._rows(call), _number(call, "row", 1)
@@ -91,9 +94,13 @@ class Api:
         limits = self.service.limits
         kind, encoding = call.header(b"content-type", JSON), call.header(b"content-encoding")
         data = await call.body(limits.body_bytes)
-        if encoding:
-            data = decompressed(encoding, data, limits.body_bytes)
-        return sent(kind, data)
+        if not encoding and len(data) < LARGE:
+            return sent(kind, data, limits)
+
+        def read() -> Sent:
+            return sent(kind, decompressed(encoding, data, limits.body_bytes), limits)
+
+        return await run_in_threadpool(read)
 
     async def _not_too_far_behind(self, name: str) -> None:
         """Wait while more has come than can be learned, for a while."""
@@ -185,13 +192,13 @@ class Api:
         return await self._asked(call, lambda served: {"seq": served.snapshot()})
 
     async def difference(self, call: Call) -> Answer:
-        seq, top = call.params["seq"], _number(call, "top", views.SHOWN)
+        seq, top = _seq(call), _number(call, "top", views.SHOWN)
         return await self._asked(call, lambda served: views.difference(served, seq, top))
 
     async def roll_back(self, call: Call) -> Answer:
-        params = call.params
-        receipt = await run_in_threadpool(self.service.roll_back, params["name"], params["seq"])
-        return Json({"model": params["name"], "seq": receipt.seq})
+        name = call.params["name"]
+        receipt = await run_in_threadpool(self.service.roll_back, name, _seq(call))
+        return Json({"model": name, "seq": receipt.seq})
 
     async def _asked(self, call: Call, function: Callable[[Any], Any]) -> Answer:
         ask, name = self.service.ask, call.params["name"]
@@ -262,6 +269,27 @@ def _number(call: Call, name: str, usual: int) -> int:
     if not text.isdecimal() or not 0 < int(text[:10]) < 1 << 31:
         raise RefusedError(f"{name}={text!r}: a whole number above 0 is expected.")
     return int(text[:10])
+
+
+def _seq(call: Call) -> int:
+    """The snapshot that a path names."""
+    text = call.params["seq"]
+    if not text.isdecimal() or len(text) > LONGEST_NUMBER:
+        raise NotFoundError(f"there is no snapshot {text!r}.")
+    return int(text)
+
+
+def _labels(body: Body, most: int) -> dict[str, Any]:
+    """Labels by the ids of their rows."""
+    labels = {}
+    for text in body.data.splitlines():
+        one = json_of(text)
+        if not isinstance(one, dict) or not {"id", "label"} <= one.keys():
+            raise RefusedError('{"id": ..., "label": ...} is expected, or a list of such.')
+        labels[check_id("id", one["id"])] = one["label"]
+    if not labels or len(labels) > most:
+        raise RefusedError("there are no labels, or too many.")
+    return labels
 
 
 def _ids(given: str | None, n_rows: int) -> list[str]:

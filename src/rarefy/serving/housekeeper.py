@@ -31,7 +31,7 @@ class Housekeeper:
         self._service, self._log = service, service.log
         self._keep_seconds, self._keep_bytes = keep_days * DAY, keep_bytes
         self._promote_within = promote_within
-        self._seen: dict[Path, tuple[int, int]] = {}
+        self._seen: dict[Path, tuple[int, ...]] = {}
 
     def look(self) -> None:
         """See to all that is to be done now; what fails is tried again the next time."""
@@ -50,7 +50,7 @@ class Housekeeper:
     def new_files(self) -> list[Path]:
         """Model files that are new or have changed since the last look."""
         paths = sorted(self._service.folder.glob("*.model"))
-        found = [path for path in paths if self._seen.get(path) != _state(path)]
+        found = [path for path in paths if path.is_file() and self._seen.get(path) != _state(path)]
         new = {path.stem for path in found} - self._service.served_models.keys()
         self._service.loading = frozenset(new)
         return found
@@ -67,7 +67,7 @@ class Housekeeper:
                 log.info("loaded", extra={"said": {"file": path.name}})
         except (BusyError, NoRoomError):
             raise
-        except RarefyError as error:  # others are not to wait for it
+        except (RarefyError, OSError) as error:  # others are not to wait for it
             log.warning("file", extra={"said": {"file": path.name, "problem": str(error)}})
         self._seen[path] = state
 
@@ -112,7 +112,10 @@ class Housekeeper:
                     path.unlink(missing_ok=True)
 
 
-def _state(path: Path) -> tuple[int, int]:
-    """What changes when a file does."""
-    status = path.stat()
-    return status.st_mtime_ns, status.st_ino
+def _state(path: Path) -> tuple[int, ...]:
+    """What changes when a file does, or who may read it; nothing, if it has gone."""
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_ino

@@ -17,7 +17,7 @@ class Limits(NamedTuple):
     models: int = 100
     challengers: int = 8  # of a model
     classes: int = 1000
-    bits: int = 24  # of hashed weights
+    bits: int = 24  # of hashed weights; and of a table that is begun, as many as they count
     backlog: int = 1_000_000  # rows of a model that are in the log, and not learned yet
     asked: int = 100_000  # predictions of a model that wait for their labels
     asked_seconds: float = 7 * 24 * 3600.0

@@ -94,6 +94,7 @@ class Log:
         self.db.execute("PRAGMA synchronous = FULL")
         self.db.executescript(SCHEMA)
         self.models: dict[str, int] = dict(self.db.execute("SELECT name, since FROM models"))
+        self.leaving: set[str] = set()  # models that are being deleted
         self._waiting: SimpleQueue[tuple[Operation, Any] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="log", daemon=True)
         self._closed = False

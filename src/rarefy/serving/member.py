@@ -21,7 +21,8 @@ from rarefy.files.model import Model, model_of
 from rarefy.files.model_file import save_model
 from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, chance, right_answers
 from rarefy.readers.single.row_lines import RowLines
-from rarefy.serving.bodies import OF_LINES, Body, encode_json, joined, json_of
+from rarefy.serving.bodies import OF_LINES, Body, encode_json, joined, json_of, with_member
+from rarefy.serving.json_lists import lines_of_list
 from rarefy.serving.limits import Limits
 from rarefy.serving.refusals import RefusedError, TooLargeError
 from rarefy.serving.track_record import Record
@@ -51,6 +52,21 @@ class Ready(NamedTuple):
     rows: int
     model: StreamModel | None
     parts: list[Prepared]
+
+
+class Answered(NamedTuple):
+    """What is predicted for some rows, and the probabilities of classes, if there are any."""
+
+    answers: Any
+    names: list[str] | None = None
+    chances: Floats | None = None
+
+    def as_json(self) -> list[dict[str, Any]]:
+        found = [{"prediction": answer} for answer in self.answers.tolist()]
+        if self.names is not None and self.chances is not None:
+            for one, numbers in zip(found, self.chances.tolist(), strict=True):
+                one["probabilities"] = dict(zip(self.names, numbers, strict=True))
+        return found
 
 
 class Member:
@@ -95,6 +111,9 @@ class Member:
             )
         if isinstance(start.get("bits"), int) and start["bits"] > limits.bits:
             raise TooLargeError(f"bits={start['bits']}: {limits.bits} are allowed at most.")
+        most = 1 << limits.bits
+        if isinstance(start.get("capacity"), int) and start["capacity"] > most:
+            raise TooLargeError(f"capacity={start['capacity']}: {most:,} are allowed at most.")
         try:
             start["cross"] = [tuple(names) for names in start.get("cross", ())]
             estimator = estimator_class(**rest).start(**start)
@@ -133,25 +152,27 @@ class Member:
         or needs rows of another kind, is as warm as it can be.
         """
         body, row = self._made_up()
+        lines_of_list(b"[]", 1)
         with suppress(InputError):
             self.judged(body, self.described().scorer())
             explain_row(self.described(), body.reader(self.reader_classes), 1)
             self.answers(body)
-            self.answer(row)
+            self.answer(Body("json", row))
             self.check(body, Limits())
             self.learn([body])
 
-    def _made_up(self) -> tuple[Body, dict[str, Any]]:
+    def _made_up(self) -> tuple[Body, bytes]:
         """A row that can be learned, and as it is sent to be predicted alone."""
         columns, task = self.estimator.stream_.reading.columns, self.estimator._learned_by.task
         label = 0 if task.is_regression else (self.reader_classes or ("0",))[0]
         if not columns.named:
-            return Body("vw", f"{label} | a\n".encode()), {"x": 1.0}
+            return Body("vw", f"{label} | a\n".encode()), b'{"x": 1.0}\n'
         texts = (*columns.text, *columns.categorical)
         row = {**dict.fromkeys(columns.numeric, 1.0), **dict.fromkeys(texts, "a b"), "x": 1.0}
         if columns.weight is not None:
             row[columns.weight] = 1.0
-        return Body("json", encode_json({**row, columns.label: label}) + b"\n"), row
+        line = encode_json(row) + b"\n"
+        return Body("json", with_member(line, columns.label, label)), line
 
     @property
     def t(self) -> int:
@@ -271,15 +292,30 @@ class Member:
         single, body = self._single, self.understood(body)
         batches = single.read(body.reader(self.reader_classes))
         self._formats_read.add(body.format)
-        with self.estimator._lock:  # scores, and what scales them, are of one moment
-            return self._answered(single.scores_of(batches))
+        found = []
+        for batch in batches:
+            with self.estimator._lock:  # scores, and what scales them, are of one moment
+                answered = self._answered(single.scores_of([batch]))
+            found += answered.as_json()  # which takes longer, and keeps nobody waiting
+        return found
 
-    def answer(self, row: Any) -> dict[str, Any]:
-        """What is predicted for a single row."""
-        if not isinstance(row, dict):
-            raise RefusedError("an object, a list of objects, or another Content-Type is expected.")
+    def answer(self, body: Body) -> dict[str, Any]:
+        """What is predicted for a single row, an object of JSON on a line."""
+        row, format = self._row_of(body)
         with self.estimator._lock:
-            return self._answered_one(self.estimator._scores_of_row(row, None))
+            return self._answered_one(self.estimator._scores_of_row(row, format))
+
+    def _row_of(self, body: Body) -> tuple[Any, str | None]:
+        """A row, and what format it has; numbers in columns of texts count as they are written."""
+        if self._format_read(body) != body.format:
+            row = json_of(body.data)
+            if not isinstance(row, dict):
+                raise RefusedError("an object of JSON is expected.")
+            return row, None
+        try:
+            return body.data.decode(), body.format
+        except UnicodeDecodeError as error:
+            raise RefusedError(f"the body is not valid JSON: {error}.") from error
 
     def judged(self, body: Body, model: StreamModel) -> Flags | None:
         """Whether this or an earlier state of the model is right about each of some rows."""
@@ -297,7 +333,7 @@ class Member:
         """What one row's scores say; of two classes in less time."""
         estimator = self.estimator
         if scores.size > 1 or not self._has_two_chances:
-            return self._answered(scores)[0]
+            return self._answered(scores).as_json()[0]
         scaling = estimator.learner_.settled().scaling
         of_second = chance(self._loss_name, scores.item(), scaling)
         first, second = self._class_names
@@ -306,18 +342,13 @@ class Member:
             "probabilities": {first: 1.0 - of_second, second: of_second},
         }
 
-    def _answered(self, scores: Floats) -> list[dict[str, Any]]:
+    def _answered(self, scores: Floats) -> "Answered":
         estimator = self.estimator
-        found = [{"prediction": answer} for answer in estimator._answers(scores).tolist()]
-        task = estimator._learned_by.task
-        if task.is_regression:
-            return found
-        if task.loss_name in LOSSES_WITH_PROBABILITIES:
-            names = [str(label) for label in estimator.classes_.tolist()]
-            chances = estimator._probabilities(scores)[:, : len(names)].tolist()
-            for one, numbers in zip(found, chances, strict=True):
-                one["probabilities"] = dict(zip(names, numbers, strict=True))
-        return found
+        task, answers = estimator._learned_by.task, estimator._answers(scores)
+        if task.is_regression or task.loss_name not in LOSSES_WITH_PROBABILITIES:
+            return Answered(answers)
+        names = [str(label) for label in estimator.classes_.tolist()]
+        return Answered(answers, names, estimator._probabilities(scores)[:, : len(names)])
 
     # --- files --------------------------------------------------------------------------------
 

@@ -57,6 +57,8 @@ class Create(NamedTuple):
         return 1000
 
     def carry_out(self, log: Log, at: float) -> tuple[Receipt, Entry | None]:
+        if self.model in log.leaving:
+            raise ConflictError(f"the model {self.model!r} is being deleted; try again.")
         is_new = self.model not in log.models
         body = Body("change", encode_json(self.said))
         if self.kind == CREATE and not is_new:

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from rarefy.serving.bodies import Body, decode_json, encode_json
+from rarefy.serving.bodies import Body, decode_json, encode_json, with_member
 from rarefy.serving.log import LEARN, Entry, Log, Receipt
 from rarefy.serving.operations import check_model
 from rarefy.serving.refusals import ConflictError, RefusedError
@@ -137,23 +137,21 @@ def labelled(body: Body, label: Any, column: str) -> Body:
     if isinstance(label, bool) or not isinstance(label, str | int | float):
         raise RefusedError(f"the label is {label!r}; a text or a number is expected.")
     if body.format == "json":
-        row = {**decode_json(body.data), column: label}
-        return Body("json", encode_json(row) + b"\n")
-    if "\n" in str(label) or "|" in str(label) or " " in str(label):
+        return Body("json", with_member(body.data, column, label))
+    end = "|" if body.format == "vw" else "#"
+    if str(label).split() != [str(label)] or end in str(label):
         raise RefusedError(f"the label is {label!r}; a number is expected.")
-    text = body.data
     if body.format == "vw":
-        before, _, features = text.partition(b"|")
+        before, _, features = body.data.partition(b"|")
         text = _vw_weight(before) + b"|" + features
     else:
-        first, _, rest = text.strip().partition(b" ")
-        text = (rest if b":" not in first else first + b" " + rest) + b"\n"
+        text = b" ".join(body.data.partition(b"#")[0].split()[1:]) + b"\n"
     return Body(body.format, f"{label} ".encode() + text)
 
 
 def _vw_weight(before: bytes) -> bytes:
     """The weight in what is before the first bar of a line; what touches the bar is a tag."""
-    tokens = before[: before.rfind(b" ") + 1].split()
+    tokens = [token for token in before[: before.rfind(b" ") + 1].split(b" ") if token]
     return tokens[1] + b" " if len(tokens) > 1 and not tokens[1].startswith(b"'") else b""
 
 
@@ -163,4 +161,7 @@ def rows_of(body: Body) -> list[Body]:
         raise RefusedError(
             f"rows of {body.format} cannot be remembered; send JSON, VW text or svmlight."
         )
-    return [Body(body.format, line) for line in body.data.splitlines(keepends=True) if line.strip()]
+    lines = [line for line in body.data.split(b"\n") if line.strip()]
+    if body.format == "svmlight":
+        lines = [line for line in lines if not line.lstrip().startswith(b"#")]
+    return [Body(body.format, line + b"\n") for line in lines]

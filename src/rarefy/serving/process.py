@@ -57,7 +57,7 @@ class Running:
         self.port: int = self._socket.getsockname()[1]
         self._live_figures = LiveFigures(service)
         app, self._api = make_app(
-            service, self._live_figures, AccessControl(tokens, (host,), is_open=is_open)
+            service, self._live_figures, AccessControl(tokens, host, is_open=is_open)
         )
         config = uvicorn.Config(
             app,

@@ -33,6 +33,12 @@ class NoTokenError(RefusedError):
     status = 401
 
 
+class UnreadableTokensError(RefusedError):
+    """Nobody can be let in, whatever they have."""
+
+    status = 503
+
+
 class BusyError(RefusedError):
     """More has come than is learned; the client is to try again."""
 

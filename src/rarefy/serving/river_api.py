@@ -34,11 +34,10 @@ class RiverApi:
 
     async def predict(self, call: Call) -> Any:
         said, served = await self._said(call)
-        row = _features(said)
-        answer = self._service.champion(served.name).answer(row)
+        line = Body("json", encode_json(_features(said)) + b"\n")
+        answer = self._service.champion(served.name).answer(line)
         served.predicted += 1
         id = check_id("identifier", said.get("identifier", secrets.token_hex(8)))
-        line = Body("json", encode_json(row) + b"\n")
         self._service.remember(served.name, [(id, line, answer)])
         return {"model": served.name, "identifier": id, **answer}
 

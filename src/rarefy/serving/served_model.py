@@ -4,6 +4,7 @@ Only one thread changes it. What that thread does with an entry depends on the e
 on nothing else, so that after a crash the same entries lead to the same bytes.
 """
 
+import logging
 import threading
 import time
 from collections import deque
@@ -26,6 +27,7 @@ FIRST = "first"  # what the member is called with which a model begins
 MOST_READY = 50_000  # rows that wait to be learned in the form in which they were read, …
 MOST_READY_ENTRIES = 100  # … and entries, since each may take a third of a megabyte
 RETRY = 5.0  # seconds after which a snapshot that failed is tried again
+log = logging.getLogger("rarefy.serve")
 
 
 class Labels:
@@ -70,7 +72,7 @@ class ServedModel:
         self.since_snapshot = SinceSnapshot()
         self.rivalries: dict[str, Rivalry] = {}
         self.labels = Labels()
-        self.problem: str | None = None  # of the last snapshot
+        self.problem: str | None = None  # of the last snapshot, or what has ended the thread
         self._waiting: list[Entry] = []
         self._jobs: deque[Callable[[], None]] = deque()  # which go before what is to be learned
         self._something = threading.Condition()
@@ -142,6 +144,16 @@ class ServedModel:
     # --- the thread that learns ---------------------------------------------------------------
 
     def _live(self) -> None:
+        try:
+            self._follow_the_log()
+        except Exception as error:  # what comes now is in the log, and learned at the next start
+            log.error("model", exc_info=error, extra={"said": {"model": self.name}})
+            self.problem = f"it has stopped learning ({error}); start the service again."
+            with self._something:
+                self._is_over = True
+            self._do_what_was_asked()
+
+    def _follow_the_log(self) -> None:
         self._take_up(self.snapshots.newest())
         self._learn_all(self._log.entries(self.name, self.seq, self._old_until))
         while not self._is_over:

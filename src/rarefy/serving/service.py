@@ -53,6 +53,7 @@ class Service:
         self.log = Log(self.folder / LOG, self._admit, self._follow)
         self.served_models: dict[str, ServedModel] = {}
         self.loading: frozenset[str] = frozenset()  # names of new files
+        self._deleting = threading.Lock()
         self._remove_orphans()
         for name in sorted(self.log.models):
             self.served_models[name] = self._new_served(name)
@@ -224,7 +225,11 @@ class Service:
         state = next((one for one in served.snapshots.listed() if one["seq"] == seq), None)
         if state is None:
             raise NotFoundError(f"the model {name!r} has no snapshot {seq}.")
-        return self.load(name, served.snapshots.file(seq, state["champion"]).read_bytes())
+        try:
+            data = served.snapshots.file(seq, state["champion"]).read_bytes()
+        except OSError as error:  # it may have been the oldest
+            raise NotFoundError(f"the snapshot {seq} cannot be read: {error.strerror}.") from error
+        return self.load(name, data)
 
     def challenge(self, name: str, challenger: str, parameters: dict[str, Any]) -> Receipt:
         """Let another model learn the same rows, in the shadow."""
@@ -266,13 +271,19 @@ class Service:
             raise ConflictError(f"{challenger!r} is the champion.")
 
     def delete(self, name: str) -> None:
-        served = self.served(name)
-        if (self.folder / f"{name}.model").exists():
-            raise ConflictError(f"{name}.model is in the folder; remove the file first.")
-        self.log.do(Delete(name))
-        self.served_models.pop(name, None)
-        served.close(snapshot=False)
-        shutil.rmtree(self.folder / SNAPSHOTS / name, ignore_errors=True)
+        """Let a model go; until all of it has gone, no other can have its name."""
+        with self._deleting:
+            served = self.served(name)
+            if (self.folder / f"{name}.model").exists():
+                raise ConflictError(f"{name}.model is in the folder; remove the file first.")
+            self.log.leaving.add(name)
+            try:
+                self.log.do(Delete(name))
+                del self.served_models[name]
+                served.close(snapshot=False)
+                shutil.rmtree(self.folder / SNAPSHOTS / name, ignore_errors=True)
+            finally:
+                self.log.leaving.discard(name)
 
     def _done(self, name: str, operation: Operation) -> Receipt:
         """The receipt of a change, once it has come into effect."""

@@ -7,6 +7,7 @@ champion. They are the members as they were when the entry SEQ of the log had be
 import json
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,8 +47,12 @@ class Snapshots:
         return sorted(int(path.name) for path in self.folder.iterdir() if path.name.isdigit())
 
     def listed(self) -> list[dict[str, Any]]:
-        """What is said of each, the newest first."""
-        return [{"seq": seq, **self._state(seq)} for seq in reversed(self.seqs())]
+        """What is said of each that can be read, the newest first."""
+        found = []
+        for seq in reversed(self.seqs()):
+            with suppress(OSError, ValueError):
+                found.append({"seq": seq, **self._state(seq)})
+        return found
 
     def file(self, seq: int, member: str) -> Path:
         return self._path(seq) / f"{member}.model"

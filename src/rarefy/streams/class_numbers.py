@@ -44,11 +44,16 @@ class ClassNumbers:
         if batch.label_names is not None:
             names = batch.label_names
             return self.of(names[int(number)] for number in labels)
-        return self.of(f"{number:.0f}" for number in labels)
+        return self.of(map(_whole, labels))
 
 
 def class_name_in_files(label: object) -> str:
     """What files call a class; whole numbers are the same however they are written."""
     name = str(label).lower() if isinstance(label, bool | np.bool_) else str(label)
     number = number_or_none(name)
-    return name if number is None or number % 1.0 else f"{number:.0f}"
+    return name if number is None or number % 1.0 else _whole(number)
+
+
+def _whole(number: float) -> str:
+    """The name of a whole number; that of -0 is 0."""
+    return f"{number + 0.0:.0f}"

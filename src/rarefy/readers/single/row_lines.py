@@ -52,9 +52,13 @@ class RowLines:
             )
         if not self._is_named:
             return Line(_vw_line(x.items() if isinstance(x, Mapping) else x, number), "vw")
-        if isinstance(x, Mapping):
-            return Line(self._json.line(x, number), "json")
-        return Line(self._json.line_of_pairs(x, number), "json")
+        try:
+            as_line = self._json.line if isinstance(x, Mapping) else self._json.line_of_pairs
+            return Line(as_line(x, number), "json")
+        except RecursionError:
+            raise InputError(
+                f"{NAME}:{number}: a row that is nested less deeply is expected."
+            ) from None
 
     def _of_text(self, x: str | bytes, number: int, format: str | None) -> Line:
         if isinstance(x, bytes):

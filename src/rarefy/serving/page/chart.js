@@ -15,8 +15,8 @@ export class Chart {
     this.high = make("span", { class: "high" });
     this.low = make("span", { class: "low" });
     this.span = make("span", { class: "span" });
-    const scale = make("div", { class: "scale", "aria-hidden": "true" }, this.high, this.low);
-    const plot = make("div", { class: "plot" }, scale, this.svg);
+    this.scale = make("div", { class: "scale", "aria-hidden": "true" }, this.high, this.low);
+    const plot = make("div", { class: "plot" }, this.scale, this.svg);
     this.element = make("div", {}, plot, this.span);
   }
 
@@ -40,6 +40,7 @@ export class Chart {
     this.svg.setAttribute("aria-label",
       `${this.title} over ${duration(last - first)}: lowest ${this.format(low)}, ` +
       `highest ${this.format(high)}.`);
+    this.scale.classList.toggle("even", high === low && !this.isFromZero);
     setText(this.high, high > low ? this.format(high) : "");
     setText(this.low, this.format(low));
     setText(this.span, duration(last - first));
