@@ -20,6 +20,8 @@ from rarefy.cli import main
 from rarefy.files.model_file import load_model
 from rarefy.readers.source import BLOCK_BYTES
 
+pytestmark = pytest.mark.usefixtures("signals_are_not_ignored")
+
 N_ROWS = 20_000
 EVERY = 500
 OPTIONS = {
@@ -50,14 +52,6 @@ def folder(tmp_path_factory):
     trained("rows.svm", "-o", "warm.model")  # what is compiled now is found by all processes
     yield path
     os.chdir(before)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def sigint_is_not_ignored():
-    """As processes inherit it from tests that a shell runs in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(params=OPTIONS)

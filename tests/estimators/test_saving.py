@@ -402,7 +402,7 @@ class TestOwnRules:
         assert loaded.rule == rule
         assert_goes_on_the_same(loaded, estimator, BINARY.csr, BINARY.y)
 
-    @pytest.mark.parametrize("rule", [Rounded(), Rounded], ids=str)
+    @pytest.mark.parametrize("rule", slow_but([Rounded(), Rounded], Rounded()), ids=str)
     def test_unknown_when_loaded(self, rule):
         estimator = classifier_in_order(rule).fit(BINARY.csr, BINARY.y)
         for slim in (False, True):

@@ -22,11 +22,11 @@ from tests.in_order import classifier_in_order, regressor_in_order
 IN_ORDER = SparseOnlineClassifier(passes=2, shuffle=False)
 ESTIMATORS = [
     SparseOnlineClassifier(),
-    SparseOnlineClassifier(rule="ftrl", loss="hinge"),
     SparseOnlineClassifier(refit=True),
     SparseOnlineRegressor(),
 ]
 MORE = [
+    SparseOnlineClassifier(rule="ftrl", loss="hinge"),
     SparseOnlineClassifier(rule="frda"),
     SparseOnlineClassifier(multiclass="ovr"),
     SparseOnlineRegressor(refit=True),
@@ -60,7 +60,7 @@ def expected_failures(estimator) -> dict[str, str]:
     failures = {}
     if estimator is not WEIGHTS_AS_COUNTS:
         failures |= dict.fromkeys(WEIGHTS_ARE_COUNTS, ONE_STEP)
-    if estimator.rule in ("frda", "fobos", "ogd", "ftrl"):
+    if estimator.rule in ("frda", "fobos", "ogd"):
         failures["check_class_weight_classifiers"] = FAR_APART
     if estimator.n_features == "grow":
         failures |= dict.fromkeys(WIDTH_IS_FIXED, ANY_WIDTH)
