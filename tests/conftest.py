@@ -3,6 +3,17 @@
 import signal
 
 import pytest
+from hypothesis import settings
+
+from tests import selecting
+
+
+def pytest_configure(config):
+    """Before tests are imported, which say how many random examples they try."""
+    if config.option.markexpr != "not slow":
+        selecting.share_of_examples = 1.0
+    settings.register_profile("rarefy", max_examples=selecting.examples(100))
+    settings.load_profile("rarefy")
 
 
 @pytest.fixture(scope="module")
