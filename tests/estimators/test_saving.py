@@ -288,9 +288,11 @@ SAVED_BY_DEFAULT = ("fobos", "frda", "ftpfrl", "scale-free", "arow", "eg", "sgft
 
 
 @pytest.mark.parametrize("rule", slow_but([*rarefy.rules.RULES, "sgft"], *SAVED_BY_DEFAULT))
-def test_rules(rule):
-    estimator = classifier_in_order(rule).fit(FOUR.csr, FOUR.y)
-    assert_goes_on_the_same(saved_and_loaded(estimator), estimator, FOUR.csr, FOUR.y)
+@pytest.mark.parametrize("n_classes", slow_but([2, 4], 2))
+def test_rules(rule, n_classes):
+    problem = {2: BINARY, 4: FOUR}[n_classes]
+    estimator = classifier_in_order(rule).fit(problem.csr, problem.y)
+    assert_goes_on_the_same(saved_and_loaded(estimator), estimator, problem.csr, problem.y)
 
 
 @pytest.mark.parametrize(
