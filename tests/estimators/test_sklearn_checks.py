@@ -60,7 +60,7 @@ def expected_failures(estimator) -> dict[str, str]:
     failures = {}
     if estimator is not WEIGHTS_AS_COUNTS:
         failures |= dict.fromkeys(WEIGHTS_ARE_COUNTS, ONE_STEP)
-    if estimator.rule in ("frda", "fobos", "ogd"):
+    if estimator.rule in ("fobos", "ogd"):
         failures["check_class_weight_classifiers"] = FAR_APART
     if estimator.n_features == "grow":
         failures |= dict.fromkeys(WIDTH_IS_FIXED, ANY_WIDTH)
