@@ -19,6 +19,7 @@ from click.testing import CliRunner
 from rarefy.cli import main
 from rarefy.files.model_file import load_model
 from rarefy.readers.source import BLOCK_BYTES
+from tests.selecting import slow_but
 
 pytestmark = pytest.mark.usefixtures("signals_are_not_ignored")
 
@@ -143,6 +144,7 @@ def survived_kills(arguments: list[str], n_kills: int, seed: int) -> int:
     return n_survived
 
 
+@pytest.mark.parametrize("arguments", slow_but(OPTIONS, "table", "shards"), indirect=True)
 def test_some_kills(arguments):
     assert survived_kills(arguments, 3, seed=1) == 3
 

@@ -297,8 +297,11 @@ def test_rules(rule, n_classes):
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"loss": "hinge"}, {"loss": "squared_hinge"}, {"multiclass": "crammer_singer"},
-     {"loss": "modified_huber", "multiclass": "ovr"}, {"rule": "fobos", "cumulative": True}],
+    slow_but(
+        [{"loss": "hinge"}, {"loss": "squared_hinge"}, {"multiclass": "crammer_singer"},
+         {"loss": "modified_huber", "multiclass": "ovr"}, {"rule": "fobos", "cumulative": True}],
+        {"loss": "squared_hinge"}, {"multiclass": "crammer_singer"},
+    ),
     ids=str,
 )  # fmt: skip
 def test_classifiers(parameters):

@@ -18,6 +18,7 @@ from rarefy import SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.model.losses import REGRESSION_LOSSES
 from tests import data
 from tests.in_order import classifier_in_order, regressor_in_order
+from tests.selecting import slow_but
 
 IN_ORDER = SparseOnlineClassifier(passes=2, shuffle=False)
 ESTIMATORS = [
@@ -128,7 +129,7 @@ LOSSES_WITH_DRIFT = ["hinge", "squared_hinge", "logistic", "squared", "huber"]
 
 
 @pytest.mark.parametrize("as_matrix", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("loss", LOSSES_WITH_DRIFT)
+@pytest.mark.parametrize("loss", slow_but(LOSSES_WITH_DRIFT, "logistic", "squared"))
 def test_aware_weights_are_counts(loss, as_matrix):
     """The data of the two checks, in one order, for steps of one length."""
     rng = np.random.RandomState(42)
