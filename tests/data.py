@@ -6,6 +6,7 @@ and columns given twice (which mean their sum; some sum to exactly 0, which mean
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -94,13 +95,8 @@ def sparse_truth(d: int, rng: np.random.Generator) -> np.ndarray:
     return rng.normal(0.0, 1.0, d) * (rng.random(d) < 0.5)
 
 
-def problem(
-    kind: str, *, n: int = 300, d: int = 25, classes: int = 4, seed: int = 0, gap: bool = True
-) -> Problem:
-    """A problem of the kind "binary", "multiclass" or "regression".
-
-    With `gap`, features 0, 3 and 7 are silent for a large part of the rows and come back.
-    """
+@lru_cache(maxsize=64)
+def _made_problem(kind: str, n: int, d: int, classes: int, seed: int, gap: bool) -> Problem:
     rng = np.random.default_rng([seed, n, d])
     X = zipf_rows(n, d, rng)
     if gap:
@@ -118,6 +114,17 @@ def problem(
     else:
         raise ValueError(f"unknown kind {kind!r}")
     return Problem(csr, dense, y)
+
+
+def problem(
+    kind: str, *, n: int = 300, d: int = 25, classes: int = 4, seed: int = 0, gap: bool = True
+) -> Problem:
+    """A problem of the kind "binary", "multiclass" or "regression".
+
+    With `gap`, features 0, 3 and 7 are silent for a large part of the rows and come back.
+    """
+    made = _made_problem(kind, n, d, classes, seed, gap)
+    return Problem(*(part.copy() for part in made))
 
 
 def long_gap_problem(kind: str, *, before: int = 600, gap: int = 5000, after: int = 600) -> Problem:

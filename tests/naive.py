@@ -889,10 +889,11 @@ def fit(  # noqa: PLR0912, PLR0915
         value, slopes = objective(scores, label)
         if shift_free and regression and t == 0:  # it was not known when it was predicted
             value, _ = objective(np.zeros(1), y[i])
-        share = math.prod(range(t + 1, t + 1 + average_power))
-        total_share += share
-        now = model_now(w, place, d, fit_intercept)
-        mean[: len(w)] += (now - mean[: len(w)]) * (share / total_share)
+        if average:
+            share = math.prod(range(t + 1, t + 1 + average_power))
+            total_share += share
+            now = model_now(w, place, d, fit_intercept)
+            mean[: len(w)] += (now - mean[: len(w)]) * (share / total_share)
         loss_sum += h * value
         importance_sum += h
         t += 1

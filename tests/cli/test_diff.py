@@ -20,6 +20,7 @@ from rarefy.stores import Kept
 from tests import data
 from tests.cli.test_inspect import run
 from tests.files.test_model_file import HASHED, TABLE, model
+from tests.selecting import examples
 
 Weights = dict[tuple[int, int], float]
 
@@ -57,7 +58,7 @@ def diffed(old, new, *arguments: str) -> dict:
 
 
 class TestWeights:
-    @settings(max_examples=200)
+    @settings(max_examples=examples(200))
     @given(some_weights, some_weights)
     def test_are_matched_by_key_and_class(self, old, new):
         comparison = compare(three_classes(old), three_classes(new))

@@ -16,10 +16,10 @@ import pytest
 
 from rarefy.files.model_file import load_model
 from rarefy.readers.source import BLOCK_BYTES
-from tests.cli.test_kills import PATIENCE, rows_text, sigint_is_not_ignored, trained
+from tests.cli.test_kills import PATIENCE, rows_text, trained
 from tests.cli.test_outputs import give_up_privileges
 
-__all__ = ["sigint_is_not_ignored"]  # a fixture
+pytestmark = pytest.mark.usefixtures("signals_are_not_ignored")
 
 COMMAND = [sys.executable, "-m", "rarefy"]
 N_ROWS = 5000

@@ -19,6 +19,9 @@ from click.testing import CliRunner
 from rarefy.cli import main
 from rarefy.files.model_file import load_model
 from rarefy.readers.source import BLOCK_BYTES
+from tests.selecting import slow_but
+
+pytestmark = pytest.mark.usefixtures("signals_are_not_ignored")
 
 N_ROWS = 20_000
 EVERY = 500
@@ -50,14 +53,6 @@ def folder(tmp_path_factory):
     trained("rows.svm", "-o", "warm.model")  # what is compiled now is found by all processes
     yield path
     os.chdir(before)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def sigint_is_not_ignored():
-    """As processes inherit it from tests that a shell runs in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(params=OPTIONS)
@@ -149,6 +144,7 @@ def survived_kills(arguments: list[str], n_kills: int, seed: int) -> int:
     return n_survived
 
 
+@pytest.mark.parametrize("arguments", slow_but(OPTIONS, "table", "shards"), indirect=True)
 def test_some_kills(arguments):
     assert survived_kills(arguments, 3, seed=1) == 3
 

@@ -31,7 +31,7 @@ from rarefy.system.atomic_write import Output
 from rarefy.training.plan import Plan
 from rarefy.training.resumption import LATER_SETTINGS
 from tests import data
-from tests.selecting import slow_but
+from tests.selecting import examples, slow_but
 
 N_ROWS = 150
 KINDS = ("binary", "multiclass", "regression")
@@ -271,7 +271,7 @@ def test_any_stops(name, stops, block_sizes):
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     rule=st.sampled_from(list(RULES)),
     store=st.sampled_from(list(STORES)),

@@ -36,10 +36,14 @@ def expected_failures(estimator) -> dict[str, str]:
     return failures
 
 
-@parametrize_with_checks(
-    [ClassifierCV(**TINY), RegressorCV(**TINY)], expected_failed_checks=expected_failures
-)
+@parametrize_with_checks([ClassifierCV(**TINY)], expected_failed_checks=expected_failures)
 def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([RegressorCV(**TINY)], expected_failed_checks=expected_failures)
+def test_scikit_learn_check_of_regression(estimator, check):
     check(estimator)
 
 

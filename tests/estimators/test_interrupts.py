@@ -23,6 +23,8 @@ from rarefy.system.deferred_signals import SIGNALS, Deferral
 from tests.in_order import classifier_in_order, regressor_in_order
 from tests.selecting import slow_but
 
+pytestmark = pytest.mark.usefixtures("signals_are_not_ignored")
+
 PACKAGE = str(Path(rarefy.__file__).parent)
 RANDOM = np.random.default_rng(0)
 N_ROWS = 400

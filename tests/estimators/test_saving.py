@@ -288,15 +288,20 @@ SAVED_BY_DEFAULT = ("fobos", "frda", "ftpfrl", "scale-free", "arow", "eg", "sgft
 
 
 @pytest.mark.parametrize("rule", slow_but([*rarefy.rules.RULES, "sgft"], *SAVED_BY_DEFAULT))
-def test_rules(rule):
-    estimator = classifier_in_order(rule).fit(FOUR.csr, FOUR.y)
-    assert_goes_on_the_same(saved_and_loaded(estimator), estimator, FOUR.csr, FOUR.y)
+@pytest.mark.parametrize("n_classes", slow_but([2, 4], 2))
+def test_rules(rule, n_classes):
+    problem = {2: BINARY, 4: FOUR}[n_classes]
+    estimator = classifier_in_order(rule).fit(problem.csr, problem.y)
+    assert_goes_on_the_same(saved_and_loaded(estimator), estimator, problem.csr, problem.y)
 
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"loss": "hinge"}, {"loss": "squared_hinge"}, {"multiclass": "crammer_singer"},
-     {"loss": "modified_huber", "multiclass": "ovr"}, {"rule": "fobos", "cumulative": True}],
+    slow_but(
+        [{"loss": "hinge"}, {"loss": "squared_hinge"}, {"multiclass": "crammer_singer"},
+         {"loss": "modified_huber", "multiclass": "ovr"}, {"rule": "fobos", "cumulative": True}],
+        {"loss": "squared_hinge"}, {"multiclass": "crammer_singer"},
+    ),
     ids=str,
 )  # fmt: skip
 def test_classifiers(parameters):
@@ -402,7 +407,7 @@ class TestOwnRules:
         assert loaded.rule == rule
         assert_goes_on_the_same(loaded, estimator, BINARY.csr, BINARY.y)
 
-    @pytest.mark.parametrize("rule", [Rounded(), Rounded], ids=str)
+    @pytest.mark.parametrize("rule", slow_but([Rounded(), Rounded], Rounded()), ids=str)
     def test_unknown_when_loaded(self, rule):
         estimator = classifier_in_order(rule).fit(BINARY.csr, BINARY.y)
         for slim in (False, True):

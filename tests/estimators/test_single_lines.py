@@ -128,8 +128,8 @@ def test_crosses_of_dicts_without_the_lock():
 
 def test_targets_of_lines():
     """Of numbers, those that are not too large; of classes, those that are met exactly."""
-    model = SparseOnlineRegressor(rule="ftrl").start(format="vw")
-    for line in ("3.5 | a", "-2 | a b:2") * 3:
+    model = SparseOnlineRegressor().start(format="vw")
+    for line in ("3.5 | a", "-2 | a b:2") * 150:
         model.learn_one(line)
     assert model._hot.learn_one("1e3 | a", OWN, 1.0) == 0
     for line in ("| a", "1e300 | a", "3 2 1 | a"):

@@ -18,15 +18,16 @@ from rarefy import SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.model.losses import REGRESSION_LOSSES
 from tests import data
 from tests.in_order import classifier_in_order, regressor_in_order
+from tests.selecting import slow_but
 
 IN_ORDER = SparseOnlineClassifier(passes=2, shuffle=False)
 ESTIMATORS = [
     SparseOnlineClassifier(),
-    SparseOnlineClassifier(rule="ftrl", loss="hinge"),
     SparseOnlineClassifier(refit=True),
     SparseOnlineRegressor(),
 ]
 MORE = [
+    SparseOnlineClassifier(rule="ftrl", loss="hinge"),
     SparseOnlineClassifier(rule="frda"),
     SparseOnlineClassifier(multiclass="ovr"),
     SparseOnlineRegressor(refit=True),
@@ -60,7 +61,7 @@ def expected_failures(estimator) -> dict[str, str]:
     failures = {}
     if estimator is not WEIGHTS_AS_COUNTS:
         failures |= dict.fromkeys(WEIGHTS_ARE_COUNTS, ONE_STEP)
-    if estimator.rule in ("frda", "fobos", "ogd", "ftrl"):
+    if estimator.rule in ("fobos", "ogd"):
         failures["check_class_weight_classifiers"] = FAR_APART
     if estimator.n_features == "grow":
         failures |= dict.fromkeys(WIDTH_IS_FIXED, ANY_WIDTH)
@@ -128,7 +129,7 @@ LOSSES_WITH_DRIFT = ["hinge", "squared_hinge", "logistic", "squared", "huber"]
 
 
 @pytest.mark.parametrize("as_matrix", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("loss", LOSSES_WITH_DRIFT)
+@pytest.mark.parametrize("loss", slow_but(LOSSES_WITH_DRIFT, "logistic", "squared"))
 def test_aware_weights_are_counts(loss, as_matrix):
     """The data of the two checks, in one order, for steps of one length."""
     rng = np.random.RandomState(42)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rarefy.model.importance import AwareUpdate, PlainUpdate
 from rarefy.model.losses import MARGIN_LOSSES, REGRESSION_LOSSES, Hinge, Logistic
 from rarefy.model.multiclass import CrammerSinger, OneVsRest, Softmax
+from tests.selecting import examples
 
 LOSSES = {
     **{
@@ -108,7 +109,7 @@ def solved_in_decimal(m: float, time: float) -> float:
         return float(low)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(m=st.floats(-1e6, 40.0) | st.floats(-40.0, 40.0), time=TIMES)
 def test_drift_of_the_logistic_loss(m, time):
     """Beyond margins of 40 the bisection runs out of digits; there is next to no drift there."""

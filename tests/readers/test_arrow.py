@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 
 from rarefy import InputError
 from rarefy.readers import Batch, Reader, read
+from tests.selecting import examples
 from tests.text_formats import same_bits
 
 pa = pytest.importorskip("pyarrow")
@@ -34,7 +35,9 @@ arrow = pytest.importorskip("rarefy.readers.formats.arrow")
 
 PYARROW = int(pa.__version__.split(".")[0])
 on_files = settings(
-    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=examples(150),
 )
 
 

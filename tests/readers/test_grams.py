@@ -16,7 +16,7 @@ from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import texts_by_key
 from rarefy.readers.in_memory import RowsReader
 from rarefy.readers.source import blocks
-from tests.selecting import slow_but
+from tests.selecting import examples, slow_but
 
 WORDS = ("a", "b", "see", "prize", "a1", "averyverylongword", "été")
 
@@ -89,7 +89,7 @@ FORMATS = {
 }
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     texts=st.lists(
         st.lists(st.sampled_from(WORDS), min_size=1, max_size=9), min_size=1, max_size=3

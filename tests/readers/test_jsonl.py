@@ -29,6 +29,9 @@ from tests.readers.test_readers import ROOT, block_size, mutated, on_files, writ
 from tests.readers.test_words import features_of
 from tests.text_formats import NUMBER, BadLineError, same_bits
 
+# files of a few lines, which lack most of the columns that are named for all of them
+pytestmark = pytest.mark.filterwarnings("ignore:.*there is no column:rarefy.RarefyWarning")
+
 DEEPEST = 64
 BYTE_ORDER_MARK = "\ufeff"
 

@@ -32,6 +32,7 @@ from rarefy.readers import Batch, compression, read, source
 from rarefy.readers.compression import COMPRESSIONS, NOT_TEXT
 from rarefy.readers.source import BYTE_ORDER_MARK
 from tests import text_formats
+from tests.selecting import examples
 
 FORMATS = ("svmlight", "vw")
 COMPRESS = {
@@ -42,7 +43,9 @@ COMPRESS = {
 }
 ROOT = Path(__file__).parents[2]
 on_files = settings(
-    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=examples(150),
 )
 
 

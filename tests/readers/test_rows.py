@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 import rarefy
 from rarefy import InputError, RarefyWarning, SparseOnlineClassifier
 from rarefy.readers.features.value_texts import form_of, written
+from tests.selecting import examples
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyarrow.parquet")
@@ -217,7 +218,7 @@ FORMS = (
 )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(value=VALUES, form=st.sampled_from(FORMS))
 def test_a_value_is_written_as_in_a_column(value, form):
     if isinstance(value, float) and not math.isfinite(value):
@@ -524,7 +525,7 @@ def hashed_models(tmp_path_factory) -> list[SparseOnlineClassifier]:
     return models
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(frame=frames(), number=st.integers(0, 2))
 def test_a_frame_means_what_its_values_mean_in_dicts(hashed_models, frame, number):
     model = hashed_models[number]

@@ -18,6 +18,7 @@ from rarefy.jit import compiled
 from rarefy.readers.buffers import BatchBuffer, new_buffer
 from rarefy.readers.features.grams import NAMES_FULL, room_for_words
 from rarefy.readers.features.words import add_words, word_tables
+from tests.selecting import examples
 
 TABLE = Path(rarefy.readers.__file__).parent / "features" / "unicode.txt"
 VERSION = TABLE.read_text().split("Unicode ")[1].split(";")[0]
@@ -194,7 +195,7 @@ some_characters = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 @given(st.text(some_characters, max_size=40))
 @example("Ⱥ東" * 20)
 @example("a東" * 20)
@@ -203,7 +204,7 @@ def test_any_text(text):
         check(text)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 @given(st.binary(max_size=30))
 @example(b"\xf0\x9f\x99")
 @example(b"\xf7\xbf\xbf\xbf\xff\xc8")

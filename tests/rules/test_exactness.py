@@ -5,8 +5,8 @@ Where a rule truncates, the strength is searched so that a part of the weights i
 is not: agreement on all zeros, or on no zeros, would prove little.
 
 The library compiles one loop per rule, loss, schedule, kind of q, kind of outputs, and with or
-without L2, at about a second each. So every rule meets two losses, every schedule and so on, a few
-rules meet every loss, and the larger products of these are left to the tests marked slow.
+without L2, at about a second each. So every rule meets one loss, one rule meets every loss, a few
+meet every schedule and so on, and the larger products of these are left to the tests marked slow.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from rarefy.model.importance import PLAIN
 from tests import data, naive
 from tests.in_order import classifier_in_order, regressor_in_order
-from tests.selecting import slow_but
+from tests.selecting import examples, slow_but
 
 MARGIN = tuple(naive.MARGIN_LOSSES)
 REGRESSION = naive.REGRESSION_LOSSES
@@ -30,7 +30,7 @@ LOSSES = MARGIN + REGRESSION
 QS = (1, 1.5, 2, 3, inf)
 BASES = ("gradient", "update", "feature")
 EVERYWHERE = ("logistic",)  # losses that every rule meets
-ANY_LOSS = ("frda", "scale-free")  # rules that meet the others too; the rest if slow
+ANY_LOSS = ("frda",)  # rules that meet the others too; the rest only if slow
 
 # Every rule, those that can have a cumulative or a feature-aware penalty once more with it.
 ADAGRAD_AWARE = tuple(f"{rule}+q" for rule in naive.ADAGRAD)
@@ -134,8 +134,8 @@ def with_losses(variants, losses) -> list:
 
 
 def meets(variant: str, loss: str) -> bool:
-    if variant in LATER:
-        return loss == "logistic"
+    if variant == "scale-free" and loss in REGRESSION:  # whose targets give it its steps
+        return True
     return loss in EVERYWHERE or variant in ANY_LOSS
 
 
@@ -175,7 +175,7 @@ def is_broad(variant: str, loss: str, q: float) -> bool:
     return not meets(variant, loss) or (q != 2 and (variant in LATER or loss != "logistic"))
 
 
-@pytest.mark.parametrize("passes", [1, 2], ids=["1 pass", "2 passes"])
+@pytest.mark.parametrize("passes", slow_but([1, 2], 2), ids=["1 pass", "2 passes"])
 @pytest.mark.parametrize("basis", BASES)
 @pytest.mark.parametrize(
     ("rule", "loss", "q"),
@@ -270,7 +270,7 @@ def test_elastic_net(variant, loss, l2):
 
 
 @pytest.mark.parametrize("schedule", list(naive.SCHEDULES))
-@pytest.mark.parametrize("variant", slow_but(SCHEDULED, "fobos", "rda", "ftpfrl"))
+@pytest.mark.parametrize("variant", slow_but(SCHEDULED, "fobos", "ftpfrl"))
 def test_schedules(variant, schedule):
     problem = problem_for("logistic")
     chosen, expected = mixed(
@@ -360,7 +360,7 @@ def test_beta(rule, loss, beta):
     ],
     ids=str,
 )
-@pytest.mark.parametrize("rule", ["fobos", "frda"])
+@pytest.mark.parametrize("rule", slow_but(["fobos", "frda"], "frda"))
 def test_levels_of_regression_losses(rule, loss, level):
     problem = problem_for(loss)
     chosen, expected = mixed(problem, setup(rule, loss, **level))
@@ -435,7 +435,7 @@ def test_endowment_by_prediction(variant, loss):
 @pytest.mark.parametrize(
     ("variant", "loss"),
     [
-        pytest.param(v, loss, marks=slow_where(loss != "hinge" or v not in OFTEN))
+        pytest.param(v, loss, marks=slow_where(loss != "hinge" or v not in OFTEN[2:]))
         for v in STEPS_MAY_SHRINK
         for loss in MARGIN
     ],
@@ -533,7 +533,7 @@ def test_partial_fit_splits_with_options(option):
 
 
 FEW_VARIANTS = ("fobos", "frda", "ftpfrl", "adagrad-fobos", "fr-comid+cumulative")
-MORE_VARIANTS = ("ogd", "rda", "truncated-gradient", "ftrl", "scale-free")
+MORE_VARIANTS = ("fobos", "truncated-gradient", "ftrl", "scale-free")
 
 
 @pytest.mark.parametrize(
@@ -543,7 +543,7 @@ MORE_VARIANTS = ("ogd", "rda", "truncated-gradient", "ftrl", "scale-free")
             variant,
             multiclass,
             marks=slow_where(
-                variant not in FEW_VARIANTS[:2]
+                variant != "frda"
                 and (multiclass != "crammer_singer" or variant not in MORE_VARIANTS)
             ),
         )
@@ -925,7 +925,7 @@ def elastic_nets(variant: str):
     return st.fixed_dictionaries({"l2": st.sampled_from([0.0, 0.013, 0.7])})
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@settings(max_examples=examples(150), deadline=None, derandomize=True, database=None)
 @given(case=small_problems())
 def test_any_small_problem(case):
     chosen, problem, weights = case

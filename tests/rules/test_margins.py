@@ -217,7 +217,7 @@ def whole_matrices(X, y, name: str) -> np.ndarray:
     return mean
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", slow_but(SETTINGS, "cw", "pa1", "scw2"))
 def test_labels_that_contradict_each_other(name):
     """Every step of cw undoes the one before, with a variance that is a fraction of it."""
     X, y = np.full((600, 1), 1e3), np.resize([1.0, -1.0], 600)

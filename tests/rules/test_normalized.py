@@ -10,17 +10,18 @@ from tests.rules.test_exactness import assert_same, estimator, problem_for, slow
 RULES = ("normalized", "normalized-adagrad")
 PENALTIES = [{}, {"l1": 0.02, "q": 2.0}, {"l1": 0.02}, {"l1": 0.08, "q": 1.0, "basis": "update"}]
 PENALTIES += [{"l1": 0.02, "basis": "feature"}]
+BY_DEFAULT = {"normalized": [("logistic", 0)], "normalized-adagrad": [("logistic", 1)]}
 
 
 def settings(rule: str, loss: str = "logistic", **more) -> dict:
     return {"rule": rule, "loss": loss, "eta0": 0.3, "passes": 2, "fit_intercept": True, **more}
 
 
-@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(
-    ("loss", "penalty"),
+    ("rule", "loss", "penalty"),
     [
-        pytest.param(loss, n, marks=slow_where(loss != "logistic" or n > 1))
+        pytest.param(rule, loss, n, marks=slow_where((loss, n) not in BY_DEFAULT[rule]))
+        for rule in RULES
         for loss in ("logistic", "hinge", "squared")
         for n in range(len(PENALTIES))
     ],

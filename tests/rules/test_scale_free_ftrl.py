@@ -22,6 +22,7 @@ from tests.cli.test_cli import run, train
 from tests.cli.test_resume import assert_stops_leave_no_trace
 from tests.estimators.test_saving import assert_goes_on_the_same, assert_same
 from tests.in_order import classifier_in_order
+from tests.selecting import examples
 from tests.tuned import stream
 
 RULE = "scale-free-ftrl"
@@ -106,7 +107,7 @@ ROUNDS = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     ROUNDS,
     st.floats(0.05, 2.0),
@@ -153,7 +154,7 @@ def test_one_huge_value_leaves_next_to_nothing_of_a_weight():
 # --- what is at zero --------------------------------------------------------------------------
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(ROUNDS, st.sampled_from([0.0, 0.9, 1.1, 1.5]), st.sampled_from([None, 0.1]))
 def test_what_is_at_zero_comes_in_as_with_scale_free(rounds, l1, l2):
     """In the first round in which the sum of subgradients exceeds λ r, and with the same weight."""

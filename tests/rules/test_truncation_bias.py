@@ -96,13 +96,13 @@ def zeros_after_each_round(problem: data.Problem, model) -> np.ndarray:
 @pytest.mark.parametrize(
     ("rule", "q", "l1"),
     [
-        ("frda", 1, 0.003),
+        pytest.param("frda", 1, 0.003, marks=pytest.mark.slow),
         ("frda", 2, 0.01),
         ("frda", inf, 0.03),
-        ("fr-comid", 2, 0.03),
+        pytest.param("fr-comid", 2, 0.03, marks=pytest.mark.slow),
         ("fr-comid", inf, 0.1),
         ("ftpfrl", 2, 0.01),
-        ("ftpfrl", inf, 0.05),
+        pytest.param("ftpfrl", inf, 0.05, marks=pytest.mark.slow),
     ],
 )
 def test_a_feature_and_a_thousand_times_it_live_and_die_together(rule, q, l1):

@@ -191,7 +191,6 @@ def test_models_that_go_are_not_kept_in_memory(client: Client) -> None:
 @contextmanager
 def only_new_objects_counted() -> Iterator[None]:
     """Meanwhile, no cycles are collected: what is kept by nothing but itself is still there."""
-    gc.collect()
     gc.freeze()
     gc.disable()
     try:

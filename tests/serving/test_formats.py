@@ -21,6 +21,12 @@ from rarefy.files.model_file import load_model, save_model
 from rarefy.serving.limits import Limits
 from tests.serving.in_process import Client
 
+# most bodies here have a row or two, of columns and features that the model does not know
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:rows. new columns are ignored:rarefy.RarefyWarning",
+    "ignore:rows. the model has no weight:rarefy.RarefyWarning",
+)
+
 COLUMNS = ("size", "shop", "words", "weight", "label")
 OF_COLUMNS = ("--weight", "weight", "--text", "words")
 Row = dict[str, object]

@@ -17,6 +17,7 @@ from rarefy.sweeping.shared_columns import MOST_VALUES, features_of
 from tests import data
 from tests.in_order import classifier_in_order
 from tests.lanes.test_lanes import rows_of
+from tests.selecting import examples
 
 L1S = [1e-3, 1e-2]
 
@@ -69,7 +70,7 @@ def test_counts_never_take_more_room_than_entries():
     assert columns._parts(0, 0, 4) == [slice(0, 0)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(
         st.lists(st.tuples(st.integers(0, 30), st.sampled_from([1.0, 2.0, -3.0])), max_size=25),
