@@ -75,8 +75,9 @@ class FromMatrices:
         if self.passes != AUTO or task.is_open or going_on:
             passes, found = Passes(self._stream_passes), {}
         else:
+            task, found = self._with_steps(task, fitting)
             passes = fitting.chosen_passes(lambda: self._new_learner(task))
-            task, passes, found = self._with_l1_if_better(task, fitting, passes)
+            task, passes = self._with_l1_if_better(task, fitting, passes, found)
         # a copy, so that this one stays as it is if learning fails
         new = deepcopy(self.learner_) if going_on else self._new_learner(task)
         fitting.learn(new, passes, calibrate=task.calibrate)
@@ -92,26 +93,35 @@ class FromMatrices:
         self._hot = None  # that of a stream
         self._learned(task)
 
+    def _with_steps(self: Any, task: Task, fitting: Fitting) -> tuple[Task, dict[str, float]]:
+        """The task with longer steps, if they are better, and what was found."""
+        is_asked = self.eta0 is not None or self._is_refitted
+        if is_asked or type(task.rule) is not ScaleFree:
+            return task, {}
+        chosen = fitting.with_steps(task, self._new_learner)
+        return chosen, {} if chosen == task else {"eta0": chosen.rule.eta0}
+
     def _with_l1_if_better(
-        self: Any, task: Task, fitting: Fitting, passes: Passes
-    ) -> tuple[Task, Passes, dict[str, float]]:
+        self: Any, task: Task, fitting: Fitting, passes: Passes, found: dict[str, float]
+    ) -> tuple[Task, Passes]:
         """The task, without its penalty where more rows than columns are better predicted so.
 
-        With the l1 that was found; nothing, if the user has asked for one, or for few features.
+        Its l1 is added to what was found, unless the user has asked for one, or for few features.
         """
         n_rows, n_columns = fitting.X.shape
         is_asked = self.l1 is not None or self._is_refitted
         if is_asked or n_rows <= n_columns or type(task.rule) is not ScaleFree:
-            return task, passes, {}
+            return task, passes
         if not fitting.may_hold_out(self._new_learner(task)):
-            return task, passes, {}
+            return task, passes
         free = task._replace(rule=task.rule._replace(l1=0.0))
         kept, dropped = (
             fitting.cross_predicted(one, passes.number, self._new_learner) for one in (task, free)
         )
         if not as_good(kept.losses, dropped.losses):
             task, kept = free, dropped
-        return task, passes._replace(predicted=kept), {"l1": task.rule.l1}
+        found["l1"] = task.rule.l1
+        return task, passes._replace(predicted=kept)
 
     def _minimise(self: Any, task: Task, rows: Rows) -> None:
         """Learn by a method that needs all rows at once."""
@@ -282,8 +292,13 @@ class FromMatrices:
         found = self.learner_.settled().found if self.learner_.is_settled else {}
         if found:
             self._check_not_settled()
-        if self.l1 is None and "l1" in found and type(asked.rule) is type(begun.rule) is ScaleFree:
-            asked = asked._replace(rule=asked.rule._replace(l1=found["l1"]))
+        if type(asked.rule) is type(begun.rule) is ScaleFree:
+            chosen = {
+                name: found[name]
+                for name in ("l1", "eta0")
+                if name in found and getattr(self, name) is None
+            }
+            asked = asked._replace(rule=asked.rule._replace(**chosen))
         changed = [name for name in Task._fields if getattr(asked, name) != getattr(begun, name)]
         if changed:
             now, then = (

@@ -1,4 +1,7 @@
-"""Several passes over a matrix, as many as pay, and the penalty only if it pays.
+"""Several passes over a matrix, as many as pay, and penalty and steps that pay.
+
+Many classes need scores that are far apart, and there is time for few passes; longer steps get
+there sooner, but follow noise. So held-out rows choose their length.
 
 Where the time for passes ends before they cease to pay, scores are still too close to zero, most of
 all those of many classes. Then the scores of held-out rows calibrate the probabilities.
@@ -22,9 +25,10 @@ from rarefy.engine.task import Task
 from rarefy.engine.workers import n_cores, workers
 from rarefy.errors import DivergenceError
 from rarefy.model.calibration import Calibration, calibrated_by
+from rarefy.model.multiclass import Softmax
 
 HELD_OUT = 0.1  # of the rows, to choose the number of passes by
-MOST_HELD_OUT = 1000  # rows of many, to calibrate by
+MOST_HELD_OUT = 200  # rows of many, to calibrate by
 FEWEST_ROWS = 30  # from which on some are held out
 PASSES_OF_FEW_ROWS = 30
 PASSES_OF_MANY_ROWS = 3  # where a pass takes a fraction of a second or more
@@ -33,6 +37,8 @@ FEW_UPDATES = 1e6  # which take no time
 FEWEST_TRIED = 10  # passes, if they are no more updates than that
 MOST_UPDATES = 2e7  # in all passes that are tried
 MOST_PASSES = 300
+ENOUGH_PASSES = 16  # for short steps
+LONGER = (2.0, 4.0)  # steps that are tried
 GAIN = 0.003  # by which more passes must lower the loss for still more to be tried
 
 
@@ -79,10 +85,7 @@ class Fitting(NamedTuple):
             self._learn(learner, None, passes.number)
 
     def _learn_and_calibrate(self, learner: OnlineLearner, passes: int) -> None:
-        """Learn rows so many times, and last of all some that have told how good the scores are.
-
-        These are learned once, as new ones. They are too few to matter much where rows are many.
-        """
+        """Learn rows so many times, and last of all some that have told how good scores are."""
         held_out, learned = self._split(min(int(HELD_OUT * len(self.y)), MOST_HELD_OUT))
         self._learn(learner, learned, passes)
         calibration = self._calibrated(self._predicted(learner, held_out))
@@ -138,6 +141,42 @@ class Fitting(NamedTuple):
         if not as_good(losses, least):
             return Passes(best)
         return Passes(number, True, self._predicted(learner, held_out))
+
+    def with_steps(self, task: Task, new_learner: Callable[[Task], OnlineLearner]) -> Task:
+        """The task with the steps that predict held-out rows best in one pass.
+
+        Steps are made longer if the rows are better predicted by more than chance would have it,
+        where there is time for few passes over rows of several classes. The loss is that of
+        calibrated probabilities: larger scores alone are no better.
+        """
+        learner = new_learner(task)
+        has_time = MOST_UPDATES / self._updates(learner) >= ENOUGH_PASSES
+        if type(learner.loss) is not Softmax or has_time or not self.may_hold_out(learner):
+            return task
+        held_out, learned = self._split(int(HELD_OUT * len(self.y)))
+        best, least = task, self._losses_of_pass(learner, learned, held_out)
+        for factor in LONGER:
+            longer = task._replace(rule=task.rule._replace(eta0=factor * task.rule.eta0))
+            losses = self._losses_of_pass(new_learner(longer), learned, held_out)
+            if as_good(least, losses):
+                break
+            best, least = longer, losses
+        if self.verbose:
+            print(f"eta0={best.rule.eta0:g}: {len(held_out):,} held-out rows")
+        return best
+
+    def _losses_of_pass(
+        self,
+        learner: OnlineLearner,
+        learned: NDArray[np.int64],
+        held_out: NDArray[np.int64],
+    ) -> Floats:
+        """What held-out rows add to the log-loss of calibrated probabilities, after one pass."""
+        for _ in self._passes(learner, learned, 1):
+            pass
+        found = self._predicted(learner, held_out)
+        scaling = self._calibrated(found).scaling or 1.0
+        return self._losses(learner, held_out, scaling * found.scores)
 
     def may_hold_out(self, learner: OnlineLearner) -> bool:
         """Whether rows are enough to hold some out, and few enough for that to take no time."""
@@ -202,11 +241,15 @@ class Fitting(NamedTuple):
             return chosen_rows(rows, numbers, n_threads, run)
 
     def _predicted(self, learner: OnlineLearner, numbers: NDArray[np.int64]) -> Predicted:
-        rows, losses = self._rows(numbers), np.empty(len(numbers))
-        scores = learner.scores(rows)
+        scores = learner.scores(self._rows(numbers))
+        return Predicted(numbers, scores, self._losses(learner, numbers, scores))
+
+    def _losses(self, learner: OnlineLearner, numbers: NDArray[np.int64], scores: Floats) -> Floats:
+        """What each of some rows adds to the loss."""
+        losses = np.empty(len(numbers))
         total_loss = engine.total_loss if learner.n_outputs == 1 else engine.total_loss_classes
-        total_loss(learner.loss, scores, rows.y, rows.importance, losses)
-        return Predicted(numbers, scores, losses)
+        total_loss(learner.loss, scores, self.y[numbers], self.importance[numbers], losses)
+        return losses
 
 
 def _is_checked(number: int) -> bool:
