@@ -21,7 +21,7 @@ from rarefy.engine.task import Task
 from rarefy.engine.watched import Seen, Watched
 from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.estimators.matrices import Content, content_of
-from rarefy.estimators.passes import Fitting, Passes, as_good
+from rarefy.estimators.passes import Fitting, Passes, as_good, with_eta0
 from rarefy.estimators.training_warnings import warn_of
 from rarefy.files.label_types import label_names
 from rarefy.model.class_weights import ClassWeights
@@ -80,7 +80,7 @@ class FromMatrices:
             task, passes = self._with_l1_if_better(task, fitting, passes, found)
         # a copy, so that this one stays as it is if learning fails
         new = deepcopy(self.learner_) if going_on else self._new_learner(task)
-        fitting.learn(new, passes, calibrate=task.calibrate)
+        fitting.learn(new, passes, task)
         self._note_rows(new, X, y, is_first=not going_on)
         self.passes_ = passes.number
         learner = new.settled()
@@ -293,12 +293,10 @@ class FromMatrices:
         if found:
             self._check_not_settled()
         if type(asked.rule) is type(begun.rule) is ScaleFree:
-            chosen = {
-                name: found[name]
-                for name in ("l1", "eta0")
-                if name in found and getattr(self, name) is None
-            }
-            asked = asked._replace(rule=asked.rule._replace(**chosen))
+            if self.l1 is None and "l1" in found:
+                asked = asked._replace(rule=asked.rule._replace(l1=found["l1"]))
+            if self.eta0 is None and "eta0" in found:
+                asked = with_eta0(asked, found["eta0"])
         changed = [name for name in Task._fields if getattr(asked, name) != getattr(begun, name)]
         if changed:
             now, then = (

@@ -21,7 +21,7 @@ from rarefy.engine import loop as engine
 from rarefy.engine.divergence import CHANGED, UNCHANGED
 from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.sharding import Sharding
-from rarefy.engine.task import Task
+from rarefy.engine.task import Task, with_calibration
 from rarefy.engine.workers import n_cores, workers
 from rarefy.errors import DivergenceError
 from rarefy.model.calibration import Calibration, calibrated_by
@@ -69,29 +69,28 @@ class Fitting(NamedTuple):
     verbose: bool = False
     shards: int = 1
 
-    def learn(self, learner: OnlineLearner, passes: Passes, calibrate: bool) -> None:
+    def learn(self, learner: OnlineLearner, passes: Passes, task: Task) -> None:
         """Learn all rows, so many times; if that fails, the learner is of no use.
 
-        Probabilities are calibrated after too few passes, if that is wanted.
+        After too few passes, held-out rows calibrate. Weights do not depend on whether they do.
         """
-        if not (calibrate and passes.are_too_few):
-            self._learn(learner, None, passes.number)
-        elif passes.predicted is not None:
-            self._learn(learner, None, passes.number)
-            learner.settled().calibration = self._calibrated(passes.predicted)
-        elif self.shuffle and len(self.y) >= FEWEST_ROWS:
-            self._learn_and_calibrate(learner, passes.number)
+        predicted = passes.predicted
+        if self._learns_some_last(passes, task):
+            held_out, learned = self._split(min(int(HELD_OUT * len(self.y)), MOST_HELD_OUT))
+            self._learn(learner, learned, passes.number)
+            predicted = self._predicted(learner, held_out)
+            for _ in self._passes(learner, held_out, 1):
+                pass
         else:
             self._learn(learner, None, passes.number)
+        if passes.are_too_few and task.calibrate and predicted is not None:
+            learner.settled().calibration = self._calibrated(predicted)
 
-    def _learn_and_calibrate(self, learner: OnlineLearner, passes: int) -> None:
-        """Learn rows so many times, and last of all some that have told how good scores are."""
-        held_out, learned = self._split(min(int(HELD_OUT * len(self.y)), MOST_HELD_OUT))
-        self._learn(learner, learned, passes)
-        calibration = self._calibrated(self._predicted(learner, held_out))
-        for _ in self._passes(learner, held_out, 1):
-            pass
-        learner.settled().calibration = calibration
+    def _learns_some_last(self, passes: Passes, task: Task) -> bool:
+        """Whether some of many rows are learned once, when they have told how good scores are."""
+        has_probabilities = with_calibration(task, True).calibrate
+        is_unknown = passes.are_too_few and passes.predicted is None
+        return has_probabilities and is_unknown and self.shuffle and len(self.y) >= FEWEST_ROWS
 
     def _calibrated(self, predicted: Predicted) -> Calibration:
         """The calibration by rows that were not learned."""
@@ -156,7 +155,7 @@ class Fitting(NamedTuple):
         held_out, learned = self._split(int(HELD_OUT * len(self.y)))
         best, least = task, self._losses_of_pass(learner, learned, held_out)
         for factor in LONGER:
-            longer = task._replace(rule=task.rule._replace(eta0=factor * task.rule.eta0))
+            longer = with_eta0(task, factor * task.rule.eta0)
             losses = self._losses_of_pass(new_learner(longer), learned, held_out)
             if as_good(least, losses):
                 break
@@ -250,6 +249,12 @@ class Fitting(NamedTuple):
         total_loss = engine.total_loss if learner.n_outputs == 1 else engine.total_loss_classes
         total_loss(learner.loss, scores, self.y[numbers], self.importance[numbers], losses)
         return losses
+
+
+def with_eta0(task: Task, eta0: float) -> Task:
+    """The task of a rule with own steps, as if the user had given it this eta0."""
+    rule, schedule = (part._replace(eta0=eta0) for part in (task.rule, task.schedule))
+    return task._replace(rule=rule, schedule=schedule)
 
 
 def _is_checked(number: int) -> bool:
