@@ -142,3 +142,21 @@ def test_tags_are_in_the_predictions():
     train("data.vw", "--l1", "0")
     Path("new.vw").write_text("'one |a x\n|a y\n1 1 three|a x\n")
     assert run("predict", "some.model", "new.vw").stdout == "1\tone\n-1\n1\tthree\n"
+
+
+def test_one_column_is_csv_to_a_model_of_columns():
+    Path("words.csv").write_text("label,words\n" + "a,one two\nb,three four\n" * 20)
+    train("words.csv", "--text", "words")
+    lines = b"words\none two\nthree\n"
+    answer = run("predict", "some.model", "-", stdin=lines)
+    assert answer.stdout == "a\nb\n"
+    assert "Warning: standard input is read as CSV with one column" in answer.stderr
+    told = run("predict", "some.model", "-", "--format", "csv", stdin=lines)
+    assert (told.stdout, told.stderr) == (answer.stdout, "")
+    Path("new").write_bytes(lines)
+    assert "new is read as CSV with one column" in run("predict", "some.model", "new").stderr
+
+
+def test_one_column_is_not_inferred_without_a_model():
+    Path("new").write_text("words\none two\n")
+    assert "the format cannot be inferred" in error_of("train", "new", "-o", "some.model")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
+import rarefy
 from rarefy import ConfigError, SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.estimators import passes
 
@@ -30,6 +31,103 @@ def test_few_and_many_rows_have_a_number_of_their_own(monkeypatch):
     assert SparseOnlineClassifier().fit(X[few], Y[few]).passes_ == passes.PASSES_OF_FEW_ROWS
     monkeypatch.setattr(passes, "MANY_UPDATES", 10)
     assert SparseOnlineClassifier().fit(X, Y).passes_ == passes.PASSES_OF_MANY_ROWS
+
+
+def bits(model):
+    return model.coef_.tobytes() + model.intercept_.tobytes()
+
+
+def many_classes(n: int, seed: int = 0):
+    """Short rows of several classes, which few passes do not learn."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(12, size=n)
+    words = 20 * y[:, np.newaxis] + rng.integers(20, size=(n, 4))
+    rows = np.zeros((n, 240))
+    rows[np.arange(n)[:, np.newaxis], words] = 1.0
+    rows[np.arange(n), rng.integers(240, size=n)] = 1.0
+    return rows, y
+
+
+def log_loss_of(model, rows, y):
+    return -np.log(model.predict_proba(rows)[np.arange(len(y)), y]).mean()
+
+
+@pytest.mark.parametrize("given", [{}, {"l1": 1.0}])
+def test_held_out_rows_calibrate_where_time_ends_the_passes(monkeypatch, given):
+    rows, y = many_classes(600)
+    noisy = np.where(np.random.default_rng(2).random(600) < 0.3, 0, y)
+    in_time = SparseOnlineClassifier(eta0=0.2, **given).fit(rows, noisy)
+    assert in_time.passes_ > 2
+    assert in_time.learner_.calibration is None
+    monkeypatch.setattr(passes, "MOST_UPDATES", 2 * np.count_nonzero(rows) * 12)
+    model = SparseOnlineClassifier(eta0=0.2, **given).fit(rows, y)
+    assert model.passes_ == 2
+    assert model.learner_.scaling > 1.0
+    plain = SparseOnlineClassifier(eta0=0.2, calibrate=False, **given).fit(rows, y)
+    assert bits(plain) == bits(model)
+    others = many_classes(600, seed=1)
+    assert log_loss_of(model, *others) < 0.9 * log_loss_of(plain, *others)
+
+
+def test_some_of_many_rows_calibrate_and_are_learned_last(monkeypatch):
+    rows, y = many_classes(600)
+    monkeypatch.setattr(passes, "MANY_UPDATES", 10)
+    model, plain = (SparseOnlineClassifier(calibrate=on).fit(rows, y) for on in (True, False))
+    assert model.t_ == 3 * 540 + 60
+    assert bits(plain) == bits(model)
+    others = many_classes(600, seed=1)
+    assert log_loss_of(model, *others) < 0.9 * log_loss_of(plain, *others)
+    rows, y = many_classes(3000)
+    model = SparseOnlineClassifier().fit(rows, y)
+    assert model.t_ == 3 * (3000 - passes.MOST_HELD_OUT) + passes.MOST_HELD_OUT
+
+
+@pytest.mark.parametrize(
+    "given", [{"shuffle": False}, {"loss": "hinge"}, {"passes": 3}, {"average": True}]
+)
+def test_else_many_rows_are_learned_alike(monkeypatch, given):
+    rows, y = many_classes(600)
+    monkeypatch.setattr(passes, "MANY_UPDATES", 10)
+    model = SparseOnlineClassifier(**given).fit(rows, y)
+    assert bits(model) == bits(SparseOnlineClassifier(**{**given, "passes": 3}).fit(rows, y))
+    assert model.learner_.calibration is None
+
+
+def test_a_refit_is_not_calibrated(monkeypatch):
+    rows, y = many_classes(600)
+    monkeypatch.setattr(passes, "MOST_UPDATES", 2 * np.count_nonzero(rows) * 12)
+    assert SparseOnlineClassifier(refit=True).fit(rows, y).learner_.scaling is None
+
+
+def test_steps_are_longer_where_few_passes_do_not_learn(monkeypatch, tmp_path):
+    rows, y = many_classes(600)
+    assert "eta0" not in SparseOnlineClassifier().fit(rows, y).found_  # there is time
+    monkeypatch.setattr(passes, "MOST_UPDATES", 4 * np.count_nonzero(rows) * 12)
+    model = SparseOnlineClassifier().fit(rows, y)
+    assert model.found_["eta0"] in (0.4, 0.8)
+    given = SparseOnlineClassifier(
+        eta0=model.found_["eta0"], l1=model.found_["l1"], passes=model.passes_
+    ).fit(rows, y)
+    assert bits(given) == bits(model)
+    model.save(tmp_path / "model")
+    loaded = rarefy.load(tmp_path / "model")
+    assert loaded.eta0 == model.found_["eta0"]
+    more = many_classes(100, seed=2)
+    for one in (model, loaded, given):
+        one.partial_fit(*more)
+    assert bits(model) == bits(loaded) == bits(given)
+    short = SparseOnlineClassifier(eta0=0.2).fit(rows, y)
+    others = many_classes(600, seed=1)
+    assert log_loss_of(model, *others) < log_loss_of(short, *others)
+
+
+def test_steps_of_noise_and_of_two_classes_stay(monkeypatch):
+    rows, y = many_classes(600)
+    monkeypatch.setattr(passes, "MOST_UPDATES", 4 * np.count_nonzero(rows) * 12)
+    noise = np.random.default_rng(3).integers(12, size=600)
+    assert "eta0" not in SparseOnlineClassifier().fit(rows, noise).found_
+    monkeypatch.setattr(passes, "MOST_UPDATES", 4 * np.count_nonzero(rows))
+    assert "eta0" not in SparseOnlineClassifier().fit(rows, y < 6).found_
 
 
 def test_what_finds_its_parameters_learns_once():

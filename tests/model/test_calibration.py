@@ -14,7 +14,7 @@ from sklearn.metrics import log_loss
 import rarefy
 from rarefy.errors import DivergenceError, InputError
 from rarefy.files.model_file import load_model
-from rarefy.model.calibration import LEAST_SLOPE, Calibration
+from rarefy.model.calibration import LEAST_SLOPE, PRIOR, Calibration, calibrated_by
 from tests import naive
 from tests.cli.test_cli import predictions, run, table_of
 from tests.files.test_model_file import parts_of, with_header
@@ -52,6 +52,41 @@ def test_dense_transcription(n_outputs, n):
     expected = naive.calibration(scores[counts], y[counts], importance[counts])
     found_all = (found.slope, found.gain, found.scaling)
     assert found_all == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def loss_at(slope, scores, y, importance):
+    """The log-loss of scaled scores."""
+    if scores.shape[1] == 1:
+        return importance @ np.logaddexp(0.0, -slope * y * scores[:, 0])
+    right = scores[np.arange(len(y)), y.astype(int)]
+    return importance @ (np.logaddexp.reduce(slope * scores, axis=1) - slope * right)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3, 5])
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_all_at_once_the_loss_and_prior_are_least(n_outputs, size):
+    scores, y, importance = scores_and_labels(np.random.default_rng(0), n_outputs)
+    rows = size * scores, y, importance
+    found = calibrated_by(*rows)
+
+    def objective(slope):
+        return loss_at(slope, *rows) + 0.5 * PRIOR * (slope - 1.0) ** 2
+
+    least = objective(found.slope)
+    for near in (0.99, 1.01):
+        assert objective(max(near * found.slope, LEAST_SLOPE)) >= least * (1.0 - 1e-8)
+    gain = loss_at(1.0, *rows) - loss_at(found.slope, *rows)
+    assert found.gain == pytest.approx(gain, rel=1e-6, abs=1e-6)
+    assert found.examples == np.count_nonzero(importance)
+    assert found.weight == pytest.approx(importance.sum())
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_rows_that_are_all_right_do_not_make_a_slope_endless(n_outputs):
+    y = np.ones(20)
+    scores = np.ones((20, 1)) if n_outputs == 1 else np.eye(3)[np.ones(20, int)]
+    found = calibrated_by(scores, y, np.ones(20))
+    assert 1.0 < found.scaling < found.slope < 1.0 + math.sqrt(2.0 * 20.0)
 
 
 @given(st.integers(0, 1000), st.sampled_from([1, 4]), st.floats(1e-3, 1e70))

@@ -60,7 +60,7 @@ class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SingleLabels, Spar
     coef_ : array of shape (1 or n_classes, n_features), built on access
     sparse_coef_ : the same as a CSR matrix
     intercept_, n_nonzero_, sparsity_, t_, progressive_loss_
-    found_ : the values of parameters that are "auto", and the l1 that `fit` has chosen
+    found_ : the values of parameters that are "auto", and the l1 and eta0 that `fit` chose
 
     See Also
     --------

@@ -21,7 +21,7 @@ from rarefy.engine.task import Task
 from rarefy.engine.watched import Seen, Watched
 from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.estimators.matrices import Content, content_of
-from rarefy.estimators.passes import Fitting
+from rarefy.estimators.passes import Fitting, Passes, as_good, with_eta0
 from rarefy.estimators.training_warnings import warn_of
 from rarefy.files.label_types import label_names
 from rarefy.model.class_weights import ClassWeights
@@ -73,15 +73,16 @@ class FromMatrices:
             self._check_can_learn()
             task = self._task_to_go_on(task)
         if self.passes != AUTO or task.is_open or going_on:
-            passes, found = self._stream_passes, {}
+            passes, found = Passes(self._stream_passes), {}
         else:
-            passes = fitting.best_number_of_passes(lambda: self._new_learner(task))
-            task, found = self._with_l1_if_better(task, fitting, passes)
+            task, found = self._with_steps(task, fitting)
+            passes = fitting.chosen_passes(lambda: self._new_learner(task))
+            task, passes = self._with_l1_if_better(task, fitting, passes, found)
         # a copy, so that this one stays as it is if learning fails
         new = deepcopy(self.learner_) if going_on else self._new_learner(task)
-        fitting.learn(new, passes)
+        fitting.learn(new, passes, task)
         self._note_rows(new, X, y, is_first=not going_on)
-        self.passes_ = passes
+        self.passes_ = passes.number
         learner = new.settled()
         learner.found.update(found)
         if self._is_refitted:
@@ -92,23 +93,35 @@ class FromMatrices:
         self._hot = None  # that of a stream
         self._learned(task)
 
+    def _with_steps(self: Any, task: Task, fitting: Fitting) -> tuple[Task, dict[str, float]]:
+        """The task with longer steps, if they are better, and what was found."""
+        is_asked = self.eta0 is not None or self._is_refitted
+        if is_asked or type(task.rule) is not ScaleFree:
+            return task, {}
+        chosen = fitting.with_steps(task, self._new_learner)
+        return chosen, {} if chosen == task else {"eta0": chosen.rule.eta0}
+
     def _with_l1_if_better(
-        self: Any, task: Task, fitting: Fitting, passes: int
-    ) -> tuple[Task, dict[str, float]]:
+        self: Any, task: Task, fitting: Fitting, passes: Passes, found: dict[str, float]
+    ) -> tuple[Task, Passes]:
         """The task, without its penalty where more rows than columns are better predicted so.
 
-        With the l1 that was found; nothing, if the user has asked for one, or for few features.
+        Its l1 is added to what was found, unless the user has asked for one, or for few features.
         """
         n_rows, n_columns = fitting.X.shape
         is_asked = self.l1 is not None or self._is_refitted
         if is_asked or n_rows <= n_columns or type(task.rule) is not ScaleFree:
-            return task, {}
-        if not fitting.is_tried_on_others(self._new_learner(task)):
-            return task, {}
+            return task, passes
+        if not fitting.may_hold_out(self._new_learner(task)):
+            return task, passes
         free = task._replace(rule=task.rule._replace(l1=0.0))
-        if fitting.is_better(free, task, passes, self._new_learner):
-            task = free
-        return task, {"l1": task.rule.l1}
+        kept, dropped = (
+            fitting.cross_predicted(one, passes.number, self._new_learner) for one in (task, free)
+        )
+        if not as_good(kept.losses, dropped.losses):
+            task, kept = free, dropped
+        found["l1"] = task.rule.l1
+        return task, passes._replace(predicted=kept)
 
     def _minimise(self: Any, task: Task, rows: Rows) -> None:
         """Learn by a method that needs all rows at once."""
@@ -279,8 +292,11 @@ class FromMatrices:
         found = self.learner_.settled().found if self.learner_.is_settled else {}
         if found:
             self._check_not_settled()
-        if self.l1 is None and "l1" in found and type(asked.rule) is type(begun.rule) is ScaleFree:
-            asked = asked._replace(rule=asked.rule._replace(l1=found["l1"]))
+        if type(asked.rule) is type(begun.rule) is ScaleFree:
+            if self.l1 is None and "l1" in found:
+                asked = asked._replace(rule=asked.rule._replace(l1=found["l1"]))
+            if self.eta0 is None and "eta0" in found:
+                asked = with_eta0(asked, found["eta0"])
         changed = [name for name in Task._fields if getattr(asked, name) != getattr(begun, name)]
         if changed:
             now, then = (

@@ -1,4 +1,11 @@
-"""Several passes over a matrix, as many as pay, and the penalty only if it pays."""
+"""Several passes over a matrix, as many as pay, and penalty and steps that pay.
+
+Many classes need scores that are far apart, and there is time for few passes; longer steps get
+there sooner, but follow noise. So held-out rows choose their length.
+
+Where the time for passes ends before they cease to pay, scores are still too close to zero, most of
+all those of many classes. Then the scores of held-out rows calibrate the probabilities.
+"""
 
 import math
 from collections.abc import Callable, Iterator
@@ -14,11 +21,14 @@ from rarefy.engine import loop as engine
 from rarefy.engine.divergence import CHANGED, UNCHANGED
 from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.sharding import Sharding
-from rarefy.engine.task import Task
+from rarefy.engine.task import Task, with_calibration
 from rarefy.engine.workers import n_cores, workers
 from rarefy.errors import DivergenceError
+from rarefy.model.calibration import Calibration, calibrated_by
+from rarefy.model.multiclass import Softmax
 
 HELD_OUT = 0.1  # of the rows, to choose the number of passes by
+MOST_HELD_OUT = 200  # rows of many, to calibrate by
 FEWEST_ROWS = 30  # from which on some are held out
 PASSES_OF_FEW_ROWS = 30
 PASSES_OF_MANY_ROWS = 3  # where a pass takes a fraction of a second or more
@@ -27,7 +37,25 @@ FEW_UPDATES = 1e6  # which take no time
 FEWEST_TRIED = 10  # passes, if they are no more updates than that
 MOST_UPDATES = 2e7  # in all passes that are tried
 MOST_PASSES = 300
+ENOUGH_PASSES = 16  # for short steps
+LONGER = (2.0, 4.0)  # steps that are tried
 GAIN = 0.003  # by which more passes must lower the loss for still more to be tried
+
+
+class Predicted(NamedTuple):
+    """The scores of rows that were not learned, and what each of them adds to the loss."""
+
+    rows: NDArray[np.int64]
+    scores: Floats
+    losses: Floats
+
+
+class Passes(NamedTuple):
+    """How many there are to be, and whether more of them would pay if there were time for them."""
+
+    number: int
+    are_too_few: bool = False
+    predicted: Predicted | None = None  # after so many passes; None: no rows were held out
 
 
 class Fitting(NamedTuple):
@@ -41,17 +69,47 @@ class Fitting(NamedTuple):
     verbose: bool = False
     shards: int = 1
 
-    def learn(self, learner: OnlineLearner, passes: int) -> None:
-        """Learn all rows, so many times; if that fails, the learner is of no use."""
+    def learn(self, learner: OnlineLearner, passes: Passes, task: Task) -> None:
+        """Learn all rows, so many times; if that fails, the learner is of no use.
+
+        After too few passes, held-out rows calibrate. Weights do not depend on whether they do.
+        """
+        predicted = passes.predicted
+        if self._learns_some_last(passes, task):
+            held_out, learned = self._split(min(int(HELD_OUT * len(self.y)), MOST_HELD_OUT))
+            self._learn(learner, learned, passes.number)
+            predicted = self._predicted(learner, held_out)
+            for _ in self._passes(learner, held_out, 1):
+                pass
+        else:
+            self._learn(learner, None, passes.number)
+        if passes.are_too_few and task.calibrate and predicted is not None:
+            learner.settled().calibration = self._calibrated(predicted)
+
+    def _learns_some_last(self, passes: Passes, task: Task) -> bool:
+        """Whether some of many rows are learned once, when they have told how good scores are."""
+        has_probabilities = with_calibration(task, True).calibrate
+        is_unknown = passes.are_too_few and passes.predicted is None
+        return has_probabilities and is_unknown and self.shuffle and len(self.y) >= FEWEST_ROWS
+
+    def _calibrated(self, predicted: Predicted) -> Calibration:
+        """The calibration by rows that were not learned."""
+        rows, scores, _ = predicted
+        return calibrated_by(scores, self.y[rows], self.importance[rows])
+
+    def _learn(
+        self, learner: OnlineLearner, numbers: NDArray[np.int64] | None, passes: int
+    ) -> None:
         before = learner.progress.copy()
-        for number in self._passes(learner, None, passes):
+        n_rows = len(self.y) if numbers is None else len(numbers)
+        for number in self._passes(learner, numbers, passes):
             if self.verbose and (_is_checked(number) or number == passes):
                 loss, weight, _ = learner.progress - before
-                print(f"pass {number}: loss {loss / weight:.5g}, {len(self.y):,} rows")
+                print(f"pass {number}: loss {loss / weight:.5g}, {n_rows:,} rows")
             before = learner.progress.copy()
 
-    def best_number_of_passes(self, new_learner: Callable[[], OnlineLearner]) -> int:
-        """The number of passes over nine tenths of the rows that predicts the others best.
+    def chosen_passes(self, new_learner: Callable[[], OnlineLearner]) -> Passes:
+        """As many passes over nine tenths of the rows as predict the others best.
 
         1, 2, 3, 4, 6, 8, 12, 16, ... passes are tried, until more of them lower the loss by less
         than GAIN. Where that would take long, or there are too few rows to hold some out, the
@@ -60,62 +118,91 @@ class Fitting(NamedTuple):
         learner = new_learner()
         updates = self._updates(learner)
         if updates > MANY_UPDATES:
-            return PASSES_OF_MANY_ROWS
+            return Passes(PASSES_OF_MANY_ROWS, are_too_few=True)
         if len(self.y) < FEWEST_ROWS:
-            return PASSES_OF_FEW_ROWS
-        order = check_random_state(0).permutation(len(self.y))
-        n_held_out = int(HELD_OUT * len(self.y))
-        held_out, learned = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
+            return Passes(PASSES_OF_FEW_ROWS)
+        held_out, learned = self._split(int(HELD_OUT * len(self.y)))
         most = int(min(MOST_PASSES, MOST_UPDATES / updates))
         first = int(max(1, min(FEWEST_TRIED, FEW_UPDATES / updates)))
         importance = self.importance[held_out].sum()
-        best, least = 1, np.full(n_held_out, np.inf)
+        best, least = 1, np.full(len(held_out), np.inf)
         for number in self._passes(learner, learned, most):
             if not _is_checked(number):
                 continue
-            losses = self._losses(learner, held_out)
+            losses = self._predicted(learner, held_out).losses
             if self.verbose:
                 loss = losses.sum() / importance
-                print(f"passes={number}: held-out loss {loss:.5g}, {n_held_out:,} rows")
+                print(f"passes={number}: held-out loss {loss:.5g}, {len(held_out):,} rows")
             if number > first and not losses.sum() < (1.0 - GAIN) * least.sum():
-                return number if _as_good(losses, least) else best
+                return Passes(number if as_good(losses, least) else best)
             if losses.sum() < least.sum():
                 best, least = number, losses
-        return number if _as_good(losses, least) else best
+        if not as_good(losses, least):
+            return Passes(best)
+        return Passes(number, True, self._predicted(learner, held_out))
 
-    def is_tried_on_others(self, learner: OnlineLearner) -> bool:
+    def with_steps(self, task: Task, new_learner: Callable[[Task], OnlineLearner]) -> Task:
+        """The task with the steps that predict held-out rows best in one pass.
+
+        Steps are made longer if the rows are better predicted by more than chance would have it,
+        where there is time for few passes over rows of several classes. The loss is that of
+        calibrated probabilities: larger scores alone are no better.
+        """
+        learner = new_learner(task)
+        has_time = MOST_UPDATES / self._updates(learner) >= ENOUGH_PASSES
+        if type(learner.loss) is not Softmax or has_time or not self.may_hold_out(learner):
+            return task
+        held_out, learned = self._split(int(HELD_OUT * len(self.y)))
+        best, least = task, self._losses_of_pass(learner, learned, held_out)
+        for factor in LONGER:
+            longer = with_eta0(task, factor * task.rule.eta0)
+            losses = self._losses_of_pass(new_learner(longer), learned, held_out)
+            if as_good(least, losses):
+                break
+            best, least = longer, losses
+        if self.verbose:
+            print(f"eta0={best.rule.eta0:g}: {len(held_out):,} held-out rows")
+        return best
+
+    def _losses_of_pass(
+        self,
+        learner: OnlineLearner,
+        learned: NDArray[np.int64],
+        held_out: NDArray[np.int64],
+    ) -> Floats:
+        """What held-out rows add to the log-loss of calibrated probabilities, after one pass."""
+        for _ in self._passes(learner, learned, 1):
+            pass
+        found = self._predicted(learner, held_out)
+        scaling = self._calibrated(found).scaling or 1.0
+        return self._losses(learner, held_out, scaling * found.scores)
+
+    def may_hold_out(self, learner: OnlineLearner) -> bool:
         """Whether rows are enough to hold some out, and few enough for that to take no time."""
         return len(self.y) >= FEWEST_ROWS and self._updates(learner) <= MANY_UPDATES
 
-    def is_better(
-        self, one: Task, other: Task, passes: int, new_learner: Callable[[Task], OnlineLearner]
-    ) -> bool:
-        """Whether one task predicts rows better than another, by more than chance would have it.
-
-        Each half of the rows is predicted by what was learned from the other half.
-        """
-        of_other, of_one = (
-            self._cross_validated(task, passes, new_learner) for task in (other, one)
-        )
-        return not _as_good(of_other, of_one)
-
-    def _cross_validated(
+    def cross_predicted(
         self, task: Task, passes: int, new_learner: Callable[[Task], OnlineLearner]
-    ) -> Floats:
-        """What each row adds to the loss of the half that it is in."""
+    ) -> Predicted:
+        """Each half of the rows, predicted by what was learned from the other half."""
         order = check_random_state(0).permutation(len(self.y))
         halves = [np.sort(half) for half in np.array_split(order, 2)]
-        losses = []
+        parts = []
         for learned, held_out in (halves, halves[::-1]):
             learner = new_learner(task)
             for _ in self._passes(learner, learned, passes):
                 pass
-            losses.append(self._losses(learner, held_out))
-        found = np.concatenate(losses)
+            parts.append(self._predicted(learner, held_out))
+        found = Predicted(*(np.concatenate(column) for column in zip(*parts, strict=True)))
         if self.verbose:
-            loss = found.sum() / self.importance.sum()
+            loss = found.losses.sum() / self.importance.sum()
             print(f"l1={task.rule.l1:g}: held-out loss {loss:.5g}, {len(self.y):,} rows")
         return found
+
+    def _split(self, n_held_out: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Rows to hold out, and the others."""
+        order = check_random_state(0).permutation(len(self.y))
+        return np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
 
     def _updates(self, learner: OnlineLearner) -> int:
         """Of weights, in a pass."""
@@ -152,12 +239,22 @@ class Fitting(NamedTuple):
         with workers(n_threads, self.X.nnz) as run:
             return chosen_rows(rows, numbers, n_threads, run)
 
-    def _losses(self, learner: OnlineLearner, numbers: NDArray[np.int64]) -> Floats:
+    def _predicted(self, learner: OnlineLearner, numbers: NDArray[np.int64]) -> Predicted:
+        scores = learner.scores(self._rows(numbers))
+        return Predicted(numbers, scores, self._losses(learner, numbers, scores))
+
+    def _losses(self, learner: OnlineLearner, numbers: NDArray[np.int64], scores: Floats) -> Floats:
         """What each of some rows adds to the loss."""
-        rows, losses = self._rows(numbers), np.empty(len(numbers))
+        losses = np.empty(len(numbers))
         total_loss = engine.total_loss if learner.n_outputs == 1 else engine.total_loss_classes
-        total_loss(learner.loss, learner.scores(rows), rows.y, rows.importance, losses)
+        total_loss(learner.loss, scores, self.y[numbers], self.importance[numbers], losses)
         return losses
+
+
+def with_eta0(task: Task, eta0: float) -> Task:
+    """The task of a rule with own steps, as if the user had given it this eta0."""
+    rule, schedule = (part._replace(eta0=eta0) for part in (task.rule, task.schedule))
+    return task._replace(rule=rule, schedule=schedule)
 
 
 def _is_checked(number: int) -> bool:
@@ -165,7 +262,7 @@ def _is_checked(number: int) -> bool:
     return number % (1 << max(number.bit_length() - 2, 0)) == 0
 
 
-def _as_good(losses: Floats, least: Floats) -> bool:
+def as_good(losses: Floats, least: Floats) -> bool:
     """Whether losses are no more than the least, or by no more than chance would have it.
 
     That is a standard error. More passes leave less to chance: few rows are held out, and all of

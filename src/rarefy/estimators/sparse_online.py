@@ -236,7 +236,7 @@ class SparseOnline(
 
     @property
     def found_(self) -> dict[str, Any]:
-        """The current values of parameters that are "auto", and the l1 that `fit` has chosen."""
+        """The values of parameters that are "auto", and the l1 and eta0 that `fit` chose."""
         check_is_fitted(self)
         found = self.learner_.settled().found
         return {name: value for name, value in found.items() if value is not None}

@@ -91,7 +91,8 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             Number(may_be_least=False),
             "Initial step size.",
             usual=(
-                "0.2 for the scale-free rules; 0.1 for ftrl and AdaGrad; 1 for the others (0.1 for "
+                "0.2 for the scale-free rules (for several classes, `fit` may choose 0.4 or 0.8); "
+                "0.1 for ftrl and AdaGrad; 1 for the others (0.1 for "
                 "squared_hinge and modified_huber, 0.05 for squared, and a twentieth of that for a "
                 "constant schedule); 0.5 for normalized-adagrad. For coin, the wealth that every "
                 "weight starts with: 0.1. For pegasos, of the intercept alone: 1. For sag and "
@@ -361,7 +362,8 @@ class OfProbabilities(TypedDict, total=False):
             Flag(),
             "Whether probabilities are calibrated, by the labels and the scores that examples had "
             "before they were learned. After several passes, a refit or a search for parameters "
-            "there are no such scores, and probabilities are those of the loss.",
+            "there are no such scores, and probabilities are those of the loss; but if `fit` has "
+            "no time for enough passes, held-out rows calibrate.",
             default=True,
             help="Calibrate probabilities by the scores of earlier examples (one pass).",
             in_grids=False,

@@ -272,7 +272,8 @@ class Reader:
         None if the block is too small to tell; its `rest` is to be seen again, with more. What the
         columns of the first file were found to be holds for all files, and for all passes.
         """
-        format = self.format or recognise(file, block)
+        known = self.columns.complete
+        format = self.format or recognise(file, block, columns_are_known=known)
         if format in WITHOUT_COLUMNS:
             self._refuse_names(file, format)
         opening = TEXT_FORMATS[format]

@@ -2,13 +2,14 @@
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from rarefy.errors import InputError
+from rarefy.errors import InputError, RarefyWarning
 from rarefy.readers.buffers import BatchBuffer
 from rarefy.readers.features.columns import Columns
 from rarefy.readers.features.labels import Labels
@@ -131,17 +132,21 @@ def _beginning(start: bytes) -> str | None:
     )
 
 
-def recognise(file: str, block: Block) -> str:
+def recognise(file: str, block: Block, *, columns_are_known: bool) -> str:
     """The format of a text, by its name or else by its first line that says something."""
     format = format_by_name(file)
     if format is not None:
         return format
     end = min(block.end, block.begin + MOST_RECOGNISED)
-    return recognise_text(file, block.data[block.begin : end].tobytes())
+    start = block.data[block.begin : end].tobytes()
+    return recognise_text(file, start, columns_are_known=columns_are_known)
 
 
-def recognise_text(file: str, start: bytes) -> str:
-    """The format of a text that begins so."""
+def recognise_text(file: str, start: bytes, *, columns_are_known: bool = False) -> str:
+    """The format of a text that begins so.
+
+    Where columns are known by name, what no other format explains is CSV with a single column.
+    """
     if start.lstrip(b" \t\r\n").startswith(b"{"):
         return "json"
     if _beginning(start) is not None:
@@ -160,6 +165,15 @@ def recognise_text(file: str, start: bytes) -> str:
     if b"|" in lines[0]:
         return "vw"
     if re.search(rb"[,;\t]", lines[0]) and not lines[0].lstrip().startswith((b"{", b"[")):
+        return "csv"
+    if columns_are_known:
+        what = "standard input" if file == STDIN else file
+        warnings.warn(
+            f"{what} is read as CSV with one column, since the model was trained on columns; for "
+            f"another format, use --format (format=...).",
+            RarefyWarning,
+            stacklevel=2,
+        )
         return "csv"
     raise InputError(
         f"{file}: the format cannot be inferred; give format=... (--format), one of "
