@@ -5,7 +5,7 @@ import pytest
 
 import rarefy
 from rarefy import ConfigError, SparseOnlineClassifier, SparseOnlineRegressor
-from rarefy.estimators import passes
+from rarefy.estimators import from_matrices, passes
 
 N_ROWS, N_COLUMNS = 600, 20
 RNG = np.random.default_rng(0)
@@ -86,6 +86,9 @@ def test_there_is_no_choice_for_few_rows_many_columns_or_many_updates(monkeypatc
     assert wide.shape == (100, 100)
     assert SparseOnlineClassifier().fit(wide, Y[:100]).found_ == {}
     assert SparseOnlineClassifier().fit(wide[:, :99], Y[:100]).found_.keys() == {"l1"}
+    with monkeypatch.context() as narrow:
+        narrow.setattr(from_matrices, "MOST_COLUMNS", 98)
+        assert SparseOnlineClassifier().fit(wide[:, :99], Y[:100]).found_ == {}
     monkeypatch.setattr(passes, "MANY_UPDATES", 10)
     assert SparseOnlineClassifier().fit(X, Y).found_ == {}
 

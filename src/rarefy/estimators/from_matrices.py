@@ -38,6 +38,7 @@ from rarefy.streams.stream_model import NO_TOTALS, StreamModel
 from rarefy.system.deferred_signals import Deferral
 
 ENOUGH_ROWS = 1000  # of calls of partial_fit, to judge their order
+MOST_COLUMNS = 1000  # of a table, which may do without a penalty; texts have more
 
 
 class FromMatrices:
@@ -104,13 +105,14 @@ class FromMatrices:
     def _with_l1_if_better(
         self: Any, task: Task, fitting: Fitting, passes: Passes, found: dict[str, float]
     ) -> tuple[Task, Passes]:
-        """The task, without its penalty where more rows than columns are better predicted so.
+        """The task, without its penalty if it is of a table that is better predicted so.
 
         Its l1 is added to what was found, unless the user has asked for one, or for few features.
         """
         n_rows, n_columns = fitting.X.shape
+        is_table = n_columns < n_rows and n_columns <= MOST_COLUMNS
         is_asked = self.l1 is not None or self._is_refitted
-        if is_asked or n_rows <= n_columns or type(task.rule) is not ScaleFree:
+        if is_asked or not is_table or type(task.rule) is not ScaleFree:
             return task, passes
         if not fitting.may_hold_out(self._new_learner(task)):
             return task, passes
