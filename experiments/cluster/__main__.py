@@ -25,11 +25,12 @@ from experiments.cluster.simulation import (
 from experiments.cluster.travel import Spent, distinct_in, spent
 from experiments.records import MEASURED, RESULTS
 from rarefy import SparseOnlineClassifier
+from rarefy.engine.round_size import n_dealt
 
 FOUND = MEASURED / "cluster.json"
 IMAGES = RESULTS / "img"
 N_SEEDS = 2  # data sets of each size
-N_ROWS, N_FEATURES, N_FILES = 1 << 17, 1 << 20, 4
+N_ROWS, N_FEATURES, N_FILES = 1 << 19, 1 << 20, 4
 FITTED, CHECKED = (2, 32), (8, 128)  # shards
 SIZES = (1 << 16, 1 << 18, 1 << 20, 1 << 22)
 SHARDS = (1, 2, 16, 128)
@@ -113,14 +114,15 @@ def best_of(files: list[Path], n_shards: int, n_entries: int) -> Spent:
 
 def _costs(runs: list[Spent], serial: float) -> Costs:
     """What fits some runs best."""
-    entries, meetings, turns = (
+    entries, dealt, meetings, turns, n_bytes = (
         np.array([getattr(run, name) for run in runs], float)
-        for name in ("entries", "meetings", "turns")
+        for name in ("entries", "dealt", "meetings", "turns", "n_bytes")
     )
     of = {name: np.array([run.seconds[name] for run in runs]) for name in runs[0].seconds}
-    working = nnls(np.stack([entries, turns], axis=1), of["meet"] + of["learn"])[0]
-    driving = nnls(np.stack([meetings, turns], axis=1), of["driver"])[0]
-    meet = float(of["meet"].sum() / entries.sum())
+    working = nnls(np.stack([dealt, turns], axis=1), of["meet"] + of["learn"])[0]
+    by_driver = np.stack([meetings, entries - dealt], axis=1)
+    driving, travelling = nnls(by_driver, of["driver"])[0], nnls(by_driver, n_bytes)[0]
+    meet = float(of["meet"].sum() / dealt.sum())
     return Costs(
         read=float(of["read"].sum() / entries.sum()),
         meet=min(meet, float(working[0])),
@@ -128,14 +130,15 @@ def _costs(runs: list[Spent], serial: float) -> Costs:
         worker_turn=float(working[1]),
         serial=serial,
         driver=float(driving[0]),
-        driver_turn=float(driving[1]),
-        n_bytes=float(sum(run.n_bytes for run in runs) / meetings.sum()),
+        in_order=float(driving[1]),
+        n_bytes=float(travelling[0]),
+        in_order_bytes=float(travelling[1]),
     )
 
 
 def _check(run: Spent, data: Sparsity, costs: Costs) -> dict[str, Any]:
     """What was measured, and what the model says of it."""
-    meetings, turns, t = 0.0, 0.0, 0
+    meetings, turns, dealt, t = 0.0, 0.0, 0.0, 0
     while t < run.rows:
         of = round_of(data, run.n_shards, t)
         n = min(of.n_rows, run.rows - t)
@@ -143,16 +146,22 @@ def _check(run: Spent, data: Sparsity, costs: Costs) -> dict[str, Any]:
         if n_learning > 1 and not of.is_in_order:
             meetings += meetings_of_round(data, n_learning, n)
             turns += n_learning
+            dealt += n_dealt(n) * data.entries
         t += n
-    of_entry = costs.read + costs.meet + costs.learn
+    in_order = run.entries - dealt
     return {
         "meetings": [run.meetings, meetings],
         "turns": [run.turns, turns],
-        "bytes": [run.n_bytes, meetings * costs.n_bytes],
-        "driver": [run.seconds["driver"], meetings * costs.driver + turns * costs.driver_turn],
+        "bytes": [run.n_bytes, meetings * costs.n_bytes + in_order * costs.in_order_bytes],
+        "driver": [
+            run.seconds["driver"],
+            meetings * costs.driver + in_order * costs.in_order,
+        ],
         "workers": [
             sum(run.seconds[name] for name in ("read", "meet", "learn")),
-            run.entries * of_entry + turns * costs.worker_turn,
+            run.entries * costs.read
+            + dealt * (costs.meet + costs.learn)
+            + turns * costs.worker_turn,
         ],
     }
 

@@ -50,18 +50,19 @@ tasks takes a millisecond. Hours, by data, rows and workers:
 ![Times as fast as one core, by workers](img/cluster-times.svg)
 
 - The driver is the limit: it merges what every shard has learned about every feature of its rows. So workers help most
-  where features repeat often (news), and where a row takes long to read.
-- A few workers do not learn in shards if features are many ([rounds](../how-to/shards.md#shards)): the driver learns, and
-  they read for it. Two of them then halve the time.
-- A round has up to 2²¹ values for each shard. With as many rows, features repeat within a shard, and less travels: before
-  rounds grew with the number of shards, 64 workers were slower than one core on made rows and on clicks.
+  where features repeat often (news), and least where they are many (made rows): there, tens of workers are slower than one
+  core.
+- A few workers do not learn in shards if features are many ([rounds](../how-to/shards.md#shards)): rows come to the driver,
+  which learns them. That is slower than one core that reads and learns; a few workers pay only for data like news.
+- The larger a round, the more often features repeat within a shard, and the less travels. So a round may have 2²¹ values
+  for each shard.
 - The workers of a sweep never wait for each other.
 
 For comparison, what others have published of real clusters. Vowpal Wabbit with AllReduce learned 17 billion rows with 2.1
 trillion values in 70 minutes on 1,000 nodes ([Agarwal et al. 2014](https://jmlr.org/papers/v15/agarwal14a.html)): {PUBLISHED["VW"]:.1f}
 million values per second and node, over several passes. Angel's FTRL makes a pass over 350 million rows of 1.7 billion
 features in 8.7 minutes with 250 processes. One core here reads and learns {1e-6 / (found["costs"]["read"] + found["costs"]["serial"]):.0f} million values per second, in one pass
-and without a network: a cluster has to be large before it pays.
+and without a network. So a cluster pays where data are too large for one machine to read, and not before.
 
 ## What it costs in accuracy
 
@@ -87,6 +88,11 @@ def cost_rows(costs: Mapping[str, float]) -> list[list[str]]:
         ["a turn, on the worker", f"{1e3 * costs['worker_turn']:.1f} ms"],
         ["a meeting, on the driver", f"{1e9 * costs['driver']:.0f} ns"],
         ["a meeting, bytes there and back", f"{costs['n_bytes']:.0f}"],
+        [
+            "learn a feature of a row that comes to the driver",
+            f"{1e9 * costs['in_order']:.0f} ns",
+        ],
+        ["… bytes", f"{costs['in_order_bytes']:.0f}"],
     ]
 
 

@@ -38,8 +38,9 @@ class Costs(NamedTuple):
     worker_turn: float
     serial: float  # an entry that is learned without shards
     driver: float  # a meeting
-    driver_turn: float
+    in_order: float  # an entry that the driver learns
     n_bytes: float  # a meeting, to the worker and back
+    in_order_bytes: float  # an entry that the driver learns
 
 
 class Cluster(NamedTuple):
@@ -50,7 +51,8 @@ class Cluster(NamedTuple):
     latency: float = 1e-3  # seconds of a wave of tasks, of which a round has three
 
 
-ENTRY_BYTES = 16  # that travel with a row
+FULL = 0.75  # share of its places from which on a table is made larger
+AT_A_TIME = 1 << 20  # rows that are looked at
 
 
 class Round(NamedTuple):
@@ -78,12 +80,12 @@ def seconds_of_round(
     """The workers read ahead; all else in a round waits for what comes before it."""
     entries, n_learning = n_rows * data.entries, shards_of_round(cluster.n_workers, n_rows, t)
     if of.is_in_order or n_learning < 2:
-        learning = entries * (costs.serial + ENTRY_BYTES / cluster.network)
+        learning = entries * (costs.in_order + costs.in_order_bytes / cluster.network)
         return max(entries * costs.read / cluster.n_workers, learning)
     meetings = meetings_of_round(data, n_learning, n_rows)
     learning = entries * (costs.meet + costs.learn) / n_learning + costs.worker_turn
     merging = meetings * (costs.driver + costs.n_bytes / cluster.network)
-    merging += n_learning * costs.driver_turn + 3 * cluster.latency
+    merging += 3 * cluster.latency
     working = entries * (costs.read + costs.meet + costs.learn) / cluster.n_workers
     return max(working, learning + merging)
 
@@ -103,12 +105,12 @@ def seconds(data: Sparsity, costs: Costs, cluster: Cluster, n_rows: float) -> fl
 
 
 def round_of(data: Sparsity, n_shards: int, t: int) -> Round:
-    """The round that begins then, if there is room for no more features than were met."""
-    n_features = int(data.features(max(t, 1)))
-    size, n = RoundSize(t, n_features, n_shards, FEWEST_OF_A_SHARD), 0
+    """The round that begins then, with a table that has room for the features that were met."""
+    room = 1 << int(data.features(max(t, 1)) / FULL).bit_length()
+    size, n = RoundSize(t, room, n_shards, FEWEST_OF_A_SHARD), 0
     ends_early = False
     while not size.is_complete:
-        lengths = np.full(size.n_missing, int(data.entries))
+        lengths = np.full(min(size.n_missing, AT_A_TIME), int(data.entries))
         taken = size.take(lengths, np.ones(len(lengths), np.bool_))
         ends_early = taken < len(lengths)
         n += taken

@@ -19,6 +19,7 @@ class Spent(NamedTuple):
     n_shards: int
     rows: int
     entries: int
+    dealt: int  # entries that shards learned; the driver learned the others
     meetings: int  # of a shard and a feature, in all rounds
     turns: int  # of a shard, in all rounds
     seconds: dict[str, float]  # of a processor: read, meet, learn, driver
@@ -31,7 +32,7 @@ class Timed(InThisProcess):
     def __init__(self) -> None:
         super().__init__()
         self.seconds: dict[str, float] = defaultdict(float)
-        self.meetings = self.turns = 0
+        self.meetings = self.turns = self.dealt = 0
 
     def start(self, function: Callable[..., Any], *arguments: Any, n_results: int = 1) -> Any:
         begin = time.process_time()
@@ -39,6 +40,7 @@ class Timed(InThisProcess):
         self.seconds[function.__name__] += time.process_time() - begin
         if function.__name__ == "meet":
             self.meetings += len(found[0].value.places)
+            self.dealt += int(found[0].value.counts.sum())
             self.turns += 1
         return found
 
@@ -58,7 +60,7 @@ def spent(files: list[Path], n_shards: int, n_entries: int, **how: Any) -> Spent
     seconds = {name: workers.seconds[name] for name in ("read", "meet", "learn")}
     seconds["driver"] = total - sum(workers.seconds.values())
     n_bytes = sum(workers.n_bytes.values())
-    counts = n_entries, workers.meetings, workers.turns
+    counts = n_entries, workers.dealt, workers.meetings, workers.turns
     return Spent(n_shards, model.t_, *counts, seconds, n_bytes)
 
 
