@@ -980,6 +980,34 @@ class TestHashed:
         assert_same_weights(dense(model, (1, 2**bits)), fitted.coef_)
 
 
+@pytest.mark.parametrize("capacity", [None, 500, 5000])
+def test_slots_that_were_located_beforehand_change_nothing(capacity):
+    """Also while the table is made anew, and where batches were located before it was."""
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(0, 30, 3000).tolist()
+    examples = examples_of(random_rows(lengths, 20_000, seed=1))
+    found, n_rebuilt = [], 0
+    for is_located in (False, True):
+        store = make_store("table", capacity=capacity, names=True)
+        model = StreamModel(task_of({"rule": "scale-free"})[0], store, ("-1", "1"))
+        batches = [
+            batch_of(examples, begin, begin + 500, lambda key: f"f{key}")
+            for begin in range(0, 3000, 500)
+        ]
+        for some in (batches[:1], batches[1:4], batches[4:]):
+            prepared = [model.with_targets(store.prepare(batch)) for batch in some]
+            if is_located:
+                prepared = [store.located(one) for one in prepared]
+            for one in prepared:
+                table = store.index.entries
+                model.learn(one)
+                n_rebuilt += store.index.entries is not table
+        arrays = store.snapshot(model.learner)
+        found.append({name: array.tobytes() for name, array in arrays.items()})
+    assert found[0] == found[1]
+    assert n_rebuilt > 2
+
+
 # --- what cannot be asked for ---------------------------------------------------------------
 
 

@@ -539,6 +539,34 @@ def test_damage_is_noticed_wherever_it_is(folder, store):
     assert in_a_fork(action) == 0
 
 
+def test_checksums_are_compared_once_in_a_run(folder, monkeypatch):
+    expected = train("data.csv", cache=CACHE, **WITH_TEXT)
+    checked, checksum = [], row_cache._checksum
+
+    def counted(table, about):
+        checked.append(table.num_rows)
+        return checksum(table, about)
+
+    monkeypatch.setattr(row_cache, "_checksum", counted)
+    assert train("data.csv", cache=CACHE, **WITH_TEXT) == expected
+    rows = sum(checked)
+    assert rows % len(EXAMPLES) == 0  # in the first of its passes
+    checked.clear()
+    train("data.csv", cache=CACHE, **{**WITH_TEXT, "passes": 7})
+    assert sum(checked) == rows
+
+
+def test_damage_between_two_passes_is_noticed(folder):
+    cache = row_cache.RowCache(CACHE, read("data.svmlight"), TableStore(names=False))
+    for _ in range(3):  # it is written, checked, and believed
+        assert len(list(cache.batches(lambda prepared: prepared))) > 3
+    damaged = bytearray(CACHE.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    CACHE.write_bytes(damaged)
+    with pytest.raises(rarefy.InputError, match="damaged"):
+        list(cache.batches(lambda prepared: prepared))
+
+
 def test_batches_that_are_missing_are_noticed(folder):
     train("data.csv", cache=CACHE, **WITH_TEXT)
     file = pa.ipc.open_file(CACHE.read_bytes())

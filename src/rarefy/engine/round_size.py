@@ -65,7 +65,9 @@ class RoundSize:
     def take(self, lengths: Numbers, are_learned: Flags) -> int:
         """How many of the rows that come next belong to the round; they are counted."""
         learned = np.flatnonzero(are_learned)
-        n_entries = np.concatenate([[0], np.cumsum(lengths[learned])])
+        n_entries = np.zeros(len(learned) + 1, np.int64)
+        chosen = lengths if len(learned) == len(lengths) else lengths[learned]
+        np.cumsum(chosen, out=n_entries[1:])
         # the round is over with the example with which it has as many entries as it may
         n_left = self._most_entries - self._n_entries
         most = max(int(np.searchsorted(n_entries, n_left)), 1)

@@ -1,6 +1,7 @@
 """A pool of threads."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -31,8 +32,9 @@ class Pool:
             return _in_order
         from concurrent.futures import ThreadPoolExecutor  # which takes long to import
 
-        self._threads = self._threads or ThreadPoolExecutor(self._n_threads)
-        return partial(_side_by_side, self._threads)
+        # who calls does a share of the work, instead of waiting
+        self._threads = self._threads or ThreadPoolExecutor(self._n_threads - 1)
+        return partial(_side_by_side, self._threads, self._n_threads - 1)
 
     def close(self) -> None:
         """End the threads, if there are any."""
@@ -55,10 +57,26 @@ def _in_order(do: Callable[..., Any], *things: Iterable[Any]) -> list[Any]:
     return list(map(do, *things))
 
 
-def _side_by_side(threads: Any, do: Callable[..., Any], *things: Iterable[Any]) -> list[Any]:
-    begun = [threads.submit(do, *each) for each in zip(*things, strict=True)]
+def _side_by_side(
+    threads: Any, n_others: int, do: Callable[..., Any], *things: Iterable[Any]
+) -> list[Any]:
+    waiting = deque(enumerate(zip(*things, strict=True)))
+    results: list[Any] = [None] * len(waiting)
+
+    def work() -> None:
+        while waiting:
+            try:
+                number, thing = waiting.popleft()
+            except IndexError:  # another thread was quicker
+                return
+            results[number] = do(*thing)
+
+    begun = [threads.submit(work) for _ in range(min(n_others, len(waiting) - 1))]
     try:
-        return [one.result() for one in begun]
+        work()
     finally:
-        for one in begun:
-            one.exception()  # when it is done
+        errors = [one.exception() for one in begun]  # when they are done
+    for error in errors:
+        if error is not None:
+            raise error
+    return results

@@ -50,6 +50,13 @@ def _copies(
     return copies
 
 
+class Located(NamedTuple):
+    """Slots of features that a table has, as long as it is not made anew."""
+
+    table: NDArray[Any]
+    slots: NDArray[np.int32]  # ABSENT: the table does not have the feature
+
+
 class Prepared(NamedTuple):
     """A batch in which every row has a place once, and no value is zero."""
 
@@ -58,6 +65,7 @@ class Prepared(NamedTuple):
     y: Floats | None = None  # what the loss learns for the labels, once that is known
     numbers: NDArray[np.int64] | None = None  # of the rows in the data, where they are shuffled
     is_own: bool = False  # the memory is theirs, and not that of a reader, who will use it again
+    located: Located | None = None  # where a store has looked already
 
     def rows(self) -> Rows:
         y = self.batch.labels if self.y is None else self.y
@@ -81,7 +89,9 @@ class Prepared(NamedTuple):
         )
         y = None if self.y is None else self.y[chosen]
         numbers = None if self.numbers is None else self.numbers[chosen]
-        return self._replace(batch=part, places=self.places[entries], y=y, numbers=numbers)
+        return self._replace(
+            batch=part, places=self.places[entries], y=y, numbers=numbers, located=None
+        )
 
     def copied(self, memory: Callable[[int], NDArray[np.uint8]] = _fresh) -> "Prepared":
         """The rows in memory of their own, of which `memory` gives so many bytes."""
@@ -122,7 +132,9 @@ class Prepared(NamedTuple):
         )
         y = None if self.y is None else self.y[begin:end]
         numbers = None if self.numbers is None else self.numbers[begin:end]
-        return self._replace(batch=part, places=self.places[entries], y=y, numbers=numbers)
+        return self._replace(
+            batch=part, places=self.places[entries], y=y, numbers=numbers, located=None
+        )
 
 
 class Kept(NamedTuple):
@@ -167,6 +179,9 @@ class Store(Protocol):
     @property
     def n_slots(self) -> int:
         """For how many features a learner needs room to begin with."""
+
+    def located(self, prepared: Prepared) -> Prepared:
+        """All rows of a batch, with what `learn` would else look for; changes nothing else."""
 
     def learn(self, learner: RowLearner, prepared: Prepared) -> None: ...
 
@@ -242,6 +257,9 @@ class SlotStore:
     names_wanted = False
     n_free = 0  # none is needed
     own_by_name: OwnByName | None = None
+
+    def located(self, prepared: Prepared) -> Prepared:
+        return prepared
 
     def kept(self, learner: Learner) -> Kept:
         places, weights = learner.nonzero()

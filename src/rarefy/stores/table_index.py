@@ -78,10 +78,12 @@ def locate_or_insert(
     name_text: Any,
     name_bytes: int,
     slots: Any,
+    are_located: bool,
 ) -> tuple[int, int, int]:
     """Write the slots of rows from `row` on, giving places to new keys, while there is room.
 
-    The row to go on with, the number of features, and of bytes of names, afterwards.
+    If they are located, slots that are not ABSENT are there already. The row to go on with, the
+    number of features, and of bytes of names, afterwards.
     """
     while row < len(indptr) - 1:
         begin, end = indptr[row], indptr[row + 1]
@@ -92,6 +94,11 @@ def locate_or_insert(
             if n_features + n_new > most_features:
                 break
         for j in range(begin, end):
+            if are_located and slots[j] != ABSENT:
+                if j + AHEAD < len(keys):
+                    prefetch_row(entries, np.intp(max(slots[j + AHEAD], 0)))
+                entries[np.intp(slots[j]), 1] += np.uint64(1)
+                continue
             if j + AHEAD < len(keys):
                 prefetch_row(entries, np.intp(first_place(keys[j + AHEAD], len(entries))))
             at = place(entries, keys[j])

@@ -25,7 +25,16 @@ from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import ABSENT
 from rarefy.stores.name_texts import NO_NAME, NameTexts, check_names
 from rarefy.stores.namespaces import namespaces_of
-from rarefy.stores.store import Features, Kept, Keys, Prepared, check_slots, counted, merged
+from rarefy.stores.store import (
+    Features,
+    Kept,
+    Keys,
+    Located,
+    Prepared,
+    check_slots,
+    counted,
+    merged,
+)
 from rarefy.stores.table_index import TableIndex, insert_all, locate, locate_or_insert
 
 FEWEST_PLACES = 1 << 12
@@ -89,11 +98,15 @@ class TableStore:
     def prepare(self, batch: Batch) -> Prepared:
         return merged(batch, batch.keys, EVERY_BIT)
 
+    def located(self, prepared: Prepared) -> Prepared:
+        slots = self._located(prepared.places)
+        return prepared._replace(located=Located(self._entries, slots))
+
     def learn(self, learner: RowLearner, prepared: Prepared) -> None:
         """Learn the rows; whenever the table is full, make room and go on."""
-        batch = prepared.batch
+        batch, located = prepared.batch, prepared.located
         self._check_lengths(batch)
-        slots = np.empty(len(prepared.places), np.int32)
+        slots = np.empty(len(prepared.places), np.int32) if located is None else located.slots
         if self.names_wanted:
             self._names.reserve(batch.names)
         begin, n_rows = 0, len(batch.labels)
@@ -111,6 +124,7 @@ class TableStore:
                 self._names.text,
                 self._names.n_bytes,
                 slots,
+                located is not None and located.table is self._entries,
             )
             if end > begin:
                 if self.own_by_name is not None:

@@ -173,7 +173,7 @@ def _added(table: TableIndex, rows: RowMemory) -> int:
         return UNKNOWN_FEATURE
     _, table.n_features[0], table.n_name_bytes[0] = _locate_or_insert(
         indptr, keys, 0, table.entries, table.n_features[0], table.most_features, names,
-        table.name_at, table.name_text, n_bytes, slots,
+        table.name_at, table.name_text, n_bytes, slots, True,
     )  # fmt: skip
     return ADDED
 
