@@ -72,6 +72,17 @@ def test_location_and_spread_are_robust():
     assert known.spread == pytest.approx(3.0, rel=0.3)
 
 
+@pytest.mark.parametrize("size", [1e9, -1e6, 1e4])
+@pytest.mark.parametrize("where", [0, 1, 2, 3, 7])
+def test_an_outlier_does_no_harm_wherever_it_is(where, size):
+    X = RNG.normal(size=(2000, 10))
+    right = 152.0 + X @ np.linspace(-30.0, 30.0, 10)
+    y = right + RNG.normal(scale=20.0, size=2000)
+    y[where] = size
+    found = regressor_in_order().fit(X, y).predict(X)
+    assert np.mean((found - right) ** 2) < 0.05 * right.var()
+
+
 def test_the_spread_grows_with_targets_that_move_away():
     y = np.repeat([1.0, 2.0, 500.0], 256) + np.tile([0.0, 1.0], 384)
     known = reference(np.ones((768, 1)), y, Squared())

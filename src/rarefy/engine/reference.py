@@ -6,7 +6,8 @@ two apart. So a feature that is not zero in any of the first examples is learned
 is its mean in them. Only the intercept is different for it: w x + b = w (x - m) + (b + w m).
 
 Regressions learn y - location, in steps of half the size of the spread: the median of the first
-targets, and the median distance of targets from it, which outliers do not move. The spread is
+targets, and the median distance of targets from it, which outliers do not move. Before four
+examples have come, there is no spread, and nothing but the location is learned. The spread is
 measured again and again, and may grow. In the squared loss a target further than STEEPEST spreads
 from its prediction has the subgradient of one at that distance.
 
@@ -25,6 +26,7 @@ from rarefy.jit import compiled, helper
 from rarefy.model.losses import REGRESSION_LOSSES, Squared
 
 FIRST_EXAMPLES = 256
+FEWEST_TARGETS = 4  # of two, nobody can say which is an outlier
 STEEPEST = 20.0  # spreads
 UNITS_A_SPREAD = 2.0
 NORMAL = 1.4826  # standard deviations in the median distance of normal targets
@@ -120,7 +122,7 @@ class Reference(NamedTuple):
             told = told._replace(slots=self.next_slots, means=self.totals / self.n)
             if self.spread_wanted:
                 told = told._replace(location=float(np.median(self.targets)))
-        if self.spread_wanted:
+        if self.spread_wanted and self.n >= FEWEST_TARGETS:
             distances = np.abs(self.targets - told.location)
             spread = NORMAL * float(np.median(distances)) or float(np.mean(distances))
             told = told._replace(spread=spread if is_early else max(self.spread, spread))
