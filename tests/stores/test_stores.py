@@ -981,11 +981,12 @@ class TestHashed:
 
 
 @pytest.mark.parametrize("capacity", [None, 500, 5000])
-def test_slots_that_were_located_beforehand_change_nothing(capacity):
-    """Also while the table is made anew, and where batches were located before it was."""
+@pytest.mark.parametrize("are_right", [True, False])
+def test_slots_that_were_located_beforehand_change_nothing(capacity, are_right):
+    """Right or wrong, also while the table is made anew, and for rows that are cut out."""
     rng = np.random.default_rng(0)
-    lengths = rng.integers(0, 30, 3000).tolist()
-    examples = examples_of(random_rows(lengths, 20_000, seed=1))
+    rows = random_rows(rng.integers(0, 30, 3000).tolist(), 20_000, seed=1)
+    examples = examples_of([[(0, 1.0), *row] for row in rows])  # the key of free places
     found, n_rebuilt = [], 0
     for is_located in (False, True):
         store = make_store("table", capacity=capacity, names=True)
@@ -998,12 +999,20 @@ def test_slots_that_were_located_beforehand_change_nothing(capacity):
             prepared = [model.with_targets(store.prepare(batch)) for batch in some]
             if is_located:
                 prepared = [store.located(one) for one in prepared]
+                for one in prepared:
+                    if not are_right:
+                        one.located.slots[:] = rng.integers(-1, store.n_slots, len(one.places))
             for one in prepared:
                 table = store.index.entries
-                model.learn(one)
+                first, rest = one.cut(123)
+                model.learn(first)
+                scores = model.scores_of(rest)
+                model.learn(rest.only(rest.batch.lines % 7 != 0))
                 n_rebuilt += store.index.entries is not table
         arrays = store.snapshot(model.learner)
-        found.append({name: array.tobytes() for name, array in arrays.items()})
+        found.append(
+            {"scores": scores.tobytes()} | {name: array.tobytes() for name, array in arrays.items()}
+        )
     assert found[0] == found[1]
     assert n_rebuilt > 2
 

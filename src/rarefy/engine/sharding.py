@@ -9,10 +9,10 @@ learned, and that of threads is not.
 Why rows count more often, and how many rows make a round: docs/how-to/shards.md.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -25,15 +25,13 @@ from rarefy.engine.round_size import RoundSize, n_dealt
 from rarefy.engine.shard import Learned, average_intercepts, learned_by
 from rarefy.engine.shard_states import ShardStates
 from rarefy.engine.whole_states import WholeStates
-from rarefy.engine.workers import FEW_UPDATES, Pool, Run, n_cores
+from rarefy.engine.workers import Pool, Run, n_cores
 from rarefy.errors import ConfigError
 from rarefy.model.importance import PLAIN
 from rarefy.rules import RULES, name_of
 
 FEWEST_OF_A_SHARD = 1024  # examples of a round; if there are fewer, fewer shards learn
 MOST_SHARDS = (1 << 16) - 1
-T = TypeVar("T")
-S = TypeVar("S")
 
 
 def can_be_sharded(rule: Any) -> bool:
@@ -88,10 +86,6 @@ class Sharding:
             learner.learn(part, restorable=False)
         if is_whole:
             self._whole.follow(learner, settling, run)
-
-    def side_by_side(self, do: Callable[[T], S], things: Sequence[T]) -> list[S]:
-        """What a function gives for each thing, which takes a while."""
-        return self._pool.runner(FEW_UPDATES)(do, things)
 
     def dealt(self, t: int, parts: Sequence[Rows]) -> tuple[list[list[Rows]], list[Rows]]:
         """The rows of each shard, if there are any, and those that the model itself learns then.

@@ -9,7 +9,7 @@ from rarefy.checks import check_flag, check_whole, choose
 from rarefy.errors import ConfigError
 from rarefy.stores.array import ArrayStore
 from rarefy.stores.hashed import MOST_BITS, HashedStore
-from rarefy.stores.store import STATE_ARRAYS, Features, Kept, Prepared, Store
+from rarefy.stores.store import STATE_ARRAYS, Features, Kept, Memory, Prepared, Store
 from rarefy.stores.table_store import MOST_FEATURES, TableStore
 
 STORES = ("array", "hashed", "table")
@@ -23,6 +23,7 @@ __all__ = [
     "STORES",
     "Features",
     "Kept",
+    "Memory",
     "Prepared",
     "Store",
     "check_store",

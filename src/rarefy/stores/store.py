@@ -32,13 +32,14 @@ STATE_ARRAYS = {
 }
 
 
-def _fresh(n_bytes: int) -> NDArray[np.uint8]:
+Memory = Callable[[int], NDArray[np.uint8]]  # gives so many bytes
+
+
+def fresh(n_bytes: int) -> NDArray[np.uint8]:
     return np.empty(n_bytes, np.uint8)
 
 
-def _copies(
-    arrays: Sequence[NDArray[Any]], memory: Callable[[int], NDArray[np.uint8]]
-) -> list[NDArray[Any]]:
+def _copies(arrays: Sequence[NDArray[Any]], memory: Memory) -> list[NDArray[Any]]:
     """Copies of arrays, side by side in memory, each from a whole word on."""
     sizes = [-(-array.nbytes // 8) * 8 for array in arrays]
     block, begin, copies = memory(sum(sizes)), 0, []
@@ -51,10 +52,13 @@ def _copies(
 
 
 class Located(NamedTuple):
-    """Slots of features that a table has, as long as it is not made anew."""
+    """Where the features of rows were in a table; others may have come to it since."""
 
     table: NDArray[Any]
-    slots: NDArray[np.int32]  # ABSENT: the table does not have the feature
+    slots: NDArray[np.int32]  # ABSENT: the table did not have the feature
+
+    def only(self, entries: Any) -> "Located":
+        return self._replace(slots=self.slots[entries])
 
 
 class Prepared(NamedTuple):
@@ -89,11 +93,12 @@ class Prepared(NamedTuple):
         )
         y = None if self.y is None else self.y[chosen]
         numbers = None if self.numbers is None else self.numbers[chosen]
+        located = self.located and self.located.only(entries)
         return self._replace(
-            batch=part, places=self.places[entries], y=y, numbers=numbers, located=None
+            batch=part, places=self.places[entries], y=y, numbers=numbers, located=located
         )
 
-    def copied(self, memory: Callable[[int], NDArray[np.uint8]] = _fresh) -> "Prepared":
+    def copied(self, memory: Memory = fresh) -> "Prepared":
         """The rows in memory of their own, of which `memory` gives so many bytes."""
         batch = self.batch
         kept = (batch.indptr, self.places, batch.values, batch.labels, batch.importance)
@@ -132,8 +137,9 @@ class Prepared(NamedTuple):
         )
         y = None if self.y is None else self.y[begin:end]
         numbers = None if self.numbers is None else self.numbers[begin:end]
+        located = self.located and self.located.only(entries)
         return self._replace(
-            batch=part, places=self.places[entries], y=y, numbers=numbers, located=None
+            batch=part, places=self.places[entries], y=y, numbers=numbers, located=located
         )
 
 
@@ -180,8 +186,11 @@ class Store(Protocol):
     def n_slots(self) -> int:
         """For how many features a learner needs room to begin with."""
 
-    def located(self, prepared: Prepared) -> Prepared:
-        """All rows of a batch, with what `learn` would else look for; changes nothing else."""
+    def located(self, prepared: Prepared, memory: Memory = fresh) -> Prepared:
+        """A batch with what `learn` and `scores` would else look for.
+
+        It may run in any thread, also while rows are learned.
+        """
 
     def learn(self, learner: RowLearner, prepared: Prepared) -> None: ...
 
@@ -258,7 +267,7 @@ class SlotStore:
     n_free = 0  # none is needed
     own_by_name: OwnByName | None = None
 
-    def located(self, prepared: Prepared) -> Prepared:
+    def located(self, prepared: Prepared, memory: Memory = fresh) -> Prepared:
         return prepared
 
     def kept(self, learner: Learner) -> Kept:

@@ -55,10 +55,18 @@ def place(entries: Any, key: Any) -> Any:
     return probe(_Entries(entries), key, first_place(key, len(entries)))
 
 
+@helper
+def _has_at(entries: Any, key: Any, slot: Any) -> Any:
+    """Whether the table has the key in that slot, which may be ABSENT."""
+    return slot != ABSENT and entries[slot, 0] == key and entries[slot, 1] != 0
+
+
 @compiled
-def locate(keys: Any, entries: Any, slots: Any) -> None:
-    """Write the slot of each key, or ABSENT."""
+def locate(keys: Any, entries: Any, slots: Any, are_guesses: bool) -> None:
+    """Write the slot of each key, or ABSENT; right guesses are left."""
     for j in range(len(keys)):
+        if are_guesses and _has_at(entries, keys[j], np.intp(slots[j])):
+            continue
         if j + AHEAD < len(keys):
             prefetch_row(entries, np.intp(first_place(keys[j + AHEAD], len(entries))))
         at = place(entries, keys[j])
@@ -78,12 +86,12 @@ def locate_or_insert(
     name_text: Any,
     name_bytes: int,
     slots: Any,
-    are_located: bool,
+    are_guesses: bool,
 ) -> tuple[int, int, int]:
     """Write the slots of rows from `row` on, giving places to new keys, while there is room.
 
-    If they are located, slots that are not ABSENT are there already. The row to go on with, the
-    number of features, and of bytes of names, afterwards.
+    If there are guesses in `slots`, keys are looked for only where these are wrong. The row to go
+    on with, the number of features, and of bytes of names, afterwards.
     """
     while row < len(indptr) - 1:
         begin, end = indptr[row], indptr[row + 1]
@@ -94,11 +102,12 @@ def locate_or_insert(
             if n_features + n_new > most_features:
                 break
         for j in range(begin, end):
-            if are_located and slots[j] != ABSENT:
+            if are_guesses:
                 if j + AHEAD < len(keys):
                     prefetch_row(entries, np.intp(max(slots[j + AHEAD], 0)))
-                entries[np.intp(slots[j]), 1] += np.uint64(1)
-                continue
+                if _has_at(entries, keys[j], np.intp(slots[j])):
+                    entries[np.intp(slots[j]), 1] += np.uint64(1)
+                    continue
             if j + AHEAD < len(keys):
                 prefetch_row(entries, np.intp(first_place(keys[j + AHEAD], len(entries))))
             at = place(entries, keys[j])

@@ -30,9 +30,11 @@ from rarefy.stores.store import (
     Kept,
     Keys,
     Located,
+    Memory,
     Prepared,
     check_slots,
     counted,
+    fresh,
     merged,
 )
 from rarefy.stores.table_index import TableIndex, insert_all, locate, locate_or_insert
@@ -98,9 +100,12 @@ class TableStore:
     def prepare(self, batch: Batch) -> Prepared:
         return merged(batch, batch.keys, EVERY_BIT)
 
-    def located(self, prepared: Prepared) -> Prepared:
-        slots = self._located(prepared.places)
-        return prepared._replace(located=Located(self._entries, slots))
+    def located(self, prepared: Prepared, memory: Memory = fresh) -> Prepared:
+        """Keys may come to the table meanwhile; so slots are guesses, and looked at again."""
+        table, keys = self._entries, prepared.places
+        slots = memory(np.dtype(np.int32).itemsize * len(keys)).view(np.int32)
+        locate(read_only(keys), table, slots, False)
+        return prepared._replace(located=Located(table, slots))
 
     def learn(self, learner: RowLearner, prepared: Prepared) -> None:
         """Learn the rows; whenever the table is full, make room and go on."""
@@ -154,8 +159,10 @@ class TableStore:
         learner.set_own(new, np.array([by_name[name] for name in found]))
 
     def scores(self, learner: RowLearner, prepared: Prepared) -> Floats:
-        slots = np.empty(len(prepared.places), np.int32)
-        locate(read_only(prepared.places), self._entries, slots)
+        located = prepared.located
+        slots = np.empty(len(prepared.places), np.int32) if located is None else located.slots
+        are_guesses = located is not None and located.table is self._entries
+        locate(read_only(prepared.places), self._entries, slots, are_guesses)
         rows = prepared._replace(places=slots).rows()
         return learner.scores(without(rows, slots == ABSENT))
 
@@ -182,7 +189,7 @@ class TableStore:
 
     def _located(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
         slots = np.empty(len(keys), np.int32)
-        locate(read_only(keys), self._entries, slots)
+        locate(read_only(keys), self._entries, slots, False)
         return slots
 
     def _take_in(self, learner: Learner, kept: Kept, missing: NDArray[np.int64]) -> None:
@@ -250,7 +257,7 @@ class TableStore:
         self._new_table(n_places)
         self._entries[slots, 0], self._entries[slots, 1] = keys, counts
         found = np.empty(len(keys), np.int32)
-        locate(read_only(keys), self._entries, found)
+        locate(read_only(keys), self._entries, found, False)
         if not np.array_equal(found, slots):
             raise ValueError("a key is not where it would be looked for")
         self.n_features = len(slots)

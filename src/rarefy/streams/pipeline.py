@@ -2,15 +2,21 @@
 
 from collections.abc import Callable, Generator
 
+from rarefy.engine.workers import n_cores
 from rarefy.readers.batch import Batch
 from rarefy.readers.prefetch import READY_ITEMS, prefetched
 from rarefy.readers.reader import Reader
-from rarefy.stores import Prepared, Store
+from rarefy.stores import Memory, Prepared, Store
 from rarefy.streams.reused_memory import ReusedMemory
 
 
 def never() -> bool:
     return False
+
+
+def located(store: Store, prepared: Prepared, memory: Memory) -> Prepared:
+    """What `Store.located` gives, where there is another core to do it; alone, it is no gain."""
+    return store.located(prepared, memory) if n_cores() > 1 else prepared
 
 
 def prepared_batches(
@@ -28,7 +34,7 @@ def prepared_batches(
     memory = ReusedMemory()
 
     def work(batch: Batch) -> Prepared:
-        prepared = finish(store.prepare(batch))
+        prepared = located(store, finish(store.prepare(batch)), memory)
         return prepared.copied(memory) if are_kept() else prepared
 
     return prefetched(job.then(work) for job in reader.jobs(READY_ITEMS))

@@ -36,7 +36,8 @@ from rarefy.readers.line_errors import BadLines
 from rarefy.readers.prefetch import Job, prefetched
 from rarefy.readers.source import STDIN
 from rarefy.stores import Prepared, Store
-from rarefy.streams.pipeline import never, prepared_batches
+from rarefy.streams.pipeline import located, never, prepared_batches
+from rarefy.streams.reused_memory import ReusedMemory
 from rarefy.streams.row_cache_checks import check_batch, checked_end, checked_texts
 from rarefy.system.atomic_write import Output
 
@@ -81,11 +82,13 @@ class RowCache:
             if end.n_bad_lines:
                 self._reader.faults.add(0, end.n_bad_lines, end.bad_lines)
 
+        memory = ReusedMemory()
+
         def job(number: int) -> Prepared:
             with self._clear_errors():
                 prepared = self._from_arrow(file, number, is_whole=is_whole)
             batch = prepared.batch._replace(share=(number + 1) / n_batches)
-            return finish(prepared._replace(batch=batch))
+            return located(self._store, finish(prepared._replace(batch=batch)), memory)
 
         yield from prefetched(Job(partial(job, number)) for number in range(n_batches))
         self._whole = now

@@ -179,7 +179,7 @@ class StreamModel(StreamLearner[OnlineLearner]):
         with self.lock:
             learner = self.learner.settled()
             gathering = Gathering(learner)
-            for part in sharding.side_by_side(self.store.located, parts):
+            for part in parts:
                 self._learn(part, gathering)
             sharding.learn_round(learner, gathering.parts)
 
