@@ -70,7 +70,7 @@ class Warnings:
 def main() -> None:
     """Sparse online learning that keeps the rare features that matter.
 
-    Exit codes: 0 done; 1 the data or the parameters are wrong; 2 the command is wrong; 3 more
-    answers were lost than allowed (flips --max-negative), or would be (update); 130 interrupted
-    (143, 129: by SIGTERM, SIGHUP), what was learned is saved.
+    Exit codes: 0 success; 1 the data or the parameters are wrong; 2 the command line is wrong; 3
+    the new model is worse than allowed (flips, update); 130 interrupted (143, 129: by SIGTERM,
+    SIGHUP), and what was learned is saved.
     """
