@@ -27,6 +27,15 @@ class Commands(click.Group):
         command: click.Command = getattr(import_module(f"rarefy.cli.commands.{name}"), name)
         return command
 
+    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(context, args)
+        except click.UsageError as error:
+            from rarefy.checks import nearest  # which imports NumPy
+
+            error.message += nearest(args[0], list(COMMANDS))
+            raise
+
     def invoke(self, context: click.Context) -> Any:
         try:
             with warnings.catch_warnings():
