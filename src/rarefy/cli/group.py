@@ -33,8 +33,8 @@ class Commands(click.Group):
         except click.UsageError as error:
             from rarefy.checks import nearest  # which imports NumPy
 
-            error.message += nearest(args[0], list(COMMANDS))
-            raise
+            text = f"{error.message}{nearest(args[0], list(COMMANDS))}"
+            raise click.UsageError(text, context) from error
 
     def invoke(self, context: click.Context) -> Any:
         try:
