@@ -3,13 +3,19 @@
 import math
 import numbers
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from rarefy.errors import ConfigError, InputError
 
+NAMES_IN_SCIKIT_LEARN = {
+    "log_loss": "logistic",
+    "squared_error": "squared",
+    "roc_auc": "auc",
+    "neg_log_loss": "loss",
+}  # and ours
 OUT_OF_REACH = 1_000_000_000  # the end of a range that nobody comes near, and need not be told
 
 
@@ -71,8 +77,15 @@ def check_flag(name: str, value: Any) -> None:
 def choose(name: str, value: Any, table: Mapping[str, Any]) -> Any:
     """The entry of a table of named things."""
     if not isinstance(value, str) or value not in table:
-        raise ConfigError(f"{name}={value!r}: one of {', '.join(table)} is expected.")
+        use = use_instead(value, table)
+        raise ConfigError(f"{name}={value!r}{use}: one of {', '.join(table)} is expected.")
     return table[value]
+
+
+def use_instead(value: Any, names: Container[str]) -> str:
+    """In brackets: what is called otherwise in scikit-learn, if it is one of the names."""
+    ours = NAMES_IN_SCIKIT_LEARN.get(value) if isinstance(value, str) else None
+    return f" (use {ours!r})" if ours in names else ""
 
 
 def nearest(name: str, names: Sequence[str]) -> str:

@@ -511,6 +511,7 @@ class TestCommand:
         report = run(*command, "--max-negative", repr(rate))
         message = run(*command, "--max-negative", repr(0.999 * rate), code=3)
         assert re.fullmatch(r"More answers were lost than allowed: .*%\.\n", message)
+        assert run(*command, "--max-negative", f"{99.9 * rate}%", code=3) == message
         assert report == run(*command)
         assert "negative" in report
 

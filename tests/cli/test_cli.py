@@ -589,8 +589,9 @@ class TestErrors:
         Path("bad.svm").write_text(f"1 1:2\n\n{label} 1:2\n")
         message = error_of("train", "good.svm", "bad.svm", "-o", "some.model")
         assert message.startswith(
-            f"Error: bad.svm:3: the label is {float(label):g}; one of the classes -1, 1 "
-            "(if there are more, list all by --classes or classes=...) is expected.\n"
+            f"Error: bad.svm:3: the label is {float(label):g}; one of the classes -1, 1 is "
+            "expected. To train on more classes, list all of them when training starts: "
+            "classes=... (--classes).\n"
         )
         assert load_model("some.model").examples == 2
 
@@ -788,7 +789,10 @@ class TestErrors:
     def test_other_columns_than_those_that_were_learned(self, sms):
         train("sms.csv", "--label", "kind", "--text", "message")
         Path("other.csv").write_text("message,length\nhello,1\n")
-        assert "there is no column 'site'" in error_of("predict", "some.model", "other.csv")
+        message = error_of("predict", "some.model", "other.csv")
+        assert "there is no column 'site'" in message
+        assert "All data for a model need the same columns, under the same names." in message
+        assert "If the file has no header, add a line with the names." in message
         Path("more.csv").write_text("message,length,site,more\nhello,1,x,2\n")
         assert "new columns are ignored: 'more'" in run("predict", "some.model", "more.csv").stderr
 
@@ -912,7 +916,7 @@ class TestCache:
                 command = ("train", *files, *options, "--cache", "rows.arrow", "-o", "m")
                 stderr = run(*command).stderr
                 assert weights_of(load_model("m")) == expected
-                assert ("1 bad lines" in stderr) == (content == "x\n")
+                assert ("1 bad line was skipped" in stderr) == (content == "x\n")
 
     def test_what_is_no_cache_is_not_overwritten(self, folder):
         before = Path("binary.vw").read_bytes()

@@ -126,6 +126,7 @@ class TestLabels:
         message = error_of("evaluate", "some.model", "new.csv")
         assert message.startswith("Error: new.csv:2:")
         assert "'eggs' is not one of ham, spam" in message
+        assert "list all of them when training starts" in message  # evaluate has no --classes
 
     @pytest.mark.parametrize("loss", ["logistic", "squared"])
     def test_that_are_missing(self, loss):
@@ -133,7 +134,7 @@ class TestLabels:
         train("rows.vw", "--loss", loss)
         Path("new.vw").write_text("1 |a b\n|a c\n")
         message = error_of("evaluate", "some.model", "new.vw")
-        assert message.startswith("Error: new.vw:2: the label is nan; ")
+        assert message.startswith("Error: new.vw:2: the label is missing; ")
 
     def test_whose_column_is_missing(self):
         train("sms.csv", "--label", "kind")
@@ -152,7 +153,7 @@ def test_bad_lines():
     Path("bad.svm").write_text("1 1:1\nx\n-1 1:1\n")
     assert error_of("evaluate", "some.model", "bad.svm").startswith("Error: bad.svm:2:1: ")
     result = run("evaluate", "some.model", "bad.svm", "--bad-lines", "skip", "--json")
-    assert "1 bad lines" in result.stderr
+    assert "1 bad line was skipped:" in result.stderr
     assert json.loads(result.stdout)["examples"] == 2
 
 

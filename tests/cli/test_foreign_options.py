@@ -58,3 +58,9 @@ def test_advice_names_options_that_exist():
     named = set(re.findall(r"(?<!\S)--?[a-z]\S*\b", " ".join(INSTEAD.values())))
     assert len(named) > 15
     assert named - flags == set()
+
+
+def test_a_misspelt_command():
+    found = CliRunner().invoke(main, ["trian", "rows.vw"])
+    assert found.exit_code == 2
+    assert found.stderr.endswith("Error: No such command 'trian'. (is it 'train'?)\n")

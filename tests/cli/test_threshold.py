@@ -61,6 +61,11 @@ def test_zero_gives_the_file_of_before():
     assert Path("some.model").read_bytes() == before
 
 
+def test_data_and_a_threshold_at_once():
+    message = run("threshold", "some.model", "binary.svm", "--set", "1", code=2).stderr
+    assert "either DATA to find the threshold on, or --set, not both." in message
+
+
 def test_a_threshold_in_the_place_of_data():
     message = run("threshold", "some.model", "0.7", code=2).stderr
     assert "to set the threshold to 0.7, use --set 0.7." in message
@@ -151,8 +156,7 @@ class TestRefused:
             classifier_in_order(decision_threshold=0.5).fit(X, y)
 
     def test_nothing_to_go_by(self):
-        for more in ((), ("binary.svm", "--set", "1")):
-            assert "give DATA" in run("threshold", "some.model", *more, code=2).stderr
+        assert "give DATA" in run("threshold", "some.model", code=2).stderr
 
     def test_no_examples_of_the_second_class(self):
         Path("negative.svm").write_text("-1 1:1\n-1 2:1\n")

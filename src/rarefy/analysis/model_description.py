@@ -19,6 +19,7 @@ from rarefy.streams.run import Position
 
 ALWAYS_SHOWN = ("passes", "fit_intercept", "importance")
 OF_ENDOWMENT = ("endowment", "endowment_by")
+ON_NEW_DATA = "possible, on new data"
 
 
 def description(model: Model) -> dict[str, Any]:
@@ -61,7 +62,7 @@ def how_it_was_trained(model: Model) -> dict[str, Any]:
         "refit": asked.get("refit") or None,
         "data": run["reader"]["files"] if "reader" in run else None,
         "holdout": run.get("holdout"),
-        "can_go_on": _how_to_go_on(model),
+        "further_training": _further_training(model),
     }
 
 
@@ -102,14 +103,14 @@ def _schedule(model: Model) -> str | None:
     return f"{name} from {schedule.eta0:g}"
 
 
-def _how_to_go_on(model: Model) -> str:
+def _further_training(model: Model) -> str:
     if model.state is None:
-        return "no, the model is slim"
+        return "not possible: the model is slim"
     run = model.run or {}
     place = Position(**run["place"]) if "place" in run else None
     if place is None or place.pass_number > run["passes"]:
-        return "yes, with new data"
-    return f"yes, the run is not finished: pass {place.pass_number}, {place.rows:,} rows"
+        return ON_NEW_DATA
+    return f"the run is not finished: pass {place.pass_number}, {place.rows:,} rows; resume it"
 
 
 def flat(rule: Any) -> dict[str, Any]:

@@ -27,6 +27,15 @@ class Commands(click.Group):
         command: click.Command = getattr(import_module(f"rarefy.cli.commands.{name}"), name)
         return command
 
+    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(context, args)
+        except click.UsageError as error:
+            from rarefy.checks import nearest  # which imports NumPy
+
+            text = f"{error.message}{nearest(args[0], list(COMMANDS))}"
+            raise click.UsageError(text, context) from error
+
     def invoke(self, context: click.Context) -> Any:
         try:
             with warnings.catch_warnings():
@@ -70,7 +79,7 @@ class Warnings:
 def main() -> None:
     """Sparse online learning that keeps the rare features that matter.
 
-    Exit codes: 0 done; 1 the data or the parameters are wrong; 2 the command is wrong; 3 more
-    answers were lost than allowed (flips --max-negative), or would be (update); 130 interrupted
-    (143, 129: by SIGTERM, SIGHUP), what was learned is saved.
+    Exit codes: 0 success; 1 the data or the parameters are wrong; 2 the command line is wrong; 3
+    the new model is worse than allowed (flips, update); 130 interrupted (143, 129: by SIGTERM,
+    SIGHUP), and what was learned is saved.
     """

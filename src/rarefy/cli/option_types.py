@@ -126,13 +126,18 @@ class Rate(click.ParamType):  # type: ignore[type-arg]
 
     name = "RATE"
 
+    def __init__(self, *, may_be_any: bool = False) -> None:
+        self.may_be_any = may_be_any  # 0 and 1, too
+
     def convert(self, value: Any, param: Any, context: Any) -> float:
         if isinstance(value, float):
             return value
         number = value.removesuffix("%")
         rate: float = click.FLOAT.convert(number, param, context)
         rate = rate / 100.0 if number != value else rate
-        if not 0.0 < rate < 1.0:
+        if self.may_be_any and not 0.0 <= rate <= 1.0:
+            self.fail(f"{value}: a share from 0 to 1, as 0.005 or 0.5%, is expected.")
+        if not self.may_be_any and not 0.0 < rate < 1.0:
             self.fail(f"{value}: a share above 0 and below 1, as 0.5%, is expected.")
         return rate
 

@@ -43,7 +43,7 @@ format_options = options(
     click.option(
         "--format",
         type=click.Choice(FORMATS),
-        help="Format of DATA. Default: inferred from name and content.",
+        help="Format of DATA; csv is for TSV, too. Default: inferred from name and content.",
     ),
     click.option(
         "--bad-lines",
@@ -218,4 +218,6 @@ weight_options = options(
 def report_bad_lines(reader: Reader) -> None:
     if reader.skip_bad_lines and reader.n_bad_lines:
         shown = "\n  ".join(reader.bad_lines)
-        click.echo(f"{reader.n_bad_lines:,} bad lines were skipped, first:\n  {shown}", err=True)
+        n = reader.n_bad_lines
+        lines = "bad line was skipped" if n == 1 else "bad lines were skipped, first"
+        click.echo(f"{n:,} {lines}:\n  {shown}", err=True)

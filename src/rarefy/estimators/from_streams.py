@@ -132,7 +132,8 @@ class FromStreams:
         check_is_fitted(self)
         if self.stream_ is None:
             raise AttributeError(
-                "weights_ is available after fit_stream; otherwise use sparse_coef_."
+                "weights_ is available after start, fit_stream or rarefy.train; after fit, use "
+                "coef_, with the names of the columns (feature_names_in_)."
             )
         kept, n_outputs = self.stream_.kept(), self.learner_.n_outputs
         names = kept.names or [str(key) for key in kept.keys.tolist()]

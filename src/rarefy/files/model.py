@@ -115,7 +115,8 @@ class Model(NamedTuple):
         """A model that goes on learning from where this one was."""
         if self.state is None:
             raise InputError(
-                "the model is slim or refitted: it can predict, but not be trained further."
+                "the model is slim or refitted: it can predict, but not be trained further. Resume "
+                "the full model, or learn the difference to this one: anchor=... (--anchor MODEL)."
             )
         task = self.task
         if self.search is not None:

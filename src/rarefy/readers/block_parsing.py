@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from rarefy.readers.batch import Batch
 from rarefy.readers.buffers import PooledBuffer, written_batch
-from rarefy.readers.features.labels import Labels, listed, too_many_labels_at
+from rarefy.readers.features.labels import MORE_CLASSES, Labels, listed, too_many_labels_at
 from rarefy.readers.formats.registry import Opened
 from rarefy.readers.line_errors import SHOWN, end_of_line, fault, without_invalid_lines
 from rarefy.readers.parsed import EXPECTED, REMEDIES, Parsed, Problem
@@ -55,7 +55,7 @@ def parse_block(
                 valid,
                 parsed.position,
                 _expected(opened, valid, parsed, labels),
-                REMEDIES.get(Problem(parsed.problem)),
+                _remedy(Problem(parsed.problem)),
             )
             messages.append(f"{file}:{parsed.line}:{what}")
         if not skip:
@@ -67,6 +67,10 @@ def parse_block(
     label_names = None if opened.label_at is None else labels.names
     batch = written_batch(file, buffer, parsed, label_names)
     return ParsedBlock(batch, parsed.line, n_bad, messages)
+
+
+def _remedy(problem: Problem) -> str | None:
+    return MORE_CLASSES if problem == Problem.NEW_LABEL else REMEDIES.get(problem)
 
 
 def _expected(opened: Opened, block: Block, parsed: Parsed, labels: Labels) -> str:

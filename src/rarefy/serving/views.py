@@ -6,7 +6,7 @@ import numpy as np
 
 from rarefy.analysis.comparison import compare, names_by_key
 from rarefy.analysis.explanation import explain_row, explanation_as_json
-from rarefy.analysis.model_description import description, feature_as_json
+from rarefy.analysis.model_description import ON_NEW_DATA, description, feature_as_json
 from rarefy.files.model_file import load_model
 from rarefy.serving.bodies import Body
 from rarefy.serving.member import Member
@@ -53,7 +53,7 @@ def full(served: ServedModel) -> dict[str, Any]:
     champion = _champion(served)
     described = description(champion.described())
     if not champion.estimator.is_slim_:
-        described["training"]["can_go_on"] = "yes, with new data"
+        described["training"]["further_training"] = ON_NEW_DATA
     return {
         **summary(served),
         "description": described,

@@ -10,7 +10,7 @@ from rarefy.checks import number_or_none
 from rarefy.errors import InputError, RarefyWarning
 from rarefy.jit import compiled
 from rarefy.readers.batch import Batch
-from rarefy.readers.features.labels import LARGEST_LABEL, MOST_CLASSES, listed
+from rarefy.readers.features.labels import LARGEST_LABEL, MORE_CLASSES, MOST_CLASSES, listed
 
 CLASSES_BEYOND_DOUBT = 20
 ROWS_OF_CLASS = 3  # on average, at the least
@@ -18,7 +18,7 @@ LEAST_COUNTED = 0.9  # share of the numbers from the first to the last class tha
 
 
 def classes_of(batch: Batch, most: int | None) -> tuple[str, ...]:
-    """The classes, sorted, told from the labels of the first batch; numbers that are more are none.
+    """The classes, sorted, inferred from the first batch's labels; numbers that are more are none.
 
     Without `most`, numbers are none either that do not look like those of classes. Of words the
     reader sees to it that they are not more. A batch that was cut counts as a whole.
@@ -102,12 +102,12 @@ def targets_of(batch: Batch, classes: tuple[str, ...]) -> Floats:
     y = _label_numbers(batch, classes) if classes else _numbers_to_predict(batch)
     if np.isnan(y).any():
         row = int(np.isnan(y).argmax())
-        accepted = "a number"
+        label = "missing" if np.isnan(batch.labels[row]) else batch.label(row)
+        accepted, remedy = "a number", ""
         if classes:
-            accepted = f"one of the classes {listed(classes)} (if there are more, list all by "
-            accepted += "--classes or classes=...)"
+            accepted, remedy = f"one of the classes {listed(classes)}", f" {MORE_CLASSES}"
         raise InputError(
-            f"{batch.place(row)}: the label is {batch.label(row)}; {accepted} is expected."
+            f"{batch.place(row)}: the label is {label}; {accepted} is expected.{remedy}"
         )
     return y
 

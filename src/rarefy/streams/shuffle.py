@@ -193,8 +193,8 @@ class Shuffling:
                     self._whole = window
                     self.remark = f"Shuffled exactly ({window.n_rows:,} rows)."
                 self.remark = self.remark or (
-                    f"Shuffled within a window of {window.n_rows:,} rows; what fits more memory "
-                    f"(--shuffle-memory) is shuffled in a larger one."
+                    f"Shuffled within a window of {window.n_rows:,} rows; a larger "
+                    f"--shuffle-memory (shuffle_memory) makes it larger."
                 )
                 window.settle_targets(self._begin, self._with_targets)
                 yield from window.permuted(self._shuffle.seed, pass_number)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rarefy.arrays import Floats
+from rarefy.checks import use_instead
 from rarefy.errors import ConfigError
 from rarefy.model.answers import predicted_classes, true_classes
 from rarefy.model.ranking import Ranking
@@ -68,9 +69,10 @@ def make_scoring(asked: Any, *, is_regression: bool) -> Scoring:
         _check_takes_labels_and_scores(asked)
         return Scoring(OWN, asked)
     if not isinstance(asked, str) or asked not in names:
+        use = use_instead(asked, names)
         raise ConfigError(
-            f"scoring={asked!r} (--by): one of {', '.join(names)}, or a function of labels and "
-            f"scores, is expected."
+            f"scoring={asked!r} (--by){use}: one of {', '.join(names)}, or a function of labels "
+            f"and scores, is expected."
         )
     return Scoring(asked)
 

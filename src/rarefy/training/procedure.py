@@ -85,8 +85,8 @@ class Training:
     def carry_out(self) -> bool:
         """Whether it came to its end; else it was interrupted, and can be gone on with."""
         run = self.run
-        if self.reporter.wants_lines and (end := self._what_changes_the_model()):
-            self.reporter.say(f"The figures of the table are for the model before {end}.")
+        if self.reporter.wants_lines and (note := self._what_the_table_shows()):
+            self.reporter.say(note)
         try:
             for step, _ in enumerate(run.steps(self._pause)):
                 if step == 0 and run.reader.roles:
@@ -104,11 +104,21 @@ class Training:
         run.model = run.model.settled()
         return self.refit is None or self._has_refitted(self.refit)
 
-    def _what_changes_the_model(self) -> str:
+    def _what_the_table_shows(self) -> str:
+        """Which of its figures are not those of the saved model, if that is changed in the end."""
         if self.refit is not None:
             limit = self.refit.limit
-            return "the refit" if limit is None else f"the refit, which leaves {limit:,} features"
-        return "" if self._cut_to is None else f"it is cut to {self._cut_to:,} features"
+            leaves = "" if limit is None else f", which leaves {limit:,} features"
+            return (
+                f"The table shows the model before the refit{leaves}; only weights and held-out "
+                f"figures of its last line are for the refitted model."
+            )
+        if self._cut_to is not None:
+            return (
+                f"Loss and accuracy so far, and recent ones, are for the model before it is cut "
+                f"to {self._cut_to:,} features."
+            )
+        return ""
 
     def summary(self, *, is_over: bool) -> dict[str, Any]:
         """What there is to say at the end; who interrupts does not wait for files to be read."""

@@ -10,7 +10,7 @@ import click
 from rarefy.analysis.flip_causes import Side
 from rarefy.analysis.flip_tally import Flips
 from rarefy.analysis.paired_answers import stream_flips
-from rarefy.cli.option_types import FILE
+from rarefy.cli.option_types import FILE, Rate
 from rarefy.cli.options import (
     data_options,
     json_option,
@@ -27,7 +27,7 @@ from rarefy.readers import read
 from rarefy.readers.source import expand
 from rarefy.system.output_checks import STREAM, check_outputs
 
-EXIT_CODE = 3  # more answers were lost than allowed
+EXIT_CODE = 3  # the new model is worse than allowed
 
 
 class Gate(NamedTuple):
@@ -35,7 +35,7 @@ class Gate(NamedTuple):
 
     option: str
     metavar: str
-    largest: float | None
+    takes: Any  # the type of the option
     help: str
     measure: Callable[[Flips], float]  # what is not to be above the limit
     text: str  # of the message, with `found` and `limit`
@@ -59,8 +59,9 @@ GATES = (
     Gate(
         "--max-negative",
         "RATE",
-        1.0,
-        "End with exit code 3 if more than this share of all examples are negative flips.",
+        Rate(may_be_any=True),
+        "End with exit code 3 if more than this share of all examples are negative flips: 0.5% "
+        "or 0.005.",
         lambda found: found.negative_rate,
         "More answers were lost than allowed: {found:.4%} of all examples, and the limit is "
         "{limit:.4%}.",
@@ -68,16 +69,16 @@ GATES = (
     Gate(
         "--max-log-loss-rise",
         "NUMBER",
-        None,
-        "... or if the log-loss is higher by more than this.",
+        click.FloatRange(0.0),
+        "End with exit code 3 if the log-loss rises by more than this.",
         lambda found: _change("log-loss", found.old_log_loss, found.new_log_loss),
         "The log-loss rose by {found:.5g}, and the limit is {limit:g}.",
     ),
     Gate(
         "--max-auc-drop",
         "NUMBER",
-        1.0,
-        "... or if the AUC is lower by more than this.",
+        click.FloatRange(0.0, 1.0),
+        "End with exit code 3 if the AUC falls by more than this.",
         lambda found: -_change("AUC", found.old_auc, found.new_auc),
         "The AUC dropped by {found:.5g}, and the limit is {limit:g}.",
     ),
@@ -88,7 +89,7 @@ gate_options = options(
     *(
         click.option(
             gate.option,
-            type=click.FloatRange(0.0, gate.largest),
+            type=gate.takes,
             metavar=gate.metavar,
             help=gate.help,
         )

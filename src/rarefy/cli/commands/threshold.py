@@ -45,8 +45,10 @@ def threshold(
       rarefy threshold reviews.model new.svm
       rarefy threshold reviews.model --set 1.5 -o careful.model
     """
-    if (given is None) == (not data):
+    if given is None and not data:
         raise click.UsageError("give DATA to find the threshold on, or the threshold by --set.")
+    if given is not None and data:
+        raise click.UsageError("give either DATA to find the threshold on, or --set, not both.")
     place = Output(model_path if output is None else output)
     if len(data) == 1 and number_or_none(data[0]) is not None and not os.path.exists(data[0]):
         raise click.UsageError(f"to set the threshold to {data[0]}, use --set {data[0]}.")

@@ -16,10 +16,11 @@ DELIMITERS = ",;\t|"  # of CSV, unless another is given
 SHOWN_COLUMNS = 50
 SHOWN_NAME = 30  # characters
 NO_HEADER = " If the file has no header, use header=False (--no-header)."
+SAME_COLUMNS = " All data for a model need the same columns, under the same names."
 
 
 class Columns(NamedTuple):
-    """Which column is what; a column that is named nowhere is told from what it contains."""
+    """Which column is what; the kind of any other is inferred from its values."""
 
     label: str = "label"
     weight: str | None = None  # the importance of a row
@@ -27,7 +28,7 @@ class Columns(NamedTuple):
     categorical: tuple[str, ...] = ()  # each value is a feature
     numeric: tuple[str, ...] = ()  # the number is the value of the feature
     ignore: tuple[str, ...] = ()
-    delimiter: str | None = None  # of CSV; None: told from the first line
+    delimiter: str | None = None  # of CSV; None: inferred from the first line
     header: bool = True  # whether the first line of a CSV file names the columns
     quotes: bool = True  # whether fields of a CSV file may be quoted
     label_needed: bool = True  # whether a row without a label, or a named weight, is wrong
@@ -119,6 +120,8 @@ def roles_in(file: str, names: Sequence[str], columns: Columns) -> dict[str, str
     for name, role in roles.items():
         if name not in there and not may_be_absent(role, columns):
             advice = no_header if name.isdecimal() else ""
+            if columns.complete and columns.header:
+                advice = " If the file has no header, add a line with the names."
             raise missing_column(file, name, role, names, columns, advice)
     if columns.label_needed and columns.label not in there:
         raise InputError(
@@ -177,7 +180,8 @@ def missing_column(
     others = [other for other in names if other not in columns.kinds]
     return InputError(
         f"{file}: there is no column {name!r} ({role}){nearest(name, others)}; "
-        f"the columns are {listed_columns(names)}.{advice}"
+        f"the columns are {listed_columns(names)}.{SAME_COLUMNS if columns.complete else ''}"
+        f"{advice}"
     )
 
 

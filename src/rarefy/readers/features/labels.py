@@ -26,6 +26,9 @@ from rarefy.readers.feature_names import (
 
 MOST_CLASSES = 1000  # more different labels are taken for something else, unless that is allowed
 MOST_CLASSES_EVER = 1 << 30
+MORE_CLASSES = (
+    "To train on more classes, list all of them when training starts: classes=... (--classes)."
+)
 SHOWN_CLASSES = 20
 FIRST_SIZE = 1 << 10
 LARGEST_LABEL = 2.0**53  # from here on, different whole numbers are the same float

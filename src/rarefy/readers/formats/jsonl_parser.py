@@ -38,7 +38,7 @@ BEHIND = 32  # bytes behind a text that may be looked at or written to
 
 
 class Plan(NamedTuple):
-    """What the columns are; a column that is not in it is told from its value."""
+    """What the columns are; the kind of any other is inferred from its value."""
 
     columns: NDArray[np.uint64]  # hashes of their paths
     kinds: NDArray[np.uint8]
