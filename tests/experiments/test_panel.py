@@ -63,8 +63,8 @@ def test_texts_lose_empty_columns():
 
 def numbered(n_rows: int, **fields) -> Source:
     """Rows that are their own numbers, and samples of ten of them."""
-    X, y = np.arange(float(n_rows))[:, np.newaxis], np.arange(n_rows) % 2
-    return Source(DENSE, "", lambda: (X, y), most_rows=10, **fields)
+    X, y = np.arange(float(n_rows))[:, np.newaxis], np.zeros(n_rows)
+    return Source(data.REGRESSION, "", lambda: (X, y), R2, most_rows=10, **fields)
 
 
 def test_fresh_samples_share_no_row_with_each_other_nor_with_the_first():
@@ -91,7 +91,7 @@ def test_few_rows_are_split_again():
 
 
 def test_other_rows_of_a_source_are_all_new():
-    others = (np.arange(100.0, 120.0)[:, np.newaxis], np.arange(20) % 2)
+    others = (np.arange(100.0, 120.0)[:, np.newaxis], np.zeros(20))
     found = data.fresh(numbered(10, read_others=lambda: others))
     assert found.n_samples == 2
     assert set(np.concatenate([made.X.ravel() for made in found.tasks])) == set(others[0].ravel())
