@@ -15,6 +15,7 @@ from experiments.data import Labelled
 from experiments.reproduction import uci
 
 N_FOLDS = 5
+N_REPEATS = 6
 MOST_ROWS = 10_000
 SEED = 0
 COPIES = 5
@@ -56,6 +57,7 @@ class Source(NamedTuple):
     measure: str = ACCURACY
     rows: Callable[[NDArray[Any]], NDArray[np.int64]] = as_they_come
     most_rows: int = MOST_ROWS
+    read_others: Callable[[], Labelled] | None = None  # more rows of the same kind
 
 
 def of_scikit_learn(name: str) -> Callable[[], Labelled]:
@@ -152,7 +154,12 @@ SOURCES = {
     "books": Source(TEXT, "reviews, words and pairs", words("amazon-books", "ub6000.svm.xz")),
     "dvd": Source(TEXT, "reviews, words and pairs", words("amazon-dvd", "ub6000.svm.xz")),
     "movies": Source(TEXT, "reviews, words and pairs", words("movie-reviews", "ub.svm.xz")),
-    "imdb": Source(TEXT, "reviews, words", words("imdb", "unigram-train.svm.xz")),
+    "imdb": Source(
+        TEXT,
+        "reviews, words",
+        words("imdb", "unigram-train.svm.xz"),
+        read_others=words("imdb", "unigram-test.svm.xz"),
+    ),
     "rcv1": Source(TEXT, "news, tf-idf", shared.rcv1),
     "news20": Source(
         TEXT, "posts", words("news20-multiclass-2000", "news20-multiclass-2000.svm.xz")
@@ -178,11 +185,48 @@ SOURCES = {
 def task(source: Source) -> Task:
     """A sample in random order, its folds, and then the source's own arrangement."""
     X, y = source.read()
-    sample = np.random.default_rng(SEED).permutation(len(y))[: source.most_rows]
+    return arranged(source, X, y, in_random_order(len(y))[: source.most_rows], SEED)
+
+
+class Fresh(NamedTuple):
+    """Tasks for repeats of a comparison, and the samples that they are made of."""
+
+    tasks: list[Task]
+    n_samples: int
+    are_other_rows: bool  # than those of the panel
+
+
+def fresh(source: Source) -> Fresh:
+    """Other rows of the source, in several orders and folds.
+
+    A sample is as large as the panel's own, and has no row of it, nor of another sample. Where a
+    source has too few rows for that, they are those of the panel.
+    """
+    X, y = (source.read_others or source.read)()
+    order = in_random_order(len(y))
+    others = order if source.read_others else order[source.most_rows :]
+    n_others = min(len(others) // source.most_rows, N_REPEATS)
+    samples = [
+        (others if n_others else order)[number * source.most_rows :][: source.most_rows]
+        for number in range(max(1, n_others))
+    ]
+    seeds = range(SEED + 1, SEED + 1 + N_REPEATS)
+    orders = [
+        np.random.default_rng(seed).permutation(samples[seed % len(samples)]) for seed in seeds
+    ]
+    tasks = [arranged(source, X, y, *one) for one in zip(orders, seeds, strict=True)]
+    return Fresh(tasks, len(samples), n_others > 0)
+
+
+def in_random_order(n_rows: int) -> NDArray[np.int64]:
+    return np.random.default_rng(SEED).permutation(n_rows)
+
+
+def arranged(source: Source, X: Any, y: NDArray[Any], sample: NDArray[np.int64], seed: int) -> Task:
     y = y[sample] if source.measure == R2 else np.unique(y[sample], return_inverse=True)[1]
     X = in_use(sparse.csr_array(X)[sample]) if sparse.issparse(X) else X[sample]
     rows = source.rows(y)
-    return Task(X[rows], y[rows], folds_of(y, source.measure)[rows])
+    return Task(X[rows], y[rows], folds_of(y, source.measure, seed)[rows])
 
 
 def in_use(X: sparse.csr_array) -> sparse.csr_array:
@@ -193,9 +237,9 @@ def in_use(X: sparse.csr_array) -> sparse.csr_array:
     return X
 
 
-def folds_of(y: NDArray[Any], measure: str) -> NDArray[np.int64]:
+def folds_of(y: NDArray[Any], measure: str, seed: int = SEED) -> NDArray[np.int64]:
     splitter = (KFold if measure == R2 else StratifiedKFold)(
-        N_FOLDS, shuffle=True, random_state=SEED
+        N_FOLDS, shuffle=True, random_state=seed
     )
     folds = np.empty(len(y), dtype=np.int64)
     for number, (_, held) in enumerate(splitter.split(np.zeros(len(y)), y)):

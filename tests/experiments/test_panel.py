@@ -10,7 +10,7 @@ from rich.console import Console
 from scipy import sparse
 
 from experiments.panel import data, judging, page
-from experiments.panel.__main__ import run
+from experiments.panel.__main__ import run, run_again
 from experiments.panel.data import ACCURACY, CLICKS, DENSE, R2, SOURCES, TEXT, Source, task
 from experiments.panel.judging import Outcome, judged
 from experiments.panel.methods import METHODS, OURS, SCALED_BATCH, SGD, VW, Answer, rows_for_river
@@ -59,6 +59,42 @@ def test_folds_have_the_share_of_every_class():
 def test_texts_lose_empty_columns():
     X = sparse.csr_array([[0.0, 1.0, 0.0], [0.0, 2.0, 3.0]])
     assert data.in_use(X).toarray().tolist() == [[1.0, 0.0], [2.0, 3.0]]
+
+
+def numbered(n_rows: int, **fields) -> Source:
+    """Rows that are their own numbers, and samples of ten of them."""
+    X, y = np.arange(float(n_rows))[:, np.newaxis], np.zeros(n_rows)
+    return Source(data.REGRESSION, "", lambda: (X, y), R2, most_rows=10, **fields)
+
+
+def test_fresh_samples_share_no_row_with_each_other_nor_with_the_first():
+    source = numbered(35)
+    first = set(task(source).X.ravel())
+    found = data.fresh(source)
+    assert found.n_samples == 2
+    assert found.are_other_rows
+    assert len(found.tasks) == data.N_REPEATS
+    one, two = ({tuple(np.sort(made.X.ravel())) for made in found.tasks[n::2]} for n in range(2))
+    assert len(one) == len(two) == 1  # each sample comes again, in other folds
+    assert len(first | set(*one) | set(*two)) == 30
+    assert len({tuple(made.X.ravel()) for made in found.tasks}) == data.N_REPEATS
+
+
+def test_few_rows_are_split_again():
+    source = numbered(19)
+    tasks, n_samples, are_other_rows = data.fresh(source)
+    assert (n_samples, are_other_rows) == (1, False)
+    for made in tasks:
+        assert set(made.X.ravel()) == set(task(source).X.ravel())
+    folds = {tuple(made.folds[np.argsort(made.X.ravel())]) for made in tasks}
+    assert len(folds) == data.N_REPEATS
+
+
+def test_other_rows_of_a_source_are_all_new():
+    others = (np.arange(100.0, 120.0)[:, np.newaxis], np.zeros(20))
+    found = data.fresh(numbered(10, read_others=lambda: others))
+    assert found.n_samples == 2
+    assert set(np.concatenate([made.X.ravel() for made in found.tasks])) == set(others[0].ravel())
 
 
 # --- judging ------------------------------------------------------------------------------------
@@ -148,6 +184,40 @@ def test_verdicts_count_and_name_what_is_behind():
     assert "on **1 of 2**. Higher on: sms (+0.100 ± 0.000)." in text
 
 
+def test_what_is_behind_is_named_once():
+    found = {
+        ("sms", OURS): outcome(0.9, 0.9),
+        ("sms", SGD): outcome(0.95, 0.95),
+        ("sms", VW): outcome(0.96, 0.96),
+        ("iris", OURS): outcome(0.7, 0.7),
+        ("iris", SGD): outcome(0.7, 0.7),
+        ("iris", SCALED_BATCH): outcome(0.8, 0.8),  # no aim is missed
+    }
+    assert [(duel.dataset, duel.peer) for duel in page.behind(found)] == [
+        ("sms", VW),
+        ("sms", SGD),
+    ]
+
+
+def test_repeats_have_a_corrected_standard_error():
+    theirs = [0.5] * 10
+    ours = [0.4, 0.5, 0.4, 0.5, 0.4, 0.5, 0.6, 0.5, 0.6, 0.5]
+    first = page.Duel("sms", VW, [0.4, 0.5], [0.5, 0.5])
+    variance = np.var(np.subtract(ours, theirs), ddof=1)
+    one = page.Repeated(first, ours, theirs, n_samples=1, is_on_other_rows=False)
+    two = page.Repeated(first, ours, theirs, n_samples=2, is_on_other_rows=True)
+    assert one.lead == pytest.approx((-0.01, np.sqrt((1 / 10 + 1 / 4) * variance)))
+    assert two.lead.error == pytest.approx(np.sqrt((1 / 10 + 1 / 8) * variance))
+    assert one.n_behind == 1
+    text = page.again_table([one, two])
+    assert "| sms | VW    | accuracy | -5.00 ± 5.00 | the same rows   | -1.00 ±" in text
+    assert "| 2 of other rows |" in text
+    assert "| 1 of 2" in text
+    assert "in **0**. It is at least as good in 0." in page.again_verdict([one])
+    clear = one._replace(ours=[0.4] * 10)
+    assert "in **1**: sms (VW). It is at least" in page.again_verdict([clear])
+
+
 # --- from beginning to end ----------------------------------------------------------------------
 
 
@@ -156,8 +226,21 @@ def test_a_small_page(tmp_path, monkeypatch):
     console = Console(quiet=True)
     found, shapes = run(["iris", "linnerud"], tmp_path, console)
     assert shapes == {"iris": (150, 4, 3), "linnerud": (20, 3, 0)}
-    text = page.page(found, shapes)
+    text = page.page(found, shapes, [])
     assert "| iris     | flowers" in text
     assert "diverges" in text  # SGD, without scaling
     assert text.index("## Verdict") < text.index("## Scores") < text.index("## Probabilities")
     assert run(["iris", "linnerud"], tmp_path, console)[0] == found  # with the times: it was kept
+
+
+def test_a_duel_is_measured_again(tmp_path):
+    console = Console(quiet=True)
+    first = page.Duel("iris", SGD, [0.5, 0.6], [0.7, 0.7])
+    (found,) = run_again([first], tmp_path, console)
+    assert len(found.ours) == len(found.theirs) == data.N_REPEATS * data.N_FOLDS
+    assert not found.is_on_other_rows
+    assert found.lead.mean > 0.1  # SGD, without scaling
+    assert run_again([first], tmp_path, console) == [found]
+    outcomes = {("iris", name): outcome(0.9, 0.9) for name in (OURS, SGD, SCALED_BATCH)}
+    text = page.page(outcomes, {"iris": (150, 4, 3)}, [found])
+    assert text.index("## Scores") < text.index("measured again") < text.index("## Probabilities")
