@@ -141,6 +141,40 @@ def test_acknowledged_rows_of_growing_classes_are_learned(client: Client) -> Non
     assert champion.estimator.classes_.tolist() == ["1", "x", "2", "0"]
 
 
+@pytest.mark.parametrize("label", ["a\0", "\0", "\0\0"])
+def test_labels_that_end_in_nul_are_refused(client: Client, tmp_path: Path, label: str) -> None:
+    """Arrays of NumPy would drop it, and the model predict another label than it has learned."""
+    for classes in ([label, "b"], [label, "a"]):
+        answer = client.put("/models/n", json={"classes": classes})
+        assert answer.status_code == 422
+        assert "ends in NUL" in answer.json()["error"]["message"]
+    client.put("/models/grow", json={"classes": "grow"}).raise_for_status()
+    for known in ("a", "b", "a\0b"):
+        row = {"x": 1.0, "label": known}
+        client.post("/models/grow/learn", json=row).raise_for_status()
+    client.post("/models/grow/predict?id=later", json={"x": 1.0}).raise_for_status()
+    for path, content in (
+        ("learn", {"x": 1.0, "label": label}),
+        ("learn", [{"x": 1.0, "label": "c"}, {"x": 1.0, "label": label}]),
+        ("label", {"id": "later", "label": label}),
+    ):
+        answer = client.post(f"/models/grow/{path}", json=content)
+        assert answer.status_code == 422
+        assert "ends in NUL" in answer.json()["error"]["message"]
+    client.post("/models/grow/label", json={"id": "later", "label": "a"}).raise_for_status()
+    assert client.service.wait()
+    champion = client.service.champion("grow")
+    assert champion.estimator.classes_.tolist() == ["a", "b", "a\0b"]
+    assert (champion.t, champion.n_refused) == (4, 0)
+    asked, model = {"x": 1.0, "y": 2.0}, client.learned("grow")
+    answer = client.post("/models/grow/predict", json=asked).json()
+    client.service.close()
+    again = Client(tmp_path)
+    assert again.post("/models/grow/predict", json=asked).json() == answer
+    assert again.learned("grow") == model
+    again.service.close()
+
+
 def test_names_can_be_used_again_at_once(client: Client) -> None:
     """Models that are created and deleted by several at a time are there, or they are not."""
 

@@ -12,6 +12,7 @@ from rarefy.checks import is_text
 from rarefy.errors import InputError
 from rarefy.files.label_types import label_type
 from rarefy.jit import compiled
+from rarefy.readers.features.labels import check_ending
 from rarefy.readers.in_memory import is_pandas
 
 # Kinds of NumPy's types, by their letters.
@@ -194,6 +195,8 @@ def check_importance(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
 
 def sorted_labels(name: str, labels: Any) -> NDArray[Any]:
     """The distinct labels in order, if they are labels at all."""
+    if isinstance(labels, list | tuple):
+        check_ending(name, labels)
     labels = np.asarray(labels)
     if labels.ndim != 1:
         raise InputError(f"{name} has {labels.ndim} dimensions; a list of labels is expected.")

@@ -12,6 +12,7 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from rarefy.serving import views
 from rarefy.serving.bodies import JSON, Body, Sent, decompressed, encode_json, json_of, sent
 from rarefy.serving.calls import LONGEST_NUMBER, Answer, Call, Json
+from rarefy.serving.gathering import Gathering
 from rarefy.serving.limits import check_id
 from rarefy.serving.live_figures import LiveFigures
 from rarefy.serving.member import LARGE
@@ -32,6 +33,7 @@ class Api:
     def __init__(self, service: Service, live_figures: LiveFigures, metrics: Metrics) -> None:
         self.service, self.live_figures, self.metrics = service, live_figures, metrics
         self.is_ending = False
+        self._gathering = Gathering(service.log)
 
     # --- rows ---------------------------------------------------------------------------------
 
@@ -74,7 +76,7 @@ class Api:
         if self.service.champion(name).takes_a_while(sent.body):
             await run_in_threadpool(self.service.learn, name, sent.body, key, future=future)
         else:
-            self.service.learn(name, sent.body, key, future=future)
+            self._gathering.submit(self.service.to_learn(name, sent.body, key), future)
         seq, rows, repeated = await self._in_time(future)
         return Json({"rows": rows, "seq": seq, "repeated": repeated})
 

@@ -22,6 +22,7 @@ class Limits(NamedTuple):
     asked: int = 100_000  # predictions of a model that wait for their labels
     asked_seconds: float = 7 * 24 * 3600.0
     seconds: float = 30.0  # that a request may wait
+    arrival_seconds: float = 30.0  # that a request may take to arrive, and more if it comes fast
 
 
 def check_name(what: str, name: object) -> str:

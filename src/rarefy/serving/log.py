@@ -109,10 +109,13 @@ class Log:
 
     def submit(self, operation: Operation, future: Any) -> Any:
         """Have something written; the future (of asyncio, or of threads) gets the answer."""
-        if self._closed:
-            raise BusyError("the service is about to end; try again in a moment.")
+        self.check_is_open()
         self._waiting.put((operation, future))
         return future
+
+    def check_is_open(self) -> None:
+        if self._closed:
+            raise BusyError("the service is about to end; try again in a moment.")
 
     def do(self, operation: Operation) -> Any:
         """Have something written, and wait for it; not to be called by the thread of a loop."""

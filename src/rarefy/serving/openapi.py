@@ -25,6 +25,7 @@ ERRORS = {
     "403": "The token, the host or the origin is not allowed.",
     "404": "There is no such model, snapshot or id.",
     "405": "The path does not take that method.",
+    "408": "It took too long to arrive.",
     "409": "It exists already, or is being changed.",
     "413": "It is more than the limits allow.",
     "415": "The Content-Type or Content-Encoding is not known.",

@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import uvicorn
@@ -19,6 +20,7 @@ from rarefy.errors import InputError, RarefyError, RarefyWarning
 from rarefy.serving.access_control import AccessControl, Tokens, check_listening
 from rarefy.serving.app import make_app
 from rarefy.serving.housekeeper import Housekeeper
+from rarefy.serving.http_protocol import HttpProtocol
 from rarefy.serving.live_figures import LiveFigures
 from rarefy.serving.member import import_estimators
 from rarefy.serving.service import Service
@@ -61,6 +63,7 @@ class Running:
         )
         config = uvicorn.Config(
             app,
+            http=partial(HttpProtocol, service.limits.arrival_seconds),  # type: ignore[arg-type]
             access_log=False,
             log_config=None,
             server_header=False,

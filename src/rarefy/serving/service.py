@@ -64,6 +64,11 @@ class Service:
 
     def learn(self, name: str, body: Body, key: str | None = None, *, future: Any = None) -> Any:
         """Have rows learned; the future has a receipt when they are in the log on disk."""
+        operation = self.to_learn(name, body, key)
+        return self.log.submit(operation, Future() if future is None else future)
+
+    def to_learn(self, name: str, body: Body, key: str | None = None) -> Learn:
+        """The operation that has rows learned."""
         served, champion = self.served(name), self.champion(name)
         if served.backlog > self.limits.backlog:
             raise BusyError(
@@ -77,7 +82,7 @@ class Service:
         operation = Learn(name, body, key, digest)
         if rows is not None:
             operation.note(rows, ready)
-        return self.log.submit(operation, Future() if future is None else future)
+        return operation
 
     def is_behind(self, name: str) -> bool:
         """Whether more has come than may wait to be learned."""

@@ -8,7 +8,7 @@ from rarefy.arrays import Floats
 from rarefy.checks import number_or_none
 from rarefy.errors import InputError
 from rarefy.readers.batch import Batch
-from rarefy.readers.features.labels import LARGEST_LABEL
+from rarefy.readers.features.labels import LARGEST_LABEL, check_ending
 
 
 class ClassNumbers:
@@ -42,8 +42,10 @@ class ClassNumbers:
                 f"as the label of a class."
             )
         if batch.label_names is not None:
-            names = batch.label_names
-            return self.of(names[int(number)] for number in labels)
+            found = [batch.label_names[int(number)] for number in labels]
+            for name in set(found).difference(self._numbers):
+                check_ending(batch.place(found.index(name)), [name])
+            return self.of(found)
         return self.of(map(_whole, labels))
 
 

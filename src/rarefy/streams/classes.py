@@ -10,7 +10,13 @@ from rarefy.checks import number_or_none
 from rarefy.errors import InputError, RarefyWarning
 from rarefy.jit import compiled
 from rarefy.readers.batch import Batch
-from rarefy.readers.features.labels import LARGEST_LABEL, MORE_CLASSES, MOST_CLASSES, listed
+from rarefy.readers.features.labels import (
+    LARGEST_LABEL,
+    MORE_CLASSES,
+    MOST_CLASSES,
+    check_ending,
+    listed,
+)
 
 CLASSES_BEYOND_DOUBT = 20
 ROWS_OF_CLASS = 3  # on average, at the least
@@ -29,6 +35,7 @@ def classes_of(batch: Batch, most: int | None) -> tuple[str, ...]:
         names = sorted({batch.label_names[int(n)] for n in set(batch.labels.tolist())})
         if len(names) < 2:
             raise _too_few_classes(batch, names)
+        check_ending(batch.path, names)
         _doubt_alike(batch.path, names)
         return tuple(names)
     values = np.array(sorted(set(batch.labels[~np.isnan(batch.labels)].tolist())))

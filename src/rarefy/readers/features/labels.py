@@ -64,6 +64,16 @@ def checked_class_names(classes: Sequence[Any]) -> tuple[str, ...]:
     return names
 
 
+def check_ending(where: str, labels: Iterable[Any]) -> None:
+    """Refuse labels that end in NUL: as texts in an array they would be other labels."""
+    for label in labels:
+        if isinstance(label, str) and label.endswith("\0"):
+            raise InputError(
+                f"{where}: the label {label!r} ends in NUL, which arrays of NumPy drop; write it "
+                f"without."
+            )
+
+
 def is_word(label: str) -> bool:
     """Whether a label is no number; one that is too large, as 1e999, is a wrong number."""
     is_too_large = "_" not in label and label[-1:].isdigit() and _is_infinite(label)
