@@ -139,7 +139,7 @@ def _placed(model: RowModel, rows: RowMemory) -> int:
     n = _unique_in_rows(indptr, keys, mask, values, keys, seen)
     slots = rows.slots[:n]
     if len(model.table.entries) > 0:
-        _locate(keys[:n], model.table.entries, slots)
+        _locate(keys[:n], model.table.entries, slots, False)
     else:
         for j in range(n):
             is_known = keys[j] < np.uint64(model.n_features)
