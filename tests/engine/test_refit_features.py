@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 import rarefy
 from rarefy import ConfigError, SparseOnlineClassifier, SparseOnlineClassifierCV
 from rarefy import SparseOnlineRegressor as Regressor
+from rarefy.engine.refit import RANKS_CLASSES
 from rarefy.estimators.sweep_grid import task_of
 from rarefy.files.model_file import load_model
 from rarefy.rules import Fobos, Rda
@@ -108,6 +109,55 @@ def test_classes_and_targets(kind, limit):
     assert len(features_of(small)) == limit
     assert set(features_of(small)) < set(features_of(wide))
     assert small.score(problem.csr, problem.y) < wide.score(problem.csr, problem.y)
+
+
+def most_significant(dense: np.ndarray, y: np.ndarray, limit: int) -> np.ndarray:
+    """What elimination leaves: squared weights over their variances, summed over the classes."""
+    kept = np.arange(dense.shape[1])
+    while len(kept) > limit:
+        columns = dense[:, kept] / np.sqrt(
+            (dense[:, kept] ** 2).sum(0) / (dense[:, kept] != 0).sum(0)
+        )
+        peer = LogisticRegression(C=1.0 / RANKS_CLASSES, tol=1e-10, max_iter=10_000)
+        chances = peer.fit(columns, y).predict_proba(columns)
+        curvatures = (chances * (1.0 - chances)).T @ columns**2
+        variances = curvatures / (curvatures + RANKS_CLASSES) ** 2
+        powers = [2**n for n in range(20) if limit <= 2**n < len(kept)]
+        strengths = (peer.coef_**2 / variances).sum(axis=0)
+        kept = np.sort(kept[np.argsort(-strengths)[: max(powers, default=limit)]])
+    return kept
+
+
+@pytest.mark.parametrize("limit", [1, 3, 8, 13, 20])
+@pytest.mark.parametrize("l2", [None, L2])
+def test_features_of_classes_are_ranked_by_what_is_significant(limit, l2):
+    problem = data.problem("multiclass", n=300, d=30, classes=3)
+    model = SparseOnlineClassifier(l1=0.0, refit=True, refit_l2=l2, refit_features=limit)
+    left = features_of(model.fit(problem.csr, problem.y))
+    np.testing.assert_array_equal(left, most_significant(problem.dense, problem.y, limit))
+
+
+def test_common_words_do_not_crowd_out_those_of_a_class():
+    """Ten words each mark a class in a few rows; forty are in most rows, and say nothing."""
+    random = np.random.default_rng(0)
+    y = random.integers(5, size=1000)
+    marks = (random.random((1000, 10)) < 0.2) & (y[:, np.newaxis] == np.arange(10) % 5)
+    common = random.poisson(3.0, size=(1000, 40))
+    model = SparseOnlineClassifier(target_features=10).fit(np.hstack([marks, common]) * 1.0, y)
+    assert features_of(model).tolist() == list(range(10))
+
+
+def test_the_given_l2_is_that_of_the_refit_of_classes():
+    """Features are ranked with another one."""
+    problem = data.problem("multiclass", n=300, d=30, classes=3)
+    model = SparseOnlineClassifier(l1=0.0, refit=True, refit_l2=L2, refit_features=5)
+    model.fit(problem.csr, problem.y)
+    kept = features_of(model)
+    columns = problem.dense[:, kept]
+    sizes = np.sqrt((columns**2).sum(axis=0) / (columns != 0.0).sum(axis=0))
+    peer = LogisticRegression(C=1.0 / (L2 * 300), tol=1e-10, max_iter=10_000)
+    peer.fit(columns / sizes, problem.y)
+    np.testing.assert_allclose(model.coef_[:, kept], peer.coef_ / sizes, rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "10", [1, 2]])

@@ -30,6 +30,7 @@ from rarefy.splits import held_out
 STRENGTHS = (1e3, 3e2, 1e2, 3e1, 1e1, 3.0, 1.0, 0.3, 0.1, 0.03)  # l2 times the number of examples
 HELD_OUT = 0.25  # of the examples, to choose from them
 LEAST_GAIN = 0.01  # of a weaker penalty, as a share of what all weaker ones have gained
+RANKS_CLASSES = 10.0  # the strength with which features of several classes are ranked
 
 # Precision of the refit, of weights that tell strong from weak, and where strengths are compared.
 EXACT, TO_RANK, TO_COMPARE = 1e-7, 1e-3, 0.1
@@ -103,8 +104,9 @@ class Chosen(NamedTuple):
 class Link:
     """A refit of some features; `slots` are those of the learner that the weights are for.
 
-    Features are ranked by weights of the penalty that suits the first of them. `ranked` is that
-    penalty and the weights that were left by the link before, if there is one.
+    Features are ranked by weights of the penalty that suits the first of them, or, with several
+    outputs, of one that is always the same. `ranked` is that penalty and the weights that were left
+    by the link before, if there is one.
     """
 
     def __init__(
@@ -143,8 +145,7 @@ class Link:
             return self
         weights, intercepts = self._weights_that_rank
         X, sizes, y, importance = self._examples
-        relevance = strengths(self._wanted.columns, weights, X.power(2).T @ importance)
-        kept = np.sort(np.argsort(-relevance, kind="stable")[:n_features])
+        kept = np.sort(np.argsort(-self._relevance(), kind="stable")[:n_features])
         chosen = np.isin(self._wanted.columns, kept)
         columns = np.searchsorted(kept, self._wanted.columns[chosen])
         return Link(
@@ -161,9 +162,31 @@ class Link:
         sizes = self._examples.sizes[self._wanted.columns]
         return learner.with_weights(self._slots, weights / sizes, intercepts)
 
+    def _relevance(self) -> Floats:
+        """How strong each feature is.
+
+        With several outputs that is the sum of its squared weights, each over its variance, which
+        is H / (H + l2)² if H is the curvature of the loss. Words that are in most rows are strong
+        by their squares alone, and would crowd out those that tell one class from all others.
+        """
+        weights, intercepts = self._weights_that_rank
+        columns, importance = self._wanted.columns, self._examples.importance
+        if self._wanted.n_outputs == 1:
+            return strengths(columns, weights, self._examples.X.power(2).T @ importance)
+        loss = Objective(self._examples.rows(importance), self._wanted, 0.0)
+        spread, _ = loss.parts(loss.at(np.append(weights, intercepts)).spread)
+        curvatures = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0.0)
+        l2 = self._to_rank.strength / effective_number(importance)
+        squares = (weights * (curvatures + l2)) ** 2 * spread
+        return np.asarray(np.bincount(columns, squares))
+
     @property
     def _to_rank(self) -> Chosen:
-        return self._chosen if self._ranked is None else self._ranked
+        if self._ranked is not None:
+            return self._ranked
+        if self._wanted.n_outputs > 1:
+            return Chosen(RANKS_CLASSES, self._wanted.start())
+        return self._chosen
 
     @cached_property
     def _weights_that_rank(self) -> tuple[Floats, Floats]:
@@ -182,10 +205,10 @@ class Link:
             most = math.inf if self._ranked is None else 20.0 * self._ranked.strength
             tried = [strength for strength in STRENGTHS if strength <= most]
             return best_strength(self._examples, self._wanted, tried)
-        if self._ranked is not None:
-            return self._ranked
         importance = self._examples.importance
         strength = self._given_l2 * effective_number(importance)
+        if self._ranked is not None:
+            return Chosen(strength, self._ranked.nearby)
         stronger = [other for other in STRENGTHS if other > strength]
         minima = [at for _, at in _minima(self._examples, importance, self._wanted, stronger)]
         return Chosen(strength, minima[-1] if minima else self._wanted.start())
