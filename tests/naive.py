@@ -627,6 +627,7 @@ class ScaleFreeFtrl(ScaleFree):
 
 SHIFT_FREE = ("scale-free", "scale-free-ftrl")
 FIRST = 256
+FEWEST_TARGETS = 4
 
 
 class Place(NamedTuple):
@@ -646,6 +647,8 @@ def place_after(X: Array, y: Array, regression: bool, fit_intercept: bool) -> Pl
     if not regression:
         return Place(means, 0.0, 1.0)
     location = float(np.median(y[:FIRST])) if fit_intercept else 0.0
+    if len(y) < FEWEST_TARGETS:
+        return Place(means, location, 0.0)
     windows = [y] if len(y) <= FIRST else []
     n = FIRST
     while len(y) > FIRST and n <= len(y):

@@ -172,12 +172,12 @@ def test_a_row_cache_that_changes(tmp_path, pieces, change, monkeypatch):
     expected = rarefy.train(path, cache=cache)
     step, n_steps = rarefy.streams.row_cache.RowCache._from_arrow, 0
 
-    def changing(self, file, number):
+    def changing(self, file, number, **how):
         nonlocal n_steps
         n_steps += 1
         if n_steps == 10:
             change(cache)
-        return step(self, file, number)
+        return step(self, file, number, **how)
 
     monkeypatch.setattr(rarefy.streams.row_cache.RowCache, "_from_arrow", changing)
     if change is append:  # what is behind the end does not matter
