@@ -577,6 +577,7 @@ class ScaleFree(Rule):
         self.c, self.beta = c, beta
         self.t = 0
         self.unit, self.slope = 1.0, 1.0
+        self.w_of_cv = np.zeros(shape)
         self.squares = np.zeros(shape)
         self.occurrences = np.zeros(shape)
         self.values = np.zeros(shape)
@@ -590,8 +591,8 @@ class ScaleFree(Rule):
         r = np.sqrt(self.squares)
         s = self.scale()
         quadratic = (r + self.beta * self.slope * s) * s + self.c * self.unit * self.l2 * self.t
-        excess = -self.c * self.unit * soft(self.G, self.floor())
-        self.w = divide_or_zero(excess, quadratic)
+        self.w_of_cv = divide_or_zero(-soft(self.G, self.floor()), quadratic)
+        self.w = self.c * self.unit * self.w_of_cv
 
     def scale(self) -> Array:
         return np.sqrt(divide_or_zero(self.values, self.occurrences))
@@ -620,9 +621,7 @@ class ScaleFreeFtrl(ScaleFree):
 
     def pulled(self, g: Array) -> Array:
         r, r_next = np.sqrt(self.squares), np.sqrt(self.squares + g**2)
-        if self.unit == 0.0:
-            return np.zeros_like(g)
-        return -(r_next - r) * self.scale() / (self.c * self.unit) * self.w / 2.0
+        return -(r_next - r) * self.scale() * self.w_of_cv / 2.0  # also where v is 0
 
 
 SHIFT_FREE = ("scale-free", "scale-free-ftrl")
