@@ -7,9 +7,9 @@ is its mean in them. Only the intercept is different for it: w x + b = w (x - m)
 
 Regressions learn y - location, in steps of half the size of the spread: the median of the first
 targets, and the median distance of targets from it, which outliers do not move. Before four
-examples have come, there is no spread, and nothing but the location is learned. The spread is
-measured again and again, and may grow. In the squared loss a target further than STEEPEST spreads
-from its prediction has the subgradient of one at that distance.
+examples have come, there is no spread, and all weights are zero. The spread is measured again and
+again, and may grow. In the squared loss a target further than STEEPEST spreads from its prediction
+has the subgradient of one at that distance.
 
 Rows are learned relative to what was known when 1, 2, 4, ... examples had come, wherever one call
 of `learn` ends and the next one begins; FIRST_EXAMPLES of them tell means and location.
