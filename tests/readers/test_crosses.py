@@ -1,7 +1,5 @@
 """Crosses come in batches of limited size: the same rows, classes and weights, however many."""
 
-import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +11,7 @@ from rarefy.hashing import hash_text
 from rarefy.readers import read
 from rarefy.readers.feature_names import texts_by_key
 from rarefy.readers.features import crosses
-from rarefy.readers.prefetch import READY_ITEMS, Job, prefetched
+from rarefy.readers.prefetch import READY_ITEMS, prefetched
 
 CROSS = [("a", "b"), ("a", "a")]
 
@@ -122,30 +120,6 @@ def test_a_row_with_too_many_crosses_is_refused(path, monkeypatch):
 def test_no_rows(tmp_path):
     (tmp_path / "a.csv").write_text("label,a,b\n")
     assert rows_in(reader_of(tmp_path / "a.csv")) == []
-
-
-def test_large_items_are_not_made_ahead():
-    made, held, lock = [], [0], threading.Lock()
-
-    def job(size: int) -> Job[int]:
-        def make() -> int:
-            with lock:
-                held[0] += size
-                made.append(held[0])
-            return size
-
-        return Job(make, size)
-
-    sizes = [1] * 12 + [5, 5, 100, 3, 3, 3] + [1] * 5
-    found = []
-    for size in prefetched(map(job, sizes)):
-        found.append(size)
-        time.sleep(0.01)
-        with lock:
-            held[0] -= size
-    assert found == sizes
-    assert max(number for number in made if number < 100) <= READY_ITEMS
-    assert max(made) == 100
 
 
 def test_the_hash_of_any_name_is_written_out():

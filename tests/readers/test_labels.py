@@ -1,7 +1,6 @@
 """Labels that are words: how many different ones there may be, and that many are no work."""
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.readers import read
 from rarefy.readers.features.labels import FIRST_SIZE
 from rarefy.readers.formats import csv_columns, jsonl
-from rarefy.readers.prefetch import Job, prefetched
 from rarefy.streams.classes import classes_of
 from rarefy.streams.run import Run
 
@@ -125,14 +123,6 @@ def test_many_labels_are_learned_in_a_few_calls(tmp_path, monkeypatch, name, mod
     path = written(tmp_path / name, labels)
     assert labels_of(read(path, max_classes=20_000)) == labels
     assert len(calls) < 20
-
-
-def test_threads_that_go_on_are_not_waited_for():
-    items = prefetched(map(Job, [lambda: 1, *[lambda: time.sleep(3)] * 2]))
-    assert next(items) == 1
-    begin = time.monotonic()
-    items.close()
-    assert time.monotonic() - begin < 0.9
 
 
 @pytest.mark.parametrize("store", ["table", "hashed"])

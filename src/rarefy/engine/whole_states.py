@@ -46,7 +46,12 @@ class WholeStates:
             shape = learner.state.shape
             if len(self._copies) < n_shards - 1 or self._copies.shape[1:] != shape:
                 self._copies = aligned_zeros(n_shards - 1, *shape)
-            run(lambda k: np.copyto(self._copies[k], learner.state), range(n_shards - 1))
+            copies, state = self._copies[: n_shards - 1], learner.state
+
+            def copy(piece: tuple[int, int]) -> None:
+                copies[:, slice(*piece)] = state[slice(*piece)]
+
+            run(copy, self.pieces(learner, n_shards))
         self._state, self._n_copies = learner.state, n_shards - 1
 
     def _are_copies(self, learner: Learner, n_copies: int) -> bool:

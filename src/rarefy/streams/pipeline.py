@@ -28,13 +28,15 @@ def prepared_batches(
     """All batches of a reader, prepared for a store and finished, in threads of their own.
 
     A batch is overwritten when others have come, unless it is in its own memory, as it is if
-    `are_kept` said so before it came.
+    `are_kept` said so before it came. Of those, more are read ahead: while a round of them is
+    learned, the next one is read.
     """
 
-    memory = ReusedMemory()
+    slots, copies = ReusedMemory(), ReusedMemory()  # whose blocks differ in size
 
     def work(batch: Batch) -> Prepared:
-        prepared = located(store, finish(store.prepare(batch)), memory)
-        return prepared.copied(memory) if are_kept() else prepared
+        prepared = located(store, finish(store.prepare(batch)), slots)
+        return prepared.copied(copies) if are_kept() else prepared
 
-    return prefetched(job.then(work) for job in reader.jobs(READY_ITEMS))
+    jobs = (job.then(work) for job in reader.jobs(READY_ITEMS))
+    return prefetched(jobs, lambda prepared: prepared.is_own)

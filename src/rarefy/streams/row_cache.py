@@ -90,7 +90,8 @@ class RowCache:
             batch = prepared.batch._replace(share=(number + 1) / n_batches)
             return located(self._store, finish(prepared._replace(batch=batch)), memory)
 
-        yield from prefetched(Job(partial(job, number)) for number in range(n_batches))
+        jobs = (Job(partial(job, number)) for number in range(n_batches))
+        yield from prefetched(jobs, lambda prepared: are_kept())
         self._whole = now
 
     @contextmanager
