@@ -25,6 +25,7 @@ from rarefy.readers.features.columns import Columns
 from rarefy.readers.prefetch import Job
 from rarefy.rules import AWARE, CUMULATIVE, RULES
 from rarefy.stores import STORES, Store, make_store
+from rarefy.stores.store import Memory, fresh
 from rarefy.streams.stream_model import StreamModel
 from tests import data, naive
 from tests.in_order import classifier_in_order
@@ -195,9 +196,16 @@ def merged(row: Features, place_of=lambda key: key) -> Features:
 
 
 def rows_from(store: Store, rows: list[Features]) -> list[Features]:
+    """What a store makes of rows, in the memory of the batch or in other memory."""
+    found, again = (prepared_rows(store, rows, memory) for memory in (None, fresh))
+    assert found == again
+    return found
+
+
+def prepared_rows(store: Store, rows: list[Features], memory: Memory | None) -> list[Features]:
     examples = examples_of(rows)
     batch = batch_of(examples)
-    prepared = store.prepare(batch)
+    prepared = store.prepare(batch, memory)
     found = prepared._replace(y=examples.y).rows()
     assert found.indptr[0] == 0
     assert found.indptr[-1] == len(found.indices) == len(found.values)
@@ -318,6 +326,18 @@ class TestMergedRows:
         prepared = make_store(kind).prepare(batch)
         assert np.shares_memory(prepared.places, batch.keys)
         assert np.shares_memory(prepared.batch.values, batch.values)
+
+    @pytest.mark.parametrize("kind", STORES)
+    def test_rows_that_are_kept_have_memory_of_their_own(self, kind):
+        batch = batch_of(examples_of(random_rows([50] * 20, 30, seed=1, below=2**22)))
+        given = [array for array in batch if isinstance(array, np.ndarray)]
+        prepared = make_store(kind).prepare(batch, fresh)
+        assert not np.shares_memory(prepared.places, batch.keys)
+        assert not np.shares_memory(prepared.batch.values, batch.values)
+        kept = prepared._replace(y=batch.labels).with_own_rows()
+        assert kept.is_own
+        for array in (kept.places, *kept.rows(), kept.batch.keys, kept.batch.lines):
+            assert not any(np.shares_memory(array, other) for other in given)
 
     @pytest.mark.parametrize("kind", STORES)
     def test_a_batch_without_rows(self, kind):

@@ -14,7 +14,7 @@ T = TypeVar("T")
 S = TypeVar("S")
 WORKERS = 2
 READY_ITEMS = 8  # how many items of ordinary size are being made, or wait, at most
-READY_KEPT = 64  # … and wait in memory of their own
+READY_KEPT = 32  # … and wait in memory of their own
 NONE = 1 << 62  # a number that no item has
 PATIENCE = 0.5  # seconds that threads are given to end; one may wait for a pipe that says nothing
 

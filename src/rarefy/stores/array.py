@@ -11,7 +11,7 @@ from rarefy.engine.online_learner import RowLearner
 from rarefy.engine.snapshots import Arrays
 from rarefy.errors import InputError
 from rarefy.readers.batch import Batch
-from rarefy.stores.store import Kept, Prepared, SlotStore, merged
+from rarefy.stores.store import Kept, Memory, Prepared, SlotStore, merged
 
 MOST_FEATURES = 1 << 30
 EVERY_BIT = (1 << 64) - 1
@@ -22,7 +22,7 @@ class ArrayStore(SlotStore):
     most_keys = MOST_FEATURES
     n_slots = 0
 
-    def prepare(self, batch: Batch) -> Prepared:
+    def prepare(self, batch: Batch, memory: Memory | None = None) -> Prepared:
         """The slots take the memory of the keys."""
         if len(batch.keys) and batch.keys.max() >= MOST_FEATURES:
             entry = int((batch.keys >= MOST_FEATURES).argmax())
@@ -34,7 +34,7 @@ class ArrayStore(SlotStore):
                 f"predicts matrices, in Python."
             )
         slots = batch.keys.view(np.int32)[: len(batch.keys)]
-        return merged(batch, slots, EVERY_BIT)
+        return merged(batch, slots, EVERY_BIT, memory)
 
     def learn(self, learner: RowLearner, prepared: Prepared) -> None:
         n_features = int(prepared.places.max(initial=-1)) + 1

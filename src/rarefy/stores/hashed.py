@@ -21,7 +21,7 @@ from rarefy.jit import compiled
 from rarefy.jit.intrinsics import prefetch_byte
 from rarefy.probing import SPREAD
 from rarefy.readers.batch import Batch
-from rarefy.stores.store import Kept, Prepared, SlotStore, merged
+from rarefy.stores.store import Kept, Memory, Prepared, SlotStore, merged
 
 MOST_BITS = 31
 SHARED = 0x80
@@ -38,12 +38,12 @@ class HashedStore(SlotStore):
         self.owners = np.zeros(self.n_slots, np.uint8)
         self._recalled: dict[str, int] = {}
 
-    def prepare(self, batch: Batch) -> Prepared:
+    def prepare(self, batch: Batch, memory: Memory | None = None) -> Prepared:
         """The slots take the memory of the keys."""
         with _noting_owners:
             note_owners(batch.keys, self.owners)
         slots = batch.keys.view(np.int32)[: len(batch.keys)]
-        return merged(batch, slots, self.n_slots - 1)
+        return merged(batch, slots, self.n_slots - 1, memory)
 
     def learn(self, learner: RowLearner, prepared: Prepared) -> None:
         learner.learn(prepared.rows(), restorable=False)

@@ -39,18 +39,6 @@ def fresh(n_bytes: int) -> NDArray[np.uint8]:
     return np.empty(n_bytes, np.uint8)
 
 
-def _copies(arrays: Sequence[NDArray[Any]], memory: Memory) -> list[NDArray[Any]]:
-    """Copies of arrays, side by side in memory, each from a whole word on."""
-    sizes = [-(-array.nbytes // 8) * 8 for array in arrays]
-    block, begin, copies = memory(sum(sizes)), 0, []
-    for array, size in zip(arrays, sizes, strict=True):
-        copy = block[begin : begin + array.nbytes].view(array.dtype)
-        np.copyto(copy, array)
-        copies.append(copy)
-        begin += size
-    return copies
-
-
 class Located(NamedTuple):
     """Where the features of rows were in a table; others may have come to it since."""
 
@@ -98,23 +86,23 @@ class Prepared(NamedTuple):
             batch=part, places=self.places[entries], y=y, numbers=numbers, located=located
         )
 
-    def copied(self, memory: Memory = fresh) -> "Prepared":
-        """The rows in memory of their own, of which `memory` gives so many bytes."""
+    def copied(self) -> "Prepared":
+        """The rows in memory of their own."""
+        places, values = self.places.copy(), self.batch.values.copy()
+        batch = self.batch._replace(keys=places, values=values)
+        return self._replace(batch=batch, places=places).with_own_rows()
+
+    def with_own_rows(self) -> "Prepared":
+        """The rows, of which only places and values are in memory of their own, all of them so."""
         batch = self.batch
-        kept = (batch.indptr, self.places, batch.values, batch.labels, batch.importance)
-        indptr, places, values, labels, importance, lines, *y = _copies(
-            (*kept, batch.lines, *([] if self.y is None else [self.y])), memory
-        )
-        copied = batch._replace(
-            indptr=indptr,
-            keys=places,
-            values=values,
-            labels=labels,
-            importance=importance,
-            lines=lines,
+        own = batch._replace(
+            indptr=batch.indptr.copy(),
+            labels=batch.labels.copy(),
+            importance=batch.importance.copy(),
+            lines=batch.lines.copy(),
             names=Names._make(array.copy() for array in batch.names),
         )
-        return self._replace(batch=copied, places=places, y=y[0] if y else None, is_own=True)
+        return self._replace(batch=own, y=None if self.y is None else self.y.copy(), is_own=True)
 
     def cut(self, n_rows: int) -> "tuple[Prepared, Prepared | None]":
         """The first so many rows, and the others, if there are any."""
@@ -180,7 +168,11 @@ class Store(Protocol):
     most_keys: int  # keys of a model are below this
     own_by_name: OwnByName | None  # numbers that the rule keeps for each feature
 
-    def prepare(self, batch: Batch) -> Prepared: ...
+    def prepare(self, batch: Batch, memory: Memory | None = None) -> Prepared:
+        """The batch for `learn` and `scores`; its arrays are used up.
+
+        Places and values are in its own memory, or in such that is given.
+        """
 
     @property
     def n_slots(self) -> int:
@@ -337,16 +329,27 @@ def check_slots(slots: NDArray[np.int64], n_slots: int) -> None:
         raise ValueError("no store has such slots")
 
 
-def merged(batch: Batch, places: NDArray[Any], mask: int) -> Prepared:
+def merged(batch: Batch, places: NDArray[Any], mask: int, memory: Memory | None = None) -> Prepared:
     """The batch with each place, key & mask, once a row; its arrays are used up.
 
-    `places` are where to write them, and may lie in the memory of the keys.
+    `places` are where to write them, and may lie in the memory of the keys; with `memory`, places
+    and values are written to that instead.
     """
     if not all(are_within(part, LARGEST_VALUE) for part in (batch.importance, batch.values)):
         raise _too_large(batch)
-    seen = new_seen(longest(batch.indptr))
-    n = unique_in_rows(batch.indptr, batch.keys, np.uint64(mask), batch.values, places, seen)
-    return Prepared(batch._replace(keys=batch.keys[:n], values=batch.values[:n]), places[:n])
+    keys, values = batch.keys, batch.values
+    if memory is not None:
+        block = memory(values.nbytes + places.nbytes)
+        values, places = (
+            block[: values.nbytes].view(values.dtype),
+            block[values.nbytes : values.nbytes + places.nbytes].view(places.dtype),
+        )
+    seen, in_place = new_seen(longest(batch.indptr)), memory is None
+    n = unique_in_rows(
+        batch.indptr, keys, np.uint64(mask), batch.values, places, values, in_place, seen
+    )
+    kept = keys if in_place else places
+    return Prepared(batch._replace(keys=kept[:n], values=values[:n]), places[:n])
 
 
 def _too_large(batch: Batch) -> InputError:

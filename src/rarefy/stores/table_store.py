@@ -97,8 +97,8 @@ class TableStore:
         """Memory of the table and the names; the learner's state comes on top."""
         return self._entries.nbytes + self._names.memory
 
-    def prepare(self, batch: Batch) -> Prepared:
-        return merged(batch, batch.keys, EVERY_BIT)
+    def prepare(self, batch: Batch, memory: Memory | None = None) -> Prepared:
+        return merged(batch, batch.keys, EVERY_BIT, memory)
 
     def located(self, prepared: Prepared, memory: Memory = fresh) -> Prepared:
         """Keys may come to the table meanwhile; so slots are guesses, and looked at again."""

@@ -46,10 +46,18 @@ def are_within(numbers: Any, largest: float) -> Any:
 
 @compiled
 def unique_in_rows(
-    indptr: Any, keys: Any, mask: Any, values: Any, places: Any, seen: NDArray[np.int64]
+    indptr: Any,
+    keys: Any,
+    mask: Any,
+    values: Any,
+    places: Any,
+    sums: Any,
+    in_place: bool,
+    seen: NDArray[np.int64],
 ) -> int:
-    """Write each row's places, key & mask, once each, with the sum of their values; no zeros.
+    """Write each row's places, key & mask, once each, and the sum of their values; no zeros.
 
+    Places may take the memory of the keys; sums take that of the values if they are `in_place`.
     Rows move together as they get shorter; the number of entries left is returned. As long as
     places ascend within a row, as they mostly do in svmlight files, a comparison is enough. `seen`
     is a small open-addressing table of what the row has so far; all bits of a place count in the
@@ -62,7 +70,10 @@ def unique_in_rows(
     for row in range(len(indptr) - 1):
         end, first = indptr[row + 1], written
         if _is_unique(keys, mask, values, np.uint64(begin), np.uint64(end)):
-            _move(keys, mask, values, places, np.uint64(begin), np.uint64(end), np.uint64(written))
+            entries = np.uint64(begin), np.uint64(end), np.uint64(written)
+            _move(keys, mask, places, *entries)
+            if written != begin or not in_place:
+                _copy(values, sums, *entries)
             written += end - begin
         else:
             sums_to_zero, first_number = False, first + left_out
@@ -76,17 +87,17 @@ def unique_in_rows(
                 number = seen[slot]
                 if number >= first_number:
                     known = number - left_out
-                    values[known] += value
-                    sums_to_zero |= values[known] == 0.0
+                    sums[known] += value
+                    sums_to_zero |= sums[known] == 0.0
                     continue
                 seen[slot] = written + left_out
-                places[written], values[written] = place, value
+                places[written], sums[written] = place, value
                 written += 1
             if sums_to_zero:
                 kept = first
                 for k in range(first, written):
-                    if values[k] != 0.0:
-                        places[kept], values[kept] = places[k], values[k]
+                    if sums[k] != 0.0:
+                        places[kept], sums[kept] = places[k], sums[k]
                         kept += 1
                 left_out += written - kept
                 written = kept
@@ -107,10 +118,13 @@ def _is_unique(keys: Any, mask: Any, values: Any, begin: Any, end: Any) -> Any:
 
 
 @inlined
-def _move(keys: Any, mask: Any, values: Any, places: Any, begin: Any, end: Any, to: Any) -> None:
-    """Write the places of a row, and its values, which may be where they belong."""
+def _move(keys: Any, mask: Any, places: Any, begin: Any, end: Any, to: Any) -> None:
+    """Write the places of a row."""
     for k in range(end - begin):
         places[to + k] = keys[begin + k] & mask
-    if to != begin:
-        for k in range(end - begin):
-            values[to + k] = values[begin + k]
+
+
+@inlined
+def _copy(values: Any, sums: Any, begin: Any, end: Any, to: Any) -> None:
+    for k in range(end - begin):
+        sums[to + k] = values[begin + k]

@@ -136,7 +136,7 @@ def _placed(model: RowModel, rows: RowMemory) -> int:
         n_places *= 2
     seen = rows.seen[:n_places]
     seen[:] = -1
-    n = _unique_in_rows(indptr, keys, mask, values, keys, seen)
+    n = _unique_in_rows(indptr, keys, mask, values, keys, values, True, seen)
     slots = rows.slots[:n]
     if len(model.table.entries) > 0:
         _locate(keys[:n], model.table.entries, slots, False)

@@ -32,11 +32,13 @@ def prepared_batches(
     learned, the next one is read.
     """
 
-    slots, copies = ReusedMemory(), ReusedMemory()  # whose blocks differ in size
+    slots, entries = ReusedMemory(), ReusedMemory()  # whose blocks differ in size
 
     def work(batch: Batch) -> Prepared:
-        prepared = located(store, finish(store.prepare(batch)), slots)
-        return prepared.copied(copies) if are_kept() else prepared
+        is_kept = are_kept()
+        prepared = store.prepare(batch, entries if is_kept else None)
+        prepared = located(store, finish(prepared), slots)
+        return prepared.with_own_rows() if is_kept else prepared
 
     jobs = (job.then(work) for job in reader.jobs(READY_ITEMS))
     return prefetched(jobs, lambda prepared: prepared.is_own)
