@@ -45,6 +45,16 @@ def test_of_many_columns_the_first_are_shown():
     assert shown("wide.csv").splitlines()[30] == "... and 71 more columns: 71 numeric"
 
 
+def test_the_label_is_shown_wherever_it_is():
+    names = [f"c{n}" for n in range(31)]
+    rows = "".join(f"{'1,' * 31}{n % 2}\n" for n in range(10))
+    Path("wide.csv").write_text(",".join([*names, "label"]) + "\n" + rows)
+    assert shown("wide.csv").splitlines()[30:32] == [
+        "column label  label",
+        "... and 1 more column: 1 numeric",
+    ]
+
+
 @pytest.mark.parametrize("command", [("predict",), ("evaluate",), ("flips", "some.model")])
 def test_a_new_column_is_passed_over(command):
     train("data.csv")
@@ -206,6 +216,11 @@ def test_one_column_is_csv_to_a_model_of_columns():
     assert (told.stdout, told.stderr) == (answer.stdout, "")
     Path("new").write_bytes(lines)
     assert "new is read as CSV with one column" in run("predict", "some.model", "new").stderr
+
+
+def test_columns_between_blanks():
+    Path("table.txt").write_text("a 1 2\nb 3 4\n")
+    assert "Between columns, write commas or tabs." in error_of("train", "table.txt", "-o", "m")
 
 
 def test_one_column_is_not_inferred_without_a_model():

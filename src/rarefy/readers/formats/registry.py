@@ -194,9 +194,10 @@ def recognise_text(file: str, start: bytes, *, columns_are_known: bool = False) 
             stacklevel=2,
         )
         return "csv"
+    blanks = " Between columns, write commas or tabs." if len(lines[0].split()) > 1 else ""
     raise InputError(
         f"{file}: the format cannot be inferred; give format=... (--format), one of "
-        f"{', '.join(FORMATS)}."
+        f"{', '.join(FORMATS)}.{blanks}"
     )
 
 
