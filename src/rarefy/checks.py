@@ -14,6 +14,8 @@ NAMES_IN_SCIKIT_LEARN = {
     "log_loss": "logistic",
     "squared_error": "squared",
     "roc_auc": "auc",
+    "f1_macro": "f1",
+    "neg_root_mean_squared_error": "rmse",
     "neg_log_loss": "loss",
 }  # and ours
 OUT_OF_REACH = 1_000_000_000  # the end of a range that nobody comes near, and need not be told

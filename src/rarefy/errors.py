@@ -109,7 +109,7 @@ class RarefyWarning(UserWarning):
 
 
 EXPECTED = (RarefyError, OSError, MemoryError)  # whatever goes wrong without a fault of ours
-NO_MEMORY = "not enough memory; try fewer --bits or a smaller --capacity."
+NO_MEMORY = "not enough memory."
 
 
 def sentence(error: BaseException) -> str:

@@ -177,9 +177,12 @@ def test_the_last_word_tells_what_figures_are_of(capsys):
         shown.end(SUMMARY | {"first_pass": 5_000, "holdout": held_out})
         shown.end(SUMMARY | {"passes": 2, "first_pass": 0, "holdout": {"examples": 0}})
         shown.end(SUMMARY | {"weighted_by_class": True})
-    resumed, held_out, _, unknown, _, weighted, _ = capsys.readouterr().err.splitlines()
+    resumed, held_out, _, unknown, none_held_out, _, weighted, _ = (
+        capsys.readouterr().err.splitlines()
+    )
     assert resumed.endswith("loss 0.3123, accuracy 87.1 % (this run: 5,000 examples)")
     assert held_out == "held out: loss 0.4000 (7 examples, each by the model at that time)"
+    assert none_held_out == "held out: no rows"
     assert unknown == "20,000 examples (2 passes) in 0.61 s"
     assert weighted.endswith("loss 0.3123, accuracy 87.1 % (weighted by class)")
 

@@ -473,6 +473,12 @@ def test_other_errors_while_reading(error):
     assert Path("new").read_bytes() == long_model()
 
 
+def test_less_memory_is_advised_where_it_can_be_asked_for():
+    assert "not enough memory. Try fewer --bits or a smaller" in failed(
+        "TableStore", "learn", "MemoryError()"
+    )
+
+
 @pytest.mark.parametrize("error", ["MemoryError()", "DivergenceError('The weights diverged.')"])
 def test_errors_in_the_middle_of_learning(error):
     """The model may be anything; what was saved before is all there is."""

@@ -31,6 +31,11 @@ def flags_of(name: str) -> set[str]:
         ("train rows.vw -o m --loss_function=logistic", "--loss_function", "Use --loss."),
         ("train rows.vw -o m --power_t 0.5", "--power_t", "Use --eta0 and --schedule"),
         ("train rows.csv -o m --target price", "--target", "Use --label COLUMN."),
+        ("train rows.csv -o m --alpha 1", "--alpha", "Use --l1 and --l2."),
+        ("train rows.csv -o m --random_state 1", "--random_state", "Use --seed."),
+        ("predict m rows.csv --text words", "--text", "reads data as in training."),
+        ("evaluate m rows.csv --no-header", "--no-header", "reads data as in training."),
+        ("predict m rows.csv --label kind", "--label", "labels are not needed."),
         ("predict m -t rows.vw -p out", "-t", "rarefy predict MODEL DATA only predicts; -o FILE"),
     ],
 )

@@ -45,6 +45,16 @@ def test_of_many_columns_the_first_are_shown():
     assert shown("wide.csv").splitlines()[30] == "... and 71 more columns: 71 numeric"
 
 
+def test_the_label_is_shown_wherever_it_is():
+    names = [f"c{n}" for n in range(31)]
+    rows = "".join(f"{'1,' * 31}{n % 2}\n" for n in range(10))
+    Path("wide.csv").write_text(",".join([*names, "label"]) + "\n" + rows)
+    assert shown("wide.csv").splitlines()[30:32] == [
+        "column label  label",
+        "... and 1 more column: 1 numeric",
+    ]
+
+
 @pytest.mark.parametrize("command", [("predict",), ("evaluate",), ("flips", "some.model")])
 def test_a_new_column_is_passed_over(command):
     train("data.csv")
@@ -79,6 +89,57 @@ def test_quotes_that_are_none():
     Path("new.csv").write_text('n,c\n1,x"\n,"y\n')
     assert "--no-quotes" in error_of("predict", "some.model", "new.csv")
     assert run("predict", "some.model", "new.csv", "--no-quotes").stdout.count("\n") == 2
+
+
+@pytest.mark.parametrize("command", [("predict",), ("evaluate",), ("flips", "some.model")])
+def test_words_among_numbers(command):
+    """What to do about them is something that the command can do."""
+    train("data.csv")
+    Path("new.csv").write_text("label,n,c\na,none,x\n")
+    name, *old = command
+    error = error_of(name, *old, "some.model", "new.csv")
+    assert "The model was trained on numbers in this column; leave missing ones out." in error
+    assert "--categorical" not in error
+    assert "--categorical" in error_of("train", "new.csv", "--numeric", "n", "-o", "other.model")
+
+
+@pytest.fixture
+def of_numbers() -> None:
+    """A model that knows no columns, and a table in three formats."""
+    Path("rows.svm").write_text("".join(f"{n % 2} {n % 2 + 1}:1\n" for n in range(40)))
+    train("rows.svm")
+    texts = [f"see you at {n} for lunch" for n in range(40)]
+    Path("new.csv").write_text("label,m\n" + "".join(f"{n % 2},{t}\n" for n, t in enumerate(texts)))
+    rows = ({"label": n % 2, "m": text} for n, text in enumerate(texts))
+    Path("new.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = {"label": [n % 2 for n in range(40)], "m": texts}
+    parquet.write_table(pa.table(table), "new.parquet")
+    parquet.write_table(pa.table({**table, "m": pa.nulls(40, pa.date32())}), "dates.parquet")
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
+def test_a_table_for_a_model_without_columns(of_numbers, command, format):
+    found = run(command, "some.model", f"new.{format}")
+    assert found.exit_code == 0
+    assert "the kinds of columns are inferred: 'm' is categorical." in found.stderr
+    assert "--text" not in found.stderr
+
+
+def test_advice_for_a_model_without_columns(of_numbers):
+    error = error_of("predict", "some.model", "dates.parquet")
+    assert "use --ignore m" in error
+    assert "--categorical" not in error
+    error = error_of("evaluate", "some.model", "new.csv", "--label", "no")
+    assert "add a line with the names" in error
+    assert "--no-header" not in error
+
+
+def test_numbers_for_a_model_with_columns(of_numbers):
+    train("data.csv")
+    assert "was trained on the columns c, n: give" in error_of("predict", "some.model", "rows.svm")
 
 
 def test_a_model_of_a_matrix_has_no_names():
@@ -155,6 +216,11 @@ def test_one_column_is_csv_to_a_model_of_columns():
     assert (told.stdout, told.stderr) == (answer.stdout, "")
     Path("new").write_bytes(lines)
     assert "new is read as CSV with one column" in run("predict", "some.model", "new").stderr
+
+
+def test_columns_between_blanks():
+    Path("table.txt").write_text("a 1 2\nb 3 4\n")
+    assert "Between columns, write commas or tabs." in error_of("train", "table.txt", "-o", "m")
 
 
 def test_one_column_is_not_inferred_without_a_model():

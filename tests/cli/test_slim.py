@@ -28,6 +28,12 @@ def test_the_bytes_are_those_of_train_slim():
     assert "is slim already" in error_of("slim", "small.model", "-o", "smaller.model")
 
 
+@pytest.mark.parametrize(("options", "why"), [((), "slim"), (("--refit",), "refitted")])
+def test_why_a_model_cannot_be_trained_further(options, why):
+    train("binary.svm", "--slim", *options)
+    assert f"not possible: the model is {why}\n" in run("inspect", "some.model").stdout
+
+
 def test_the_threshold_and_the_predictions_are_kept():
     train("binary.svm", "-b", "10")
     run("threshold", "some.model", "--set", "1.5")

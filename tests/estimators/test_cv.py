@@ -140,6 +140,7 @@ def test_the_model_is_saved(tmp_path):
         ({"loss": "squared"}, "loss='squared': one of hinge"),
         ({"loss": "log_loss"}, r"loss='log_loss' \(use 'logistic'\): one of hinge"),
         ({"scoring": "roc_auc"}, r"scoring='roc_auc' \(--by\) \(use 'auc'\): one of accuracy"),
+        ({"scoring": "f1_macro"}, r"scoring='f1_macro' \(--by\) \(use 'f1'\): one of accuracy"),
         ({"within_features": "many"}, "within_features='many': a whole number"),
         ({"cv": 1}, "folds=1: a whole number"),
         ({"l1": [0.1, -1.0]}, r"l1=-1.0: a number >= 0 is expected"),

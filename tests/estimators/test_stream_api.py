@@ -288,6 +288,14 @@ def test_a_failure_leaves_the_estimator_as_it_was(before, text):
         assert model.weights_ == weights
 
 
+def test_a_model_of_columns_says_how_rows_are_given(tmp_path):
+    path = tmp_path / "sms.csv"
+    path.write_text("label,m\n" + "spam,win a prize\nham,see you\n" * 20)
+    model = rarefy.train(path, text=["m"])
+    with pytest.raises(InputError, match=r"on the columns m: give rows as dicts, such as \{'m': "):
+        model.predict(["win a prize"])
+
+
 def test_a_table_takes_no_matrix():
     matrix = problem("binary")
     model = rarefy.train(PATH)

@@ -37,6 +37,7 @@ from rarefy.parameters.table import (
     RegressorCVParameters,
     RegressorParameters,
 )
+from rarefy.parameters.unknown_names import advice
 from rarefy.rules import AWARE, RULES
 
 SOURCE = Path(rarefy.__file__).parent
@@ -207,6 +208,13 @@ def test_unknown_names_are_refused(cls):
         cls(passses=1)
     with pytest.raises(TypeError, match="positional argument"):
         cls("ftrl", "logistic", 0.1)
+
+
+def test_what_is_called_otherwise_there():
+    """Only where there is such a parameter."""
+    assert advice("folds", ["l1", "cv"]) == " (use cv)"
+    assert advice("folds", ["l1"]) == ""
+    assert advice("target", ["label"]) == " (use label)"
 
 
 def test_train_finds_the_l1_for_a_target(tmp_path):

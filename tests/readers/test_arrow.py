@@ -39,6 +39,7 @@ on_files = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     max_examples=examples(150),
 )
+IGNORE, CATEGORICAL = "--ignore a (ignore=['a'])", "--categorical a (categorical=['a'])"
 
 
 # --- what a table means, row by row ---------------------------------------------------------
@@ -520,19 +521,19 @@ class TestWhatIsSaid:
         ("type", "value", "options", "expected"),
         [
             (pa.timestamp("us"), None, {}, "timestamp[us], which cannot be used as a feature; "
-            "name it in categorical (each value a feature) or ignore."),
-            (pa.duration("s"), None, {}, "name it in categorical"),
+            f"use {IGNORE} to leave it out, or {CATEGORICAL} to make each value a feature."),
+            (pa.duration("s"), None, {}, f"or {CATEGORICAL} to make"),
             (pa.date32(), None, {"numeric": ["a"]}, "is date32[day], and cannot be numeric."),
-            (pa.map_(pa.string(), pa.int64()), None, {}, "as a feature; name it in ignore."),
+            (pa.map_(pa.string(), pa.int64()), None, {}, f"as a feature; use {IGNORE} to"),
             (pa.map_(pa.string(), pa.int64()), None, {"text": ["a"]}, "and cannot be text."),
             (pa.list_(pa.list_(pa.int64())), None, {}, "is list<item: list<item: int64>>, which"),
-            (pa.list_(pa.struct([("b", pa.int64())])), None, {}, "name it in ignore."),
-            (pa.list_(pa.date32()), None, {}, "name it in categorical"),
+            (pa.list_(pa.struct([("b", pa.int64())])), None, {}, f"use {IGNORE} to"),
+            (pa.list_(pa.date32()), None, {}, f"or {CATEGORICAL} to make"),
             (pa.list_(pa.float64()), None, {"label": "a"}, "numbers or text are expected."),
             (pa.timestamp("us"), None, {"label": "a"}, "numbers or text are expected."),
             (pa.timestamp("us"), None, {"weight": "a"}, "numbers are expected."),
             (pa.struct([("b", pa.int64())]), None, {"label": "a"}, "a field of it, as in 'a.b'."),
-            (pa.month_day_nano_interval(), None, {}, "as a feature; name it in ignore."),
+            (pa.month_day_nano_interval(), None, {}, f"as a feature; use {IGNORE} to"),
         ],
         ids=str,
     )  # fmt: skip

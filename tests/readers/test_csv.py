@@ -475,7 +475,11 @@ def test_too_many_columns(tmp_path, monkeypatch, header):
 FAULTS = {
     b"1,x,2": (3, 6, "a field for every column"),
     b"1,x,2,y,z": (3, 9, "the end of the row"),
-    b"1,x,abc,y": (3, 5, "a number (or nothing) in this column is expected, near '1,x,abc,y'. If"),
+    b"1,x,abc,y": (
+        3,
+        5,
+        "a number (or nothing) in this column is expected, near '1,x,abc,y'. Leave",
+    ),
     b'1,x,"abc",y': (3, 5, "a number (or nothing)"),
     b"1,x,nan,y": (3, 5, "a number (or nothing)"),
     b"1,x,1e999,y": (3, 5, "a number (or nothing)"),

@@ -195,8 +195,9 @@ def test_too_many_in_a_row_are_refused(tmp_path, name, monkeypatch):
     write, reading = FORMATS[name]
     path = write(tmp_path / name, ["a b", "a " * 200])
     reader = rarefy.read(path, ngram=6, skips=3, **reading)
-    with pytest.raises(InputError, match=r"fewer n-grams \(--ngram, --skips: 16,777,216 at most"):
+    with pytest.raises(InputError, match=r"fewer n-grams \(16,777,216 at most\)") as caught:
         rows_of(reader)
+    assert ("--ngram" in str(caught.value)) == (name != "a.parquet")
 
 
 def test_a_model_reads_new_rows_in_the_same_way(tmp_path):

@@ -105,7 +105,8 @@ def _schedule(model: Model) -> str | None:
 
 def _further_training(model: Model) -> str:
     if model.state is None:
-        return "not possible: the model is slim"
+        why = "refitted" if model.parameters.get("refit") else "slim"
+        return f"not possible: the model is {why}"
     run = model.run or {}
     place = Position(**run["place"]) if "place" in run else None
     if place is None or place.pass_number > run["passes"]:

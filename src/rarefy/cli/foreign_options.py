@@ -13,6 +13,7 @@ _STEPS = "Use --eta0 and --schedule; the default rule seldom needs them."
 _RULE = "Use --rule: its default, scale-free, adapts steps to each feature and needs no scaling."
 _WHY = "Use rarefy inspect MODEL --why DATA."
 _NAMES = "Use rarefy inspect MODEL: the model keeps the names of features."
+_READING = "Leave it out: the model reads data as in training."
 _PROGRESS = "Leave it out: progress is shown, unless you give --quiet."
 
 INSTEAD = {
@@ -49,7 +50,14 @@ INSTEAD = {
     "--epochs": "Use --passes.",
     **dict.fromkeys(("--lr", "--learning-rate"), _STEPS),
     "--sep": "Use --delimiter.",
+    **dict.fromkeys(("--alpha", "--penalty", "--l1-ratio", "--l1_ratio"), "Use --l1 and --l2."),
+    **dict.fromkeys(("--max-iter", "--max_iter"), "Use --passes."),
+    **dict.fromkeys(("--random-state", "--random_state"), "Use --seed."),
     **dict.fromkeys(("-v", "--verbose"), _PROGRESS),
+    # ours, of commands that train
+    **dict.fromkeys(("--text", "--categorical", "--numeric", "--ngram", "--skips"), _READING),
+    **dict.fromkeys(("--header", "--no-header", "--cross"), _READING),
+    "--label": "Leave it out: labels are not needed.",
 }
 
 

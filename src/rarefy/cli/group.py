@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from rarefy.cli import COMMANDS
+from rarefy.cli.memory_advice import memory_advice
 from rarefy.errors import EXPECTED, RarefyWarning, sentence
 from rarefy.version import __version__
 
@@ -48,7 +49,9 @@ class Commands(click.Group):
 
             raise with_advice(error) from error
         except EXPECTED as error:
-            raise click.ClickException(sentence(error)) from error
+            command = self.get_command(context, context.invoked_subcommand or "")
+            advice = memory_advice(error, command)
+            raise click.ClickException(f"{sentence(error)}{advice}") from error
 
 
 class Warnings:

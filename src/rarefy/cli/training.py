@@ -9,6 +9,7 @@ from typing import Any, Self
 import click
 
 from rarefy.cli import signals
+from rarefy.cli.memory_advice import memory_advice
 from rarefy.cli.views.display import Display
 from rarefy.errors import EXPECTED
 from rarefy.streams.run import Run
@@ -90,7 +91,9 @@ def carry_out(plan: Plan, checkpoints: Checkpoints, display: Display) -> None:
                 raise _interrupted(interrupts)
             n_bytes = checkpoints.save(is_finished=is_over)
         except EXPECTED as error:
-            raise click.ClickException(checkpoints.after(error)) from error
+            said, *rest = checkpoints.after(error).split("\n")
+            advice = memory_advice(error, click.get_current_context().command)
+            raise click.ClickException("\n".join([said + advice, *rest])) from error
         if not is_over:  # a second signal of the same wish does not silence what there is to say
             _conclude(plan, training, display, n_bytes, is_over=False)
             display.say(checkpoints.how_to_go_on())

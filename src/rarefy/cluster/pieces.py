@@ -122,7 +122,7 @@ def read_piece(
     reader = like = reader_of({**reading.settings, "files": [piece.file]})
     if table is not None:
         reader = RowsReader(table, like.labels.classes)
-    reader.read_like(like.columns, like.cross)
+    reader.read_like(like.columns, like.cross, by_model=False)
     reader.labels.settle(words=reading.words is not None)
     reader.labels.add(reading.words or ())
     reader.names_wanted = reading.names_wanted

@@ -15,6 +15,7 @@ from rarefy.errors import InputError
 from rarefy.estimators.training_warnings import WarningReporter
 from rarefy.parameters.entry import LARGEST_SEED
 from rarefy.readers import Reader
+from rarefy.readers.features.columns import listed_columns
 from rarefy.readers.in_memory import RowsReader, are_rows
 from rarefy.stores import make_store
 from rarefy.streams.fast_path import FastPath
@@ -164,6 +165,14 @@ class FromStreams:
     def _refuse_matrix(self: Any) -> None:
         """A table has no columns; only a reader leads from features to keys."""
         if self.stream_ is not None and self.stream_.store.kind == "table":
+            columns = self.stream_.reading.columns
+            names = [name for name, kind in columns.kinds.items() if kind != "ignore"]
+            if names:
+                raise InputError(
+                    f"the model was trained on the columns {listed_columns(names)}: give rows as "
+                    f"dicts, such as {{{names[0]!r}: ...}}, a data frame, or a reader (see "
+                    f"rarefy.read)."
+                )
             raise InputError(
                 "the features are in a table and have no column numbers: give a reader (see "
                 "rarefy.read), or train with store='array' or 'hashed'. Data frames and dicts "

@@ -12,8 +12,11 @@ INSTEAD = {
     "learning_rate": "eta0 and schedule",
     "by": "scoring",
 }
+SAME = {"folds": "cv", "target": "label", "sep": "delimiter"}  # where there is that
 
 
 def advice(name: str, known: Iterable[str]) -> str:
     """In brackets: what does the same here, or the name that may have been meant."""
-    return f" (use {INSTEAD[name]})" if name in INSTEAD else nearest(name, list(known))
+    names = list(known)
+    instead = SAME[name] if SAME.get(name) in names else INSTEAD.get(name)
+    return nearest(name, names) if instead is None else f" (use {instead})"

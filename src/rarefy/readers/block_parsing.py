@@ -7,7 +7,7 @@ from rarefy.readers.buffers import PooledBuffer, written_batch
 from rarefy.readers.features.labels import MORE_CLASSES, Labels, listed, too_many_labels_at
 from rarefy.readers.formats.registry import Opened
 from rarefy.readers.line_errors import SHOWN, end_of_line, fault, without_invalid_lines
-from rarefy.readers.parsed import EXPECTED, REMEDIES, Parsed, Problem
+from rarefy.readers.parsed import EXPECTED, Parsed, Problem, remedy
 from rarefy.readers.source import Block
 
 
@@ -29,6 +29,7 @@ def parse_block(
     labels: Labels,
     *,
     skip: bool,
+    by_model: bool = False,
 ) -> ParsedBlock:
     """Parse a block that begins at a line; without `skip`, as far as to the first bad one."""
     valid, not_utf8 = without_invalid_lines(block)
@@ -55,7 +56,7 @@ def parse_block(
                 valid,
                 parsed.position,
                 _expected(opened, valid, parsed, labels),
-                _remedy(Problem(parsed.problem)),
+                _remedy(Problem(parsed.problem), by_model=by_model),
             )
             messages.append(f"{file}:{parsed.line}:{what}")
         if not skip:
@@ -69,8 +70,8 @@ def parse_block(
     return ParsedBlock(batch, parsed.line, n_bad, messages)
 
 
-def _remedy(problem: Problem) -> str | None:
-    return MORE_CLASSES if problem == Problem.NEW_LABEL else REMEDIES.get(problem)
+def _remedy(problem: Problem, *, by_model: bool) -> str | None:
+    return MORE_CLASSES if problem == Problem.NEW_LABEL else remedy(problem, by_model=by_model)
 
 
 def _expected(opened: Opened, block: Block, parsed: Parsed, labels: Labels) -> str:

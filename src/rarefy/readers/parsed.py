@@ -57,7 +57,7 @@ EXPECTED = {
     Problem.NUMBER: "a number (or nothing) in this column",
     Problem.JSON: "a JSON object on a line of its own",
     Problem.NO_LABEL: "a label",
-    Problem.TOO_MANY_GRAMS: "a text with fewer n-grams (--ngram, --skips: 16,777,216 at most)",
+    Problem.TOO_MANY_GRAMS: "a text with fewer n-grams (16,777,216 at most)",
     Problem.TOO_DEEP: "JSON that is nested less deeply",
     Problem.MEMBER: "a member, that is, a name in double quotes, ':' and a value,",
     Problem.AFTER_NAME: "':' after the name",
@@ -73,8 +73,20 @@ NO_QUOTES = "If quotes are ordinary characters in this file, use quotes=False (-
 REMEDIES = {
     Problem.AFTER_QUOTE: NO_QUOTES,
     Problem.OPEN_QUOTE: NO_QUOTES,
-    Problem.NUMBER: "If the column holds words, name it in categorical=[...] (--categorical).",
+    Problem.NUMBER: "Leave missing numbers out; if the column holds words, name it in "
+    "categorical=[...] (--categorical).",
+    Problem.TOO_MANY_GRAMS: "A smaller ngram=... (--ngram) or skips=... (--skips) makes fewer.",
 }
+REMEDIES_FOR_MODELS = {  # which read as they have learned to
+    Problem.AFTER_QUOTE: NO_QUOTES,
+    Problem.OPEN_QUOTE: NO_QUOTES,
+    Problem.NUMBER: "The model was trained on numbers in this column; leave missing ones out.",
+}
+
+
+def remedy(problem: Problem, *, by_model: bool) -> str | None:
+    """What to do about it, where that is known."""
+    return (REMEDIES_FOR_MODELS if by_model else REMEDIES).get(problem)
 
 
 class Parsed(NamedTuple):

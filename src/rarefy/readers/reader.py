@@ -13,7 +13,7 @@ from rarefy.hashing import hash_text
 from rarefy.readers.batch import Batch
 from rarefy.readers.block_parsing import parse_block
 from rarefy.readers.buffers import BufferPool, PooledBuffer
-from rarefy.readers.features.columns import Columns, checked_columns
+from rarefy.readers.features.columns import Columns, checked_columns, listed_columns
 from rarefy.readers.features.cross_names import check_first_features, crosses_of_columns
 from rarefy.readers.features.crosses import crossings
 from rarefy.readers.features.gram_names import check_format_has_grams, check_texts
@@ -83,6 +83,7 @@ class Reader:
         self.names_wanted = False
         self.tags_wanted = False
         self.at_once = False  # whether lines of a pipe are read as they come
+        self._by_model = False  # whether it reads as a trained model has learned to
         self._stated = stated  # of the columns, which holds against what a model has learned
         self.skip_bad_lines = skip_bad_lines
         self.faults = BadLines(skip=skip_bad_lines)
@@ -101,7 +102,9 @@ class Reader:
             "max_classes": self.labels.most,
         }
 
-    def read_like(self, columns: Columns, cross: tuple[tuple[str, ...], ...]) -> None:
+    def read_like(
+        self, columns: Columns, cross: tuple[tuple[str, ...], ...], *, by_model: bool = True
+    ) -> None:
         """Read as another reader did; but what is stated of these files holds.
 
         What this one is told to ignore, and the other has not read, is ignored.
@@ -111,6 +114,7 @@ class Reader:
         if not columns.label_needed:
             stated |= {"label": columns.label, "weight": columns.weight}
         self.columns, self.cross = checked_columns(columns._replace(**stated)), cross
+        self._by_model = by_model
         self._is_first_reading = False
 
     def another(self) -> "Reader":
@@ -245,6 +249,7 @@ class Reader:
             self.labels,
             pool,
             self._refuse_row,
+            self._by_model,
         )
 
     def _settle(self, file: str, columns: Columns, roles: Mapping[str, str]) -> None:
@@ -277,7 +282,7 @@ class Reader:
         if format in WITHOUT_COLUMNS:
             self._refuse_names(file, format)
         opening = TEXT_FORMATS[format]
-        opened = opening(file, block, self.columns, self.labels)
+        opened = opening(file, block, self.columns, self.labels, by_model=self._by_model)
         if opened is None:
             return None
         if opened.columns is not None:
@@ -295,7 +300,14 @@ class Reader:
         check_format_has_grams(file, format, self.columns)
         named = [name for kind in NAMED_KINDS for name in getattr(self.columns, kind)]
         if named:
-            raise InputError(f"{file}: {format} has no columns, so no column {named[0]!r}.")
+            known = (
+                f" The model was trained on the columns {listed_columns(named)}: give a file with "
+                f"them, such as CSV, JSON lines or Parquet."
+            )
+            raise InputError(
+                f"{file}: {format} has no columns, so no column {named[0]!r}."
+                f"{known if self._by_model else ''}"
+            )
 
     def _parse(
         self,
@@ -308,7 +320,14 @@ class Reader:
     ) -> tuple[Batch, int]:
         """The rows of a block that begins at a line, and the line at which the next one does."""
         found = parse_block(
-            opened, file, block, first_line, pooled, self.labels, skip=self.skip_bad_lines
+            opened,
+            file,
+            block,
+            first_line,
+            pooled,
+            self.labels,
+            skip=self.skip_bad_lines,
+            by_model=self._by_model,
         )
         if found.n_bad:
             self.faults.add(number, found.n_bad, found.messages)

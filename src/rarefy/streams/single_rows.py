@@ -101,7 +101,8 @@ class SingleRows:
     ) -> list[Batch]:
         def read(reader: Reader) -> list[Batch]:
             reader.names_wanted = names_wanted
-            reader.read_like(self._with_label if is_labelled else self._columns, self._cross)
+            columns = self._with_label if is_labelled else self._columns
+            reader.read_like(columns, self._cross, by_model=False)
             return list(reader)
 
         if isinstance(rows, Reader):

@@ -129,7 +129,7 @@ FEATURES_IN_REPORT = 100
     help="Train the models on the workers of a cluster (needs rarefy[ray]).",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("--quiet", is_flag=True, help="Print no progress.")
 @click.pass_context
 def sweep(
     context: click.Context, /, folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any

@@ -126,7 +126,7 @@ NOT_OF_PLANS = ("json", "quiet", "on")  # options
     help="Write a smaller file that can predict, but not be trained further.",
 )
 @click.option("--json", is_flag=True, help="Print progress as JSON lines on standard output.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("--quiet", is_flag=True, help="Print no progress.")
 @click.pass_context
 def train(context: click.Context, /, **options: Any) -> None:
     """Train a model on DATA: files, globs, or - for standard input.

@@ -170,7 +170,10 @@ def _refitted(metrics: dict[str, Any]) -> Iterator[str]:
 
 def _held_out(metrics: dict[str, Any]) -> Iterator[str]:
     """How well held-out rows were predicted, how many there were, and by which model."""
-    if not metrics.get("examples"):
+    if not metrics:
+        return
+    if not metrics["examples"]:
+        yield "held out: no rows"
         return
     by = "each by the model at that time" if metrics["progressive"] else "by the final model"
     found = {name: value for name, value in metrics.items() if name in SHOWN_AT_THE_END}

@@ -21,6 +21,7 @@ from rarefy.training.progress_tracker import ProgressLine
 SECONDS_BETWEEN_SHARES = 10.0
 MOST_COLUMNS = 30
 WIDEST_NAME = 30
+ALWAYS_SHOWN = ("label", "weight")
 IN_WORDS = {"weight": "sample weight", "ignore": "ignored"}
 
 
@@ -77,13 +78,19 @@ class TextDisplay(Display):
 
 
 def column_lines(roles: Mapping[str, str]) -> Iterator[str]:
-    """A line for each column; of many columns the first, and how many more of each kind."""
-    shown = {visible(name): IN_WORDS.get(role, role) for name, role in roles.items()}
-    first = [*shown.items()][:MOST_COLUMNS]
-    width = min(max(len(name) for name, _ in first), WIDEST_NAME)
-    for name, role in first:
-        yield f"column {name:<{width}}  {role}"
-    more = Counter([*shown.values()][MOST_COLUMNS:])
+    """A line for each column; of many the first, label and weight, and how many more of a kind."""
+    first = [
+        name for n, name in enumerate(roles) if n < MOST_COLUMNS or roles[name] in ALWAYS_SHOWN
+    ]
+    width = min(max(len(visible(name)) for name in first), WIDEST_NAME)
+    for name in first:
+        yield f"column {visible(name):<{width}}  {_in_words(roles[name])}"
+    more = Counter(_in_words(role) for name, role in roles.items() if name not in first)
     if more:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in more.items())
-        yield f"... and {sum(more.values()):,} more columns: {kinds}"
+        columns = "column" if more.total() == 1 else "columns"
+        yield f"... and {more.total():,} more {columns}: {kinds}"
+
+
+def _in_words(role: str) -> str:
+    return IN_WORDS.get(role, role)

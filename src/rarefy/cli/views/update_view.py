@@ -32,10 +32,10 @@ def update_as_json(found: Update) -> dict[str, Any]:
 def show_update(paths: tuple[str, str], found: Update, budget: float) -> None:
     page = Page()
     page.facts(_facts(paths, found, budget))
-    page.say("\nModels between the old one and the one that has learned on:")
+    page.say("\nModels between the old one and the one trained further:")
     page.table(*_columns(found))
     if found.slices:
-        model = "one that has learned on" if found.chosen is None else "new model"
+        model = "one trained further" if found.chosen is None else "new model"
         shown = f"{min(len(found.slices), SHOWN_SLICES):,} of {len(found.slices):,}"
         page.say(f"\nSlices that lose the most with the {model} ({shown}):")
         page.table(*_slice_columns(found, budget))
@@ -46,7 +46,7 @@ def _facts(paths: tuple[str, str], found: Update, budget: float) -> Iterator[tup
     yield "held-out rows", f"{found.n_rows:,}"
     yield "budget", f"{percent(budget, 2)} of all answers may be lost"
     yield "old model", f"{_quality(found.old)} ({old_path})"
-    yield "learned on", f"{_quality(found.plain)}, {_lost(found.plain)}"
+    yield "trained on", f"{_quality(found.plain)}, {_lost(found.plain)}"
     if found.chosen is not None:
         new = found.chosen
         yield "new model", f"{_quality(new)}, {_lost(new)} ({new_path})"

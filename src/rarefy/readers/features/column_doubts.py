@@ -16,6 +16,7 @@ ALMOST_ALL = 0.9
 SIGNS_OF_MISSING = 10  # different words among numbers, such as NA and ?, that stand for none
 MOST_WARNINGS = 5
 SHOWN_TEXT = 40  # characters
+SHOWN_COLUMNS = 10
 ID_NAME = re.compile(r"(^|[\W_])(?i:id|uuid|guid)$|[a-z]I[dD]$")
 DATE = re.compile(r"(\d{4}([-/.])\d\d?\2\d\d?|\d\d?([-/.])\d\d?\3\d{2,4})([T ].*)?", re.ASCII)
 NUMBER_IN_WORDS = re.compile(
@@ -25,16 +26,40 @@ WHOLE = re.compile(r"\s*[-+]?\d+\s*", re.ASCII)
 
 
 def warn_of_doubts(
-    file: str, inferred: Mapping[str, str], values: Mapping[str, Sequence[str]]
+    file: str,
+    inferred: Mapping[str, str],
+    values: Mapping[str, Sequence[str]],
+    *,
+    by_model: bool = False,
 ) -> None:
-    """Warn of columns whose kind was inferred and whose first values look like something else."""
-    found = [doubt(name, kind, values[name]) for name, kind in inferred.items()]
-    said = [text for text in found if text]
-    for text in said[:MOST_WARNINGS]:
+    """Warn of columns whose kind was inferred and whose first values look like something else.
+
+    Users of a trained model cannot say what columns are; they can only write them otherwise.
+    """
+    found = {name: doubt(name, kind, values[name]) for name, kind in inferred.items()}
+    said = {name: text for name, text in found.items() if text}
+    if by_model:
+        _warn_of_other_format(file, {name: inferred[name] for name in said})
+        return
+    for text in list(said.values())[:MOST_WARNINGS]:
         warnings.warn(f"{file}: {text}", RarefyWarning, stacklevel=2)
     if len(said) > MOST_WARNINGS:
         more = f"{len(said) - MOST_WARNINGS} more columns may be misread."
         warnings.warn(f"{file}: {more}", RarefyWarning, stacklevel=2)
+
+
+def _warn_of_other_format(file: str, doubtful: Mapping[str, str]) -> None:
+    if not doubtful:
+        return
+    taken = [f"{name!r} is {kind}" for name, kind in doubtful.items()]
+    more = "" if len(taken) <= SHOWN_COLUMNS else f", ... ({len(taken)} in all)"
+    warnings.warn(
+        f"{file}: the model was not trained on a table, so the kinds of columns are inferred: "
+        f"{', '.join(taken[:SHOWN_COLUMNS])}{more}. If that is wrong, write the data in the format "
+        f"of the training data.",
+        RarefyWarning,
+        stacklevel=2,
+    )
 
 
 def doubt(name: str, kind: str, values: Sequence[str]) -> str:
@@ -52,15 +77,15 @@ def _doubts(name: str, kind: str, values: Sequence[str]) -> Iterator[str]:
             yield (
                 f"the column {name!r} looks like running text, as in {_shown(values[0])}, but is "
                 f"read as categorical: each whole text is one feature. Use "
-                f"{_option('text', name)} to split it into words, or "
-                f"{_option('categorical', name)} if this is intended."
+                f"{option('text', name)} to split it into words, or "
+                f"{option('categorical', name)} if this is intended."
             )
         if _share_of(DATE, values) > ALMOST_ALL:
             yield (
                 f"the column {name!r} looks like dates, as in {_shown(values[0])}, but is read as "
                 f"categorical: a date that is not in these data tells the model nothing. Use "
-                f"{_option('ignore', name)} to leave it out, or put month, weekday or hour into "
-                f"columns; {_option('categorical', name)} if this is intended."
+                f"{option('ignore', name)} to leave it out, or put month, weekday or hour into "
+                f"columns; {option('categorical', name)} if this is intended."
             )
         words = [value for value in values if number_or_none(value.strip()) is None]
         most_words = MOSTLY if len(set(words)) <= SIGNS_OF_MISSING else 1.0 - ALMOST_ALL
@@ -68,20 +93,20 @@ def _doubts(name: str, kind: str, values: Sequence[str]) -> Iterator[str]:
             yield (
                 f"the column {name!r} is read as categorical because of values such as "
                 f"{_shown(words[0])}, but looks numeric. Leave missing numbers empty, or "
-                f"use {_option('categorical', name)} if each number is a category."
+                f"use {option('categorical', name)} if each number is a category."
             )
         if _share_of(NUMBER_IN_WORDS, values) > ALMOST_ALL:
             yield (
                 f"the column {name!r} looks like numbers, as in {_shown(values[0])}, but is read "
                 f"as categorical: write numbers as in 1234.5, without signs for thousands, "
-                f"percent or currency, or use {_option('categorical', name)} if each is a "
+                f"percent or currency, or use {option('categorical', name)} if each is a "
                 f"category."
             )
         if share > ALMOST_ALL:
             yield (
                 f"the column {name!r} looks like ids: {len(set(values)):,} of the first "
                 f"{len(values):,} values are unique, so nothing can be learned from it. Use "
-                f"{_option('ignore', name)} to leave it out, or {_option('categorical', name)} if "
+                f"{option('ignore', name)} to leave it out, or {option('categorical', name)} if "
                 f"its values do repeat."
             )
     elif all(map(WHOLE.fullmatch, values)):
@@ -89,18 +114,19 @@ def _doubts(name: str, kind: str, values: Sequence[str]) -> Iterator[str]:
         if share == 1.0 and (has_id_name or _is_rising(values)):
             yield (
                 f"the column {name!r} looks like ids or row numbers, but is read as numeric. "
-                f"Use {_option('ignore', name)} to leave it out, or {_option('numeric', name)} if "
+                f"Use {option('ignore', name)} to leave it out, or {option('numeric', name)} if "
                 f"its size matters."
             )
         if has_id_name:
             yield (
                 f"the column {name!r} looks like ids, but is read as numeric, a single feature. "
-                f"Use {_option('categorical', name)} for one feature per id, or "
-                f"{_option('numeric', name)} if its size matters."
+                f"Use {option('categorical', name)} for one feature per id, or "
+                f"{option('numeric', name)} if its size matters."
             )
 
 
-def _option(kind: str, name: str) -> str:
+def option(kind: str, name: str) -> str:
+    """How to say what a column is."""
     return f"--{kind} {shlex.quote(name)} ({kind}=[{name!r}])"
 
 

@@ -16,6 +16,7 @@ DELIMITERS = ",;\t|"  # of CSV, unless another is given
 SHOWN_COLUMNS = 50
 SHOWN_NAME = 30  # characters
 NO_HEADER = " If the file has no header, use header=False (--no-header)."
+ADD_HEADER = " If the file has no header, add a line with the names."
 SAME_COLUMNS = " All data for a model need the same columns, under the same names."
 
 
@@ -100,13 +101,15 @@ def _check_name(role: str, name: Any) -> None:
         raise ConfigError(f"{role}={name!r}: the name of a column, in UTF-8, is expected.")
 
 
-def roles_in(file: str, names: Sequence[str], columns: Columns) -> dict[str, str]:
+def roles_in(
+    file: str, names: Sequence[str], columns: Columns, *, by_model: bool = False
+) -> dict[str, str]:
     """What the columns of a file are, as far as that is said; what does not fit is refused.
 
     Label and weight are there to learn from, and may be absent otherwise.
     """
     there_are = f"the columns are {listed_columns(names)}"
-    no_header = NO_HEADER if columns.header and not columns.complete else ""
+    no_header = _about_header(columns, by_model=by_model)
     name, n_times = Counter(names).most_common(1)[0]
     if n_times > 1:
         raise InputError(
@@ -119,9 +122,7 @@ def roles_in(file: str, names: Sequence[str], columns: Columns) -> dict[str, str
     there = set(names)
     for name, role in roles.items():
         if name not in there and not may_be_absent(role, columns):
-            advice = no_header if name.isdecimal() else ""
-            if columns.complete and columns.header:
-                advice = " If the file has no header, add a line with the names."
+            advice = no_header if name.isdecimal() or no_header == ADD_HEADER else ""
             raise missing_column(file, name, role, names, columns, advice)
     if columns.label_needed and columns.label not in there:
         raise InputError(
@@ -135,6 +136,13 @@ def roles_in(file: str, names: Sequence[str], columns: Columns) -> dict[str, str
         pass_over(file, unknown, columns)
         roles |= dict.fromkeys(unknown, "ignore")
     return {name: roles[name] for name in names if name in roles}
+
+
+def _about_header(columns: Columns, *, by_model: bool) -> str:
+    """What to say if the first line may not be a header."""
+    if not columns.header:
+        return ""
+    return ADD_HEADER if columns.complete or by_model else NO_HEADER
 
 
 def _about_delimiter(names: Sequence[str], columns: Columns) -> str:

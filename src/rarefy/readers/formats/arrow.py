@@ -79,6 +79,7 @@ class ArrowReading(NamedTuple):
     labels: Labels
     pool: BufferPool
     refuse: Callable[[str], None]  # what is wrong with a bad row
+    by_model: bool  # whether a trained model reads
 
 
 def arrow_batches(file: str, format: str, reading: ArrowReading) -> Iterator[tuple[Batch, int]]:
@@ -105,7 +106,7 @@ def table_batches(name: str, table: Any, reading: ArrowReading) -> Iterator[Batc
 
 def _batches(file: str, opened: Opened, reading: ArrowReading) -> Iterator[tuple[Batch, int]]:
     columns = without_globs(reading.columns, all_names(opened.schema))
-    plan = layout(file, opened.schema, columns)
+    plan = layout(file, opened.schema, columns, by_model=reading.by_model)
     reading.settle(found_columns(plan, columns), plan.roles(columns))
     if plan.label is not None:
         reading.labels.settle(words=is_text_type(plan.label.type))
@@ -113,7 +114,7 @@ def _batches(file: str, opened: Opened, reading: ArrowReading) -> Iterator[tuple
     for piece in _smaller(opened.pieces(plan), reading.pool.expansion):
         if row == 0 and not columns.complete:
             inferred = [leaf for leaf in plan.features if leaf.name not in columns.kinds]
-            _warn_of_doubts(file, piece, inferred)
+            _warn_of_doubts(file, piece, inferred, by_model=reading.by_model)
         lines = np.arange(row + 1, row + len(piece) + 1)
         row += len(piece)
         yield _batch(file, piece, lines, plan, reading), int(row * opened.row_bytes)
@@ -127,12 +128,12 @@ def _smaller(pieces: Iterator[Any], times: int) -> Iterator[Any]:
             yield piece.slice(begin, n_rows)
 
 
-def _warn_of_doubts(file: str, piece: Any, leaves: Sequence[Leaf]) -> None:
+def _warn_of_doubts(file: str, piece: Any, leaves: Sequence[Leaf], *, by_model: bool) -> None:
     """Warn of columns whose kind was inferred from their type, by the first values."""
     first = piece.slice(0, ROWS_LOOKED_AT)
     may_be_ids = [leaf for leaf in leaves if is_text_type(leaf.type) or types.is_integer(leaf.type)]
     values = {leaf.name: _texts(flat(leaf_array(first, leaf))[0]) for leaf in may_be_ids}
-    warn_of_doubts(file, {leaf.name: leaf.kind for leaf in may_be_ids}, values)
+    warn_of_doubts(file, {leaf.name: leaf.kind for leaf in may_be_ids}, values, by_model=by_model)
 
 
 def _texts(array: Any) -> list[str]:

@@ -7,6 +7,7 @@ import pyarrow as pa
 from pyarrow import types
 
 from rarefy.errors import InputError
+from rarefy.readers.features.column_doubts import option
 from rarefy.readers.features.columns import (
     Columns,
     complete_columns,
@@ -76,7 +77,7 @@ class Layout(NamedTuple):
         return {**roles, **dict.fromkeys(columns.ignore, "ignore")}
 
 
-def layout(file: str, schema: Any, columns: Columns) -> Layout:
+def layout(file: str, schema: Any, columns: Columns, *, by_model: bool = False) -> Layout:
     """The leaves that are used; a column that nothing can be made of is an error that names it.
 
     What is said of a struct holds for all its fields of which nothing else is said.
@@ -108,7 +109,7 @@ def layout(file: str, schema: Any, columns: Columns) -> Layout:
             unknown.append(name)
         elif kind != "ignore":
             leaf = Leaf(name, column, fields, type, kind or "", forms.get(name))
-            found = _leaf(file, leaf, columns)
+            found = _leaf(file, leaf, columns, by_model=by_model)
             leaves.extend([found] if found is not None else [])
 
     for field in schema:
@@ -146,7 +147,7 @@ def found_columns(plan: Layout, columns: Columns) -> Columns:
     return complete_columns(columns, plan.roles(columns), forms)
 
 
-def _leaf(file: str, leaf: Leaf, columns: Columns) -> Leaf | None:
+def _leaf(file: str, leaf: Leaf, columns: Columns, *, by_model: bool) -> Leaf | None:
     """The leaf with its kind and the type of its values; None for a label of no use, unneeded."""
     of = leaf.type
     in_list = any(is_list(of) for is_list in LISTS)
@@ -164,10 +165,12 @@ def _leaf(file: str, leaf: Leaf, columns: Columns) -> Leaf | None:
         )
     kind = leaf.kind or default_kind(of)
     if kind is None:
-        remedy = "categorical (each value a feature) or ignore" if _has_text(of) else "ignore"
+        ignore, categorical = (option(kind, leaf.name) for kind in ("ignore", "categorical"))
+        or_categorical = f", or {categorical} to make each value a feature"
+        may_be_categorical = _has_text(of) and not by_model
         raise InputError(
             f"{file}: the column {leaf.name!r} is {leaf.type}, which cannot be used as a feature; "
-            f"name it in {remedy}."
+            f"use {ignore} to leave it out{or_categorical if may_be_categorical else ''}."
         )
     if not (takes_numbers if kind == "numeric" else _has_text(of)):
         raise InputError(f"{file}: the column {leaf.name!r} is {leaf.type}, and cannot be {kind}.")

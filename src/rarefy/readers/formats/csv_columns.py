@@ -36,7 +36,7 @@ from rarefy.readers.formats.csv import (
     split_one_row,
 )
 from rarefy.readers.line_errors import NOT_UTF8, end_of_line, fault, first_invalid
-from rarefy.readers.parsed import EXPECTED, REMEDIES, Parsed, Problem
+from rarefy.readers.parsed import EXPECTED, Parsed, Problem, remedy
 from rarefy.readers.source import BLOCK_BYTES, STDIN, Block
 from rarefy.readers.text.scan import skip_empty_lines
 
@@ -101,13 +101,15 @@ class CsvFile(NamedTuple):
         return split.row_end + 1, line + split.n_lines
 
 
-def open_csv_file(file: str, block: Block, columns: Columns, labels: Labels) -> CsvFile | None:
+def open_csv_file(
+    file: str, block: Block, columns: Columns, labels: Labels, *, by_model: bool = False
+) -> CsvFile | None:
     """How to read the file that begins with the block, which is left without its header.
 
     None if there is no whole row in it. Then a header is kept for the next block, and the block's
     `rest` is where the first row begins.
     """
-    header = block.header or _header(file, block, columns)
+    header = block.header or _header(file, block, columns, by_model=by_model)
     if not block.last and (header is None or next(_rows(block, header.dialect), None) is None):
         block.header = header
         block.rest = skip_empty_lines(block.data, block.begin, block.end)
@@ -124,7 +126,7 @@ def open_csv_file(file: str, block: Block, columns: Columns, labels: Labels) -> 
     if next(_rows(block, header.dialect), None) is not None and not columns.complete:
         # a file without rows says nothing of the columns of others
         inferred = {name: role for name, role in roles.items() if name not in header.roles}
-        warn_of_doubts(file, inferred, _texts(values, inferred))
+        warn_of_doubts(file, inferred, _texts(values, inferred), by_model=by_model)
         columns = complete_columns(columns, roles, _forms(roles, values))
     return CsvFile(header.dialect, table, columns, labels, roles)
 
@@ -137,19 +139,19 @@ class _Header(NamedTuple):
     roles: dict[str, str]
 
 
-def _header(file: str, block: Block, columns: Columns) -> _Header | None:
+def _header(file: str, block: Block, columns: Columns, *, by_model: bool) -> _Header | None:
     """The header, which is taken off the block, or numbers for names; None without a whole row."""
     dialect = _dialect(file, block, columns)
     row = next(_rows(block, dialect), None) if columns.header else _good_row(block, dialect)
     if row is None:
         return None
-    _check_header(file, block, row)
+    _check_header(file, block, row, by_model=by_model)
     if columns.header:
         names = _names(file, block, row)
         block.begin = row.split.row_end + 1
     else:
         names = [str(number) for number in range(1, row.split.n_fields + 1)]
-    return _Header(dialect, names, roles_in(file, names, columns))
+    return _Header(dialect, names, roles_in(file, names, columns, by_model=by_model))
 
 
 class _Row(NamedTuple):
@@ -227,12 +229,13 @@ def delimiter_in(line: bytes, columns: Columns) -> str:
     return max(DELIMITERS, key=lambda delimiter: line.count(delimiter.encode()))
 
 
-def _check_header(file: str, block: Block, row: _Row) -> None:
+def _check_header(file: str, block: Block, row: _Row, *, by_model: bool) -> None:
     """Refuse a row that does not tell which columns there are."""
     problem, position = row.split.problem, row.split.fault
     line = block.line + block.data[block.begin : position].tobytes().count(b"\n")
     if problem != Problem.NONE:
-        what = fault(block, position, f"{EXPECTED[problem]} is expected", REMEDIES.get(problem))
+        advice = remedy(problem, by_model=by_model)
+        what = fault(block, position, f"{EXPECTED[problem]} is expected", advice)
         raise InputError(f"{file}:{line}:{what}")
     if row.split.n_fields > MOST_COLUMNS:
         raise InputError(

@@ -16,7 +16,9 @@ ROWS_LOOKED_AT = 1000
 BY_VALUE = "numeric or categorical, by the type of each value"
 
 
-def settled(file: str, block: Block, columns: Columns) -> tuple[Columns, dict[str, str]]:
+def settled(
+    file: str, block: Block, columns: Columns, *, by_model: bool = False
+) -> tuple[Columns, dict[str, str]]:
     """The columns without globs, and how those in the first rows are taken.
 
     What a user says of a column that is not there leads to a warning: it may still come.
@@ -33,7 +35,7 @@ def settled(file: str, block: Block, columns: Columns) -> tuple[Columns, dict[st
     said[columns.label] = "label"
     inferred = {name: _kind(found) for name, found in values.items() if name not in said}
     texts = {name: [str(value) for value in values[name]] for name in inferred}
-    warn_of_doubts(file, inferred, texts)
+    warn_of_doubts(file, inferred, texts, by_model=by_model)
     return columns._replace(named=True), {n: said.get(n) or inferred[n] for n in values}
 
 

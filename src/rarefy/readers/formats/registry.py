@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from rarefy.errors import InputError, RarefyWarning
 from rarefy.readers.buffers import BatchBuffer
@@ -35,24 +35,41 @@ class Opened(NamedTuple):
     tags_at: Callable[[Block, Iterable[int]], tuple[str, ...]] | None = None  # of rows, by line
 
 
-def open_svmlight(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
+class Opening(Protocol):
+    """Finds out how to parse a file.
+
+    Where a trained model reads, users can no longer say what columns are: advice differs.
+    """
+
+    def __call__(
+        self, file: str, block: Block, columns: Columns, labels: Labels, *, by_model: bool
+    ) -> Opened | None: ...
+
+
+def open_svmlight(
+    file: str, block: Block, columns: Columns, labels: Labels, *, by_model: bool = False
+) -> Opened:
     labels.settle(words=False)
     return Opened(partial(parse_lines, Svmlight()), rows_are_lines=True)
 
 
-def open_vw(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
+def open_vw(
+    file: str, block: Block, columns: Columns, labels: Labels, *, by_model: bool = False
+) -> Opened:
     labels.settle(words=False)
     return Opened(vw_parser(columns), rows_are_lines=True, tags_at=tags_at)
 
 
-def open_json(file: str, block: Block, columns: Columns, labels: Labels) -> Opened:
+def open_json(
+    file: str, block: Block, columns: Columns, labels: Labels, *, by_model: bool = False
+) -> Opened:
     from rarefy.readers.formats.json_sample import settled
     from rarefy.readers.formats.jsonl import begins_with_a_word, json_parser, label_at
 
     if not labels.are_settled:
         labels.settle(words=begins_with_a_word(block, columns.label))
     find_label = partial(label_at, name=columns.label)
-    columns, roles = settled(file, block, columns)
+    columns, roles = settled(file, block, columns, by_model=by_model)
     return Opened(
         json_parser(file, columns, labels),
         rows_are_lines=True,
@@ -62,10 +79,12 @@ def open_json(file: str, block: Block, columns: Columns, labels: Labels) -> Open
     )
 
 
-def open_csv(file: str, block: Block, columns: Columns, labels: Labels) -> Opened | None:
+def open_csv(
+    file: str, block: Block, columns: Columns, labels: Labels, *, by_model: bool = False
+) -> Opened | None:
     from rarefy.readers.formats.csv_columns import open_csv_file
 
-    csv = open_csv_file(file, block, columns, labels)
+    csv = open_csv_file(file, block, columns, labels, by_model=by_model)
     if csv is None:
         return None
     return Opened(
@@ -79,7 +98,7 @@ def open_csv(file: str, block: Block, columns: Columns, labels: Labels) -> Opene
 
 # Each gets the file's name and first block, may see to the labels, takes a header off the block,
 # and says how to go on; or None, if it has to see more of the file for that, from `rest` on.
-TEXT_FORMATS: dict[str, Callable[[str, Block, Columns, Labels], Opened | None]] = {
+TEXT_FORMATS: dict[str, Opening] = {
     "svmlight": open_svmlight,
     "vw": open_vw,
     "csv": open_csv,
@@ -175,9 +194,10 @@ def recognise_text(file: str, start: bytes, *, columns_are_known: bool = False) 
             stacklevel=2,
         )
         return "csv"
+    blanks = " Between columns, write commas or tabs." if len(lines[0].split()) > 1 else ""
     raise InputError(
         f"{file}: the format cannot be inferred; give format=... (--format), one of "
-        f"{', '.join(FORMATS)}."
+        f"{', '.join(FORMATS)}.{blanks}"
     )
 
 
