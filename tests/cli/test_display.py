@@ -285,13 +285,14 @@ def test_json_is_there_at_once(monkeypatch):
                 assert json.loads(pipe.read())["examples"] == LINE.examples
 
 
-def test_quiet_says_nothing(capsys):
+def test_quiet_says_nothing_but_warnings(capsys):
     with display(quiet=True, json=True) as shown:
         shown.advance(0.5, 1)
         shown.line(LINE)
-        shown.say("Warning: none.")
+        shown.say("none")
+        shown.warn("one.")
         shown.end(SUMMARY)
-    assert capsys.readouterr() == ("", "")
+    assert capsys.readouterr() == ("", "Warning: one.\n")
 
 
 class FakeTerminal(io.StringIO):

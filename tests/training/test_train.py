@@ -255,9 +255,10 @@ def test_does_not_warn_of_other_orders(folder):
         rarefy.train(sorted_lines("regression.svm"), loss="squared")
 
 
-def test_the_command_warns_of_grouped_labels_and_goes_on(folder):
+@pytest.mark.parametrize("how", [[], ["--quiet"], ["--json"]], ids=str)
+def test_the_command_warns_of_grouped_labels_and_goes_on(folder, how):
     path = sorted_lines("binary.svm")
-    result = CliRunner().invoke(main, ["train", path, "-o", "a.model", "--passes", "2"])
+    result = CliRunner().invoke(main, ["train", path, "-o", "a.model", "--passes", "2", *how])
     assert result.exit_code == 0
     assert result.stderr.count("Warning: the labels come in long runs (") == 1
     assert "Shuffle the rows" in result.stderr

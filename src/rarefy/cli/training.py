@@ -107,9 +107,11 @@ def _conclude(
     """Say what was learned, which is saved."""
     summary = training.summary(is_over=is_over)
     model = plan.run.model
-    for remark in (_found(model), model.store.report(), doubt(model)):
+    for remark in (_found(model), model.store.report()):
         if remark:
             display.say(remark)
+    if complaint := doubt(model):
+        display.warn(complaint)
     display.end({**summary, "path": plan.path, "bytes": n_bytes})
 
 
@@ -136,7 +138,7 @@ def doubt(model: StreamModel) -> str:
     if model.t < ENOUGH_TO_DOUBT or not model.learner.progressive_loss > before:
         return ""
     return (
-        f"Warning: predictions while learning were worse than those of an empty model (loss "
+        f"Predictions while learning were worse than those of an empty model (loss "
         f"{before:.5f}). The values may be too large for the step size: try --rule scale-free, a "
         f"smaller --eta0, or --categorical for columns with categories."
     )

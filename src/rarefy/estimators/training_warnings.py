@@ -6,8 +6,6 @@ from rarefy.errors import RarefyWarning
 from rarefy.model.label_runs import LabelRuns
 from rarefy.training.procedure import Reporter
 
-WARNING = "Warning: "
-
 
 def warn_of(runs: LabelRuns, remedy: str) -> None:
     """Warn of an order of the rows that spoils the model, if it does."""
@@ -18,6 +16,5 @@ def warn_of(runs: LabelRuns, remedy: str) -> None:
 class WarningReporter(Reporter):
     """Warns of what has to be known, and shows nothing."""
 
-    def say(self, message: str) -> None:
-        if message.startswith(WARNING):
-            warnings.warn(message.removeprefix(WARNING), RarefyWarning, stacklevel=2)
+    def warn(self, message: str) -> None:
+        warnings.warn(message, RarefyWarning, stacklevel=2)

@@ -46,14 +46,14 @@ class Checkpoints:
     def _is_slim(self) -> bool:
         return self._is_finished and (self._plan.slim or self._plan.refit is not None)
 
-    def save_meanwhile(self, say: Callable[[str], None]) -> None:
+    def save_meanwhile(self, warn: Callable[[str], None]) -> None:
         """Write the model, if possible; if not, learning goes on."""
         if not self.output.can_be_written_again:
             return
         try:
             self.save()
         except EXPECTED as error:
-            say(f"Warning: {sentence(error)} Training continues.")
+            warn(f"{sentence(error)} Training continues.")
 
     def after(self, error: BaseException) -> str:
         """Save what was learned before an error; what there is to say of it, and of the error."""

@@ -50,7 +50,10 @@ class Reporter:
         """A new line of the learning curve."""
 
     def say(self, message: str) -> None:
-        """A remark or a warning."""
+        """A remark."""
+
+    def warn(self, message: str) -> None:
+        """A warning."""
 
 
 class Training:
@@ -100,7 +103,7 @@ class Training:
         if run.model.t == 0:
             raise InputError(f"{' '.join(run.reader.files)}: there are no examples to learn from.")
         if complaint := run.model.names_in_vain():
-            self.reporter.say(f"Warning: {complaint}")
+            self.reporter.warn(complaint)
         run.model = run.model.settled()
         return self.refit is None or self._has_refitted(self.refit)
 
@@ -162,12 +165,12 @@ class Training:
             self._next_complaint = next_line(examples)
             if complaint := self.run.label_runs.complaint():
                 remedy = MORE_MEMORY if self.run.how_shuffled else HOW_TO_SHUFFLE
-                self.reporter.say(f"Warning: {complaint} Shuffle the rows: {remedy}.")
+                self.reporter.warn(f"{complaint} Shuffle the rows: {remedy}.")
 
     def _save(self) -> None:
         examples = self.run.model.t
         if self.checkpoints is not None and examples >= self._next_save:
-            self.checkpoints.save_meanwhile(self.reporter.say)
+            self.checkpoints.save_meanwhile(self.reporter.warn)
             self._next_save = self._save_after(examples)
 
     def _line_after(self, examples: int) -> int:
@@ -182,7 +185,7 @@ class Training:
         model = self.run.model
         learner = model.learner.settled()
         if self.checkpoints is not None:
-            self.checkpoints.save_meanwhile(self.reporter.say)
+            self.checkpoints.save_meanwhile(self.reporter.warn)
         self.reporter.say(f"Refitting {learner.n_nonzero():,} weights ...")
         try:
             with self.interruption.at_once():

@@ -17,7 +17,7 @@ NO_CONTROL_CODES = ("dumb", "unknown")  # values of TERM
 
 
 class Display(Reporter):
-    """Shows how a command goes; this one shows nothing.
+    """Shows how a command goes; this one shows nothing but warnings.
 
     While a display is open, nothing else writes to where it shows that.
     """
@@ -27,6 +27,9 @@ class Display(Reporter):
 
     def __exit__(self, *error: object) -> None:
         pass
+
+    def warn(self, message: str) -> None:
+        click.echo(warning(message), err=True)
 
     def stage(self, title: str) -> None:
         """What is done from now on, in a command that does several things."""
@@ -61,6 +64,10 @@ class JsonLines(Display):
         except OSError:
             self.wants_lines = False
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115 for what is in the buffer still
+
+
+def warning(message: str) -> str:
+    return f"Warning: {message}"
 
 
 def make_display(

@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from rarefy.cli.views.display import Display
+from rarefy.cli.views.display import Display, warning
 from rarefy.cli.views.formatting import visible
 from rarefy.cli.views.running_table import RunningTable, summary_lines
 from rarefy.training.progress_tracker import ProgressLine
@@ -67,6 +67,9 @@ class TextDisplay(Display):
 
     def say(self, message: str) -> None:
         self._write(message)
+
+    def warn(self, message: str) -> None:
+        self.say(warning(message))
 
     def end(self, summary: dict[str, Any]) -> None:
         if self._table is not None:
