@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rarefy.checks import refuse_path
-from rarefy.engine.task import GROW, may_grow, with_growing_classes
+from rarefy.engine.task import GROW, Task, may_grow, with_growing_classes
 from rarefy.errors import InputError
 from rarefy.estimators.training_warnings import WarningReporter
 from rarefy.parameters.entry import LARGEST_SEED
@@ -106,13 +106,19 @@ class FromStreams:
             if refit is not None:
                 check_readable_again(run)
             Training(run, refit=refit, reporter=WarningReporter()).carry_out()
-            draft._take_over(run.model)
-            draft.is_slim_ = refit is not None
-            draft._learned(task)
+            draft._take_over_stream(run.model, task, is_slim=refit is not None)
         return self
 
+    def _take_over_stream(
+        self: Any, model: StreamModel, task: Task, *, is_slim: bool = False
+    ) -> None:
+        """Be the model that has learned this task from a stream."""
+        self._take_over(model)
+        self.is_slim_ = is_slim
+        self._learned(task)
+
     def _take_over(self: Any, model: StreamModel) -> None:
-        """Be the model that has learned from a stream."""
+        """Have the weights and classes of a model of a stream."""
         if self.stream_ is not model:
             self._hot = None
         self.stream_ = model

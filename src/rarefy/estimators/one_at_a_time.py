@@ -79,12 +79,10 @@ class OneAtATime:
             if may_grow(classes):
                 task = with_growing_classes(task)
             check_names_kept(task, stored)
-            draft.is_slim_ = False
             model = StreamModel(task, stored, draft._class_names(classes))
             model.reading = Reading(checked_columns(columns), checked_crosses(cross))
-            draft._take_over(model)
+            draft._take_over_stream(model, task)
             draft._keep_labels(classes)
-            draft._learned(task)
         return self
 
     def learn_one(

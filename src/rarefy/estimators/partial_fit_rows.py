@@ -62,8 +62,7 @@ class PartialFitOfRows:
                 learn_reader(model, reader)
             finally:
                 if model.t:
-                    draft._take_over(model)
-                    draft._learned(task)
+                    draft._take_over_stream(model, task)
             if not model.t:
                 raise InputError(f"{' '.join(reader.files)}: there are no examples to learn from.")
 

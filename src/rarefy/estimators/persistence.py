@@ -151,6 +151,15 @@ def estimator_for(task: Task, parameters: dict[str, Any]) -> Any:
     return cls(**{name: parameters[name] for name in known if name in parameters})
 
 
+def estimator_with(
+    model: StreamModel, task: Task, parameters: dict[str, Any], *, is_slim: bool
+) -> Any:
+    """An estimator that has the model which has learned this task."""
+    estimator = estimator_for(task, parameters)
+    estimator._take_over_stream(model, task, is_slim=is_slim)
+    return estimator
+
+
 def _fill(estimator: Any, saved: Model) -> None:
     """Make an estimator what it was when it was saved."""
     model = saved.scorer() if saved.state is None else saved.learner()
