@@ -21,6 +21,7 @@ from rarefy.estimators.checked_input import check_seed, checked_matrix
 from rarefy.estimators.delayed_labels import DelayedLabels
 from rarefy.estimators.from_matrices import FromMatrices
 from rarefy.estimators.from_streams import FromStreams
+from rarefy.estimators.matrices import check_importance
 from rarefy.estimators.matrix_rows import MatrixRows
 from rarefy.estimators.one_at_a_time import OneAtATime
 from rarefy.estimators.partial_fit_rows import PartialFitOfRows
@@ -36,6 +37,7 @@ from rarefy.parameters.table import (
     check_values,
 )
 from rarefy.readers import Reader
+from rarefy.system.deferred_signals import Deferral
 from rarefy.system.model_lock import ModelLock
 from rarefy.tasks import make_task
 
@@ -124,6 +126,22 @@ class SparseOnline(
         learner = task.new_learner(n_classes, self.n_features_in_)
         self._tell_own(task, learner)
         return learner
+
+    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+        """Learn a matrix further, in one pass, or rows that are no matrix."""
+        is_learned = classes is None and sample_weight is None and self._learn_one_row(X, y)
+        if not is_learned and self._is_no_matrix(X):
+            self._go_on(X, y, classes, sample_weight)
+        elif not is_learned:
+            with Deferral() as signals, self._draft(keeps_rows=True) as draft:
+                X = draft._check_rows(X, reset=not draft.__sklearn_is_fitted__())
+                y = draft._checked_y(X, y)
+                importance = check_importance(sample_weight, len(y))
+                task = draft._task_to_learn(classes)
+                targets = draft._targets_to_learn(y, task, classes)
+                draft._learn_more(task, X, targets, importance, signals)
+        self._tell_drifts()
+        return self
 
     @contextmanager
     def _draft(self, *, keeps_rows: bool = False) -> Iterator[Self]:
