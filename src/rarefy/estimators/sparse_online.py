@@ -58,14 +58,14 @@ class LearnedBy(NamedTuple):
 
 
 class SparseOnline(
-    FromMatrices,
-    FromStreams,
-    OneAtATime,
-    DelayedLabels,
-    PartialFitOfRows,
-    Watching,
-    Saving,
-    Parametrised,
+    FromMatrices,  # what fit and partial_fit do with matrices
+    FromStreams,  # fit_stream, predictions for readers, weights_
+    OneAtATime,  # start, learn_one, learn_many, predict_one, predict_many
+    DelayedLabels,  # remember, and rows with an id
+    PartialFitOfRows,  # what partial_fit does with rows that are no matrix
+    Watching,  # watch
+    Saving,  # save, load
+    Parametrised,  # the signature, from the table of parameters
 ):
     """The base of both estimators; it has no `__init__` and is not used by itself."""
 
