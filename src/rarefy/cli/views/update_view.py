@@ -18,7 +18,7 @@ def update_as_json(found: Updated) -> dict[str, Any]:
         "examples": found.n_examples,
         "accepted": found.chosen is not None,
         "reason": found.reason or None,
-        "alpha": None if found.chosen is None else found.chosen.alpha,
+        "alpha": found.alpha,
         "old": found.old._asdict(),
         "plain": found.plain._asdict(),
         "new": None if found.chosen is None else found.chosen._asdict(),
