@@ -40,7 +40,12 @@ def _has_probabilities(estimator: "SparseOnlineClassifier") -> bool:
 
 
 @takes(CLASSIFIER)
-class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SingleLabels, SparseOnline):
+class SparseOnlineClassifier(
+    ClassifierMixin,
+    GrowingClasses,  # classes that may come at any time
+    SingleLabels,  # labels of single rows, on their fast path
+    SparseOnline,
+):
     """Sparse linear classifier, trained online: one example at a time, in one or more passes.
 
     Parameters

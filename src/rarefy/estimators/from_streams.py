@@ -15,7 +15,7 @@ from rarefy.errors import InputError
 from rarefy.estimators.training_warnings import WarningReporter
 from rarefy.parameters.entry import LARGEST_SEED
 from rarefy.readers import Reader
-from rarefy.readers.in_memory import RowsReader, are_rows
+from rarefy.readers.in_memory import are_rows
 from rarefy.stores import make_store
 from rarefy.streams.fast_path import FastPath
 from rarefy.streams.refit_stream import Refit, check_readable_again
@@ -162,10 +162,6 @@ class FromStreams:
             return False
         columns = self.stream_.reading.columns
         return (columns.named or columns.complete) and are_rows(X)
-
-    def _raw_scores(self: Any, X: Any) -> NDArray[np.float64]:
-        """Scores of dicts, data frames and tables."""
-        return self._stream_scores(RowsReader(X, self.stream_.classes))  # type: ignore[no-any-return]
 
     def _refuse_matrix(self: Any) -> None:
         """A table has no columns; only a reader leads from features to keys."""

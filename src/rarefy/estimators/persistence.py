@@ -3,7 +3,7 @@
 import inspect
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -20,6 +20,15 @@ from rarefy.streams.stream_model import StreamModel
 
 if TYPE_CHECKING:
     from rarefy.estimators.sparse_online import SparseOnline
+
+
+class LearnedBy(NamedTuple):
+    """What a model was learned by, and so what it predicts with and is saved with."""
+
+    task: Task
+    parameters: dict[str, Any]
+    run: dict[str, Any] | None = None  # of a file, if nothing was learned since that was read
+    slim: Model | None = None  # the file itself, which says more than is needed to predict
 
 
 class Saving:
@@ -181,10 +190,8 @@ def _fill(estimator: Any, saved: Model) -> None:
         estimator.feature_names_in_ = np.array(saved.matrix["columns"], dtype=object)
 
 
-def _learned_by(saved: Model, task: Task) -> Any:
+def _learned_by(saved: Model, task: Task) -> LearnedBy:
     """What a model that is saved again was learned by; a limit that is met by now ends a run."""
-    from rarefy.estimators.sparse_online import LearnedBy
-
     if saved.state is None:
         return LearnedBy(saved.task, saved.asked, slim=saved)
     return LearnedBy(task, saved.asked, saved.run if saved.limit is None else None)

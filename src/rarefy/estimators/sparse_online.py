@@ -25,10 +25,9 @@ from rarefy.estimators.matrices import check_importance
 from rarefy.estimators.matrix_rows import MatrixRows
 from rarefy.estimators.one_at_a_time import OneAtATime
 from rarefy.estimators.partial_fit_rows import PartialFitOfRows
-from rarefy.estimators.persistence import Saving
+from rarefy.estimators.persistence import LearnedBy, Saving
 from rarefy.estimators.signatures import Parametrised
 from rarefy.estimators.watching import Watching
-from rarefy.files.model import Model
 from rarefy.files.model_file import parameter_in_files
 from rarefy.parameters.combinations import check_refit, is_refitted
 from rarefy.parameters.entry import AUTO
@@ -37,6 +36,7 @@ from rarefy.parameters.table import (
     check_values,
 )
 from rarefy.readers import Reader
+from rarefy.readers.in_memory import RowsReader
 from rarefy.system.deferred_signals import Deferral
 from rarefy.system.model_lock import ModelLock
 from rarefy.tasks import make_task
@@ -46,15 +46,6 @@ WORDS = (
     "; for words, begin with start(...), after which partial_fit takes data frames and dicts, or "
     "encode them, as with OneHotEncoder or CountVectorizer."
 )
-
-
-class LearnedBy(NamedTuple):
-    """What a model was learned by, and so what it predicts with and is saved with."""
-
-    task: Task
-    parameters: dict[str, Any]
-    run: dict[str, Any] | None = None  # of a file, if nothing was learned since that was read
-    slim: Model | None = None  # the file itself, which says more than is needed to predict
 
 
 class SparseOnline(
@@ -222,8 +213,8 @@ class SparseOnline(
         check_is_fitted(self)
         if isinstance(X, Reader):
             return self._stream_scores(X)
-        if self._takes_raw(X):
-            return self._raw_scores(X)
+        if self.stream_ is not None and self._takes_raw(X):
+            return self._stream_scores(RowsReader(X, self.stream_.classes))
         rows = self._check_rows(X, reset=False, learning=False)
         nothing = np.zeros(rows.shape[0])
         with self._lock:
