@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rarefy import ConfigError, InputError, SparseOnlineClassifier
-from rarefy.estimators.pending_rows import PendingRows
+from rarefy.estimators.delayed_labels import PendingRows
 
 
 def rows(n: int = 40) -> list[tuple[dict[str, float], str]]:

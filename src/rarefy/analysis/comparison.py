@@ -83,6 +83,32 @@ def compare(old: Model, new: Model) -> Comparison:
     return Comparison(keys[features[order]], outputs[order], old_weights[order], new_weights[order])
 
 
+class Changed(NamedTuple):
+    """A weight of either model, with the name of its feature."""
+
+    feature: str
+    key: int
+    class_name: dict[str, str]  # "class" and that of several; else nothing
+    old: float
+    new: float
+
+
+def first_changes(old: Model, new: Model, comparison: Comparison, top: int) -> list[Changed]:
+    """The weights that have changed most."""
+    keys = comparison.keys[:top]
+    names = names_by_key(old.kept, keys) | names_by_key(new.kept, keys)
+    has_several = len(new.intercepts) > 1
+    return [
+        Changed(
+            names.get(key, str(key)),
+            key,
+            {"class": new.classes[output]} if has_several else {},
+            *weights,
+        )
+        for key, output, *weights in zip(*(part[:top].tolist() for part in comparison), strict=True)
+    ]
+
+
 def names_by_key(kept: Kept, keys: NDArray[np.uint64]) -> dict[int, str]:
     """What some keys stand for, as far as there are names."""
     if kept.names is None:

@@ -17,9 +17,9 @@ from scipy.optimize import linprog, minimize
 from sklearn.base import clone
 
 from rarefy.arrays import Floats, as_rows
-from rarefy.engine import loop as engine
 from rarefy.engine.finite_data import take_gradient
 from rarefy.engine.learner import Learner
+from rarefy.engine.loop import total_loss
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.sparse_online import SparseOnline, examples_for, task_of
 from rarefy.model.losses import Hinge
@@ -134,7 +134,7 @@ def _play(learner: Learner, examples: Any, l1: float, l2: float) -> _Rounds:
         rows = as_rows(examples.X[part], examples.y[part], examples.importance[part])
         w = learner.weights().toarray()[0]
         weights.append(np.append(w, learner.intercept()[0]))
-        cost += engine.total_loss(learner.loss, learner.scores(rows), rows.y, rows.importance, None)
+        cost += total_loss(learner.loss, learner.scores(rows), rows.y, rows.importance)
         learner.learn(rows)
         r = learner.field("r", slots)
         r = np.ones(n_features) if r is None else r
@@ -162,7 +162,7 @@ def _best_in_hindsight(
         w = np.append(parts[:n] - parts[n : 2 * n], parts[-1])
         take_gradient(loss, rows, w, 1.0, gradient, slopes)
         scores = (examples.X @ w[:-1] + w[-1])[:, np.newaxis]
-        total = engine.total_loss(loss, scores, rows.y, rows.importance, None)
+        total = total_loss(loss, scores, rows.y, rows.importance)
         total += strengths @ (parts[:n] + parts[n : 2 * n]) + l2 / 2.0 * w[:-1] @ w[:-1]
         of_weights = gradient[:-1] + l2 * w[:-1]
         by_part = (of_weights + strengths, strengths - of_weights, gradient[-1:])

@@ -282,14 +282,21 @@ def scores(
                 out[row, z] += values[j] * rule.weight(clock, load(rule, state, first + z))
 
 
-@compiled
 def total_loss(
-    loss: Any, scores: Floats, y: Floats, importance: Floats, of_rows: Floats | None
+    loss: Any, scores: Floats, y: Floats, importance: Floats, of_rows: Floats | None = None
 ) -> float:
-    """The weighted sum of the losses of rows whose scores are known.
+    """The weighted sum of the losses of rows whose scores, (row, output), are known.
 
     `of_rows`, if they are wanted, gets the weighted loss of each row.
     """
+    total = _total_loss if scores.shape[1] == 1 else _total_loss_classes
+    return total(loss, scores, y, importance, of_rows)
+
+
+@compiled
+def _total_loss(
+    loss: Any, scores: Floats, y: Floats, importance: Floats, of_rows: Floats | None
+) -> float:
     total = 0.0
     for row in range(len(y)):
         weighted = importance[row] * loss.value(scores[row, 0], y[row])
@@ -300,13 +307,9 @@ def total_loss(
 
 
 @compiled
-def total_loss_classes(
+def _total_loss_classes(
     loss: Any, scores: Floats, y: Floats, importance: Floats, of_rows: Floats | None
 ) -> float:
-    """The weighted sum of the losses of rows whose scores, one for every class, are known.
-
-    `of_rows`, if they are wanted, gets the weighted loss of each row.
-    """
     total = 0.0
     for row in range(len(y)):
         weighted = importance[row] * loss.value(scores[row], int(y[row]))

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rarefy.arrays import Floats
-from rarefy.engine import loop as engine
+from rarefy.engine.loop import total_loss
 from rarefy.engine.task import Task
 from rarefy.engine.watched import Seen
 from rarefy.model.answers import (
+    LEAST_PROBABILITY,
     LOSSES_WITH_PROBABILITIES,
     predicted_classes,
     probabilities,
@@ -26,7 +27,6 @@ from rarefy.model.page_hinkley import PageHinkley
 from rarefy.model.ranking import Ranking
 from rarefy.system.model_lock import ModelLock
 
-LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
 WEIGHT, LOSS, ERROR, LOG_LOSS, SHARE, HIT, SCORE = range(7)
 N_BINS = 10  # of probabilities, to compare them with what came
 STEP, FARTHEST = 0.1, 10.0  # of scores, in what fades
@@ -183,8 +183,7 @@ def _part(task: Task, loss: Any, seen: Seen) -> _Part:
     counts = seen.importance > 0.0
     scores, y, importance = (np.array(part[counts]) for part in seen[:3])
     losses, ones = np.empty(len(y)), np.ones(len(y))
-    total = engine.total_loss if scores.shape[1] == 1 else engine.total_loss_classes
-    total(loss, scores, y, ones, losses)
+    total_loss(loss, scores, y, ones, losses)
     slopes = None
     if seen.calibration is not None and task.loss_name in LOSSES_WITH_PROBABILITIES:
         slopes = slopes_before(seen.calibration, scores, y, importance)

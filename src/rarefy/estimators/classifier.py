@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rarefy.checks import choose
-from rarefy.engine.task import GROW, may_grow
+from rarefy.engine.task import GROW, Task, may_grow
 from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.checked_input import checked_labels, class_numbers
 from rarefy.estimators.growing_classes import GrowingClasses, classes_in_files
@@ -26,7 +26,6 @@ from rarefy.parameters.table import CLASSIFIER, DEFAULT_RULE, ClassifierParamete
 from rarefy.readers import Reader
 from rarefy.readers.features.labels import checked_classes
 from rarefy.streams.stream_model import StreamModel
-from rarefy.system.deferred_signals import Deferral
 
 
 def check_probabilities(loss: Any) -> bool:
@@ -41,7 +40,12 @@ def _has_probabilities(estimator: "SparseOnlineClassifier") -> bool:
 
 
 @takes(CLASSIFIER)
-class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SingleLabels, SparseOnline):
+class SparseOnlineClassifier(
+    ClassifierMixin,
+    GrowingClasses,  # classes that may come at any time
+    SingleLabels,  # labels of single rows, on their fast path
+    SparseOnline,
+):
     """Sparse linear classifier, trained online: one example at a time, in one or more passes.
 
     Parameters
@@ -111,22 +115,7 @@ class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SingleLabels, Spar
         X is a matrix; or, to go on with a model of rows that have names, a reader, a list of dicts,
         a data frame, or an iterator of these, which may have the labels themselves.
         """
-        is_learned = classes is None and sample_weight is None and self._learn_one_row(X, y)
-        if not is_learned and self._is_no_matrix(X):
-            self._go_on(X, y, classes, sample_weight)
-        elif not is_learned:
-            with Deferral() as signals, self._draft(keeps_rows=True) as draft:
-                first = not draft.__sklearn_is_fitted__()
-                X = draft._check_rows(X, reset=first)
-                y = checked_labels(X, y)
-                importance = check_importance(sample_weight, len(y))
-                task = draft._task_to_learn(classes)
-                draft._check_classes(classes, first)
-                targets = draft._grown_targets(y) if task.classes_grow else draft._encode(y)
-                draft._check_threshold()
-                draft._learn_more(task, X, targets, importance, signals)
-        self._tell_drifts()
-        return self
+        return self._partial_fit(X, y, classes, sample_weight)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores: one per row for two classes (positive means classes_[1]), else one per class."""
@@ -241,13 +230,23 @@ class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SingleLabels, Spar
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """Rows, targets and importance as the engine takes them; the classes are those of y."""
         X = self._check_rows(X, reset=True)
-        y = checked_labels(X, y)
+        y = self._checked_y(X, y)
         self.classes_ = sorted_labels("y", y)
         return X, self._encode(y), check_importance(sample_weight, len(y))
 
+    def _targets_to_learn(self, y: NDArray[Any], task: Task, classes: Any) -> NDArray[np.float64]:
+        """The targets of rows to go on with, whose classes are those of the model, or become so."""
+        self._check_classes(classes)
+        targets = self._grown_targets(y) if task.classes_grow else self._encode(y)
+        self._check_threshold()
+        return targets
+
+    def _checked_y(self, X: Any, y: Any) -> NDArray[Any]:
+        return checked_labels(X, y)
+
     def _known_targets(self, X: Any, y: Any) -> NDArray[np.float64]:
         """The targets of rows to be judged by; all labels are classes of the model."""
-        return self._encode(checked_labels(X, y))
+        return self._encode(self._checked_y(X, y))
 
     @property
     def _loss_in_use(self) -> str:
@@ -278,8 +277,8 @@ class SparseOnlineClassifier(ClassifierMixin, GrowingClasses, SingleLabels, Spar
             )
         return n_classes
 
-    def _check_classes(self, classes: Any, first: bool) -> None:
-        if first:
+    def _check_classes(self, classes: Any) -> None:
+        if not self.__sklearn_is_fitted__():
             if classes is None:
                 raise InputError(
                     f"classes=None: the first call of partial_fit needs the list of all classes, "

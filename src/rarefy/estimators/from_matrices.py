@@ -90,9 +90,7 @@ class FromMatrices:
             learner = self._refitted(learner, X, y, importance)
         if class_weights is None:
             self._class_totals = NO_TOTALS
-        self.learner_, self.stream_, self.is_slim_ = learner, None, self._is_refitted
-        self._hot = None  # that of a stream
-        self._learned(task)
+        self._take_over_learner(learner, task, is_slim=self._is_refitted)
 
     def _with_steps(self: Any, task: Task, fitting: Fitting) -> tuple[Task, dict[str, float]]:
         """The task with longer steps, if they are better, and what was found."""
@@ -138,7 +136,11 @@ class FromMatrices:
                 RarefyWarning,
                 stacklevel=2,
             )
-        self.learner_, self.stream_, self.is_slim_ = learner, None, False
+        self._take_over_learner(learner, task, is_slim=False)
+
+    def _take_over_learner(self: Any, learner: OnlineLearner, task: Task, *, is_slim: bool) -> None:
+        """Be the model that has learned this task from a matrix."""
+        self.learner_, self.stream_, self.is_slim_ = learner, None, is_slim
         self._hot = None  # that of a stream
         self._learned(task)
 

@@ -10,13 +10,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rarefy.checks import refuse_path
-from rarefy.engine.task import GROW, may_grow, with_growing_classes
+from rarefy.engine.task import GROW, Task, may_grow, with_growing_classes
 from rarefy.errors import InputError
 from rarefy.estimators.training_warnings import WarningReporter
 from rarefy.parameters.entry import LARGEST_SEED
 from rarefy.readers import Reader
 from rarefy.readers.features.columns import listed_columns
-from rarefy.readers.in_memory import RowsReader, are_rows
+from rarefy.readers.in_memory import are_rows
 from rarefy.stores import make_store
 from rarefy.streams.fast_path import FastPath
 from rarefy.streams.refit_stream import Refit, check_readable_again
@@ -107,13 +107,19 @@ class FromStreams:
             if refit is not None:
                 check_readable_again(run)
             Training(run, refit=refit, reporter=WarningReporter()).carry_out()
-            draft._take_over(run.model)
-            draft.is_slim_ = refit is not None
-            draft._learned(task)
+            draft._take_over_stream(run.model, task, is_slim=refit is not None)
         return self
 
+    def _take_over_stream(
+        self: Any, model: StreamModel, task: Task, *, is_slim: bool = False
+    ) -> None:
+        """Be the model that has learned this task from a stream."""
+        self._take_over(model)
+        self.is_slim_ = is_slim
+        self._learned(task)
+
     def _take_over(self: Any, model: StreamModel) -> None:
-        """Be the model that has learned from a stream."""
+        """Have the weights and classes of a model of a stream."""
         if self.stream_ is not model:
             self._hot = None
         self.stream_ = model
@@ -157,10 +163,6 @@ class FromStreams:
             return False
         columns = self.stream_.reading.columns
         return (columns.named or columns.complete) and are_rows(X)
-
-    def _raw_scores(self: Any, X: Any) -> NDArray[np.float64]:
-        """Scores of dicts, data frames and tables."""
-        return self._stream_scores(RowsReader(X, self.stream_.classes))  # type: ignore[no-any-return]
 
     def _refuse_matrix(self: Any) -> None:
         """A table has no columns; only a reader leads from features to keys."""

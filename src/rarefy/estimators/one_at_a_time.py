@@ -12,9 +12,8 @@ from rarefy.engine.task import Task, may_grow, with_growing_classes
 from rarefy.errors import InputError
 from rarefy.estimators.delayed_labels import NOTHING_LEARNED
 from rarefy.estimators.matrices import check_importance
-from rarefy.readers.features.columns import Columns, checked_column_names, checked_columns
+from rarefy.readers.features.columns import columns_given
 from rarefy.readers.features.crosses import checked_crosses
-from rarefy.readers.features.grams import checked_sizes
 from rarefy.readers.single.row_lines import choose_line_format
 from rarefy.readers.single.row_loop import OWN
 from rarefy.stores import make_store
@@ -62,16 +61,16 @@ class OneAtATime:
 
         Models that were trained on files, or loaded, need no start: they go on.
         """
-        columns = Columns(
-            label,
-            weight,
-            checked_column_names("text", text),
-            checked_column_names("categorical", categorical),
-            checked_column_names("numeric", numeric),
-            checked_column_names("ignore", ignore),
+        columns = columns_given(
+            label=label,
+            weight=weight,
+            text=text,
+            categorical=categorical,
+            numeric=numeric,
+            ignore=ignore,
             named=choose_line_format(format) not in WITHOUT_COLUMNS,
-            ngram=checked_sizes("ngram", ngram, 1),
-            skips=checked_sizes("skips", skips, 0),
+            ngram=ngram,
+            skips=skips,
         )
         stored = make_store(store, bits=bits, capacity=capacity, names=names)
         with self._draft() as draft:
@@ -79,12 +78,10 @@ class OneAtATime:
             if may_grow(classes):
                 task = with_growing_classes(task)
             check_names_kept(task, stored)
-            draft.is_slim_ = False
             model = StreamModel(task, stored, draft._class_names(classes))
-            model.reading = Reading(checked_columns(columns), checked_crosses(cross))
-            draft._take_over(model)
+            model.reading = Reading(columns, checked_crosses(cross))
+            draft._take_over_stream(model, task)
             draft._keep_labels(classes)
-            draft._learned(task)
         return self
 
     def learn_one(

@@ -1,12 +1,12 @@
 """`partial_fit` of readers, rows with names, and iterators of either."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import groupby, islice
 from operator import length_hint
 from typing import Any
 
 from rarefy.errors import InputError
-from rarefy.estimators.row_counter import shown_progress
 from rarefy.readers import Reader
 from rarefy.readers.in_memory import are_rows
 from rarefy.stores import make_store
@@ -44,7 +44,7 @@ class PartialFitOfRows:
         if not self.__sklearn_is_fitted__():
             self._start_by_default(classes)
         if _is_iterator(X):
-            with shown_progress(bool(self.verbose), length_hint(X) or None) as tell:
+            with _shown_progress(bool(self.verbose), length_hint(X) or None) as tell:
                 for rows, labels, n_items in _in_parts(X):
                     self._go_on(rows, labels)
                     tell(n_items, self.t_)
@@ -62,10 +62,32 @@ class PartialFitOfRows:
                 learn_reader(model, reader)
             finally:
                 if model.t:
-                    draft._take_over(model)
-                    draft._learned(task)
+                    draft._take_over_stream(model, task)
             if not model.t:
                 raise InputError(f"{' '.join(reader.files)}: there are no examples to learn from.")
+
+
+@contextmanager
+def _shown_progress(is_shown: bool, n_items: int | None) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar: what to tell how many more items, and examples in all, have been learned.
+
+    None: it is not known how many items there are.
+    """
+    if not is_shown:
+        yield lambda n_more, n_learned: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        bar = progress.add_task("", total=n_items)
+
+        def tell(n_more: int, n_learned: int) -> None:
+            said = f"{n_learned:,} examples learned"
+            progress.update(bar, advance=n_more, description=said)
+
+        yield tell
 
 
 def _is_iterator(X: Any) -> bool:

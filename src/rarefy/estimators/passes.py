@@ -17,8 +17,8 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from rarefy.arrays import Floats, as_rows, chosen_rows
-from rarefy.engine import loop as engine
 from rarefy.engine.divergence import CHANGED, UNCHANGED
+from rarefy.engine.loop import total_loss
 from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.sharding import Sharding
 from rarefy.engine.task import Task, with_calibration
@@ -246,7 +246,6 @@ class Fitting(NamedTuple):
     def _losses(self, learner: OnlineLearner, numbers: NDArray[np.int64], scores: Floats) -> Floats:
         """What each of some rows adds to the loss."""
         losses = np.empty(len(numbers))
-        total_loss = engine.total_loss if learner.n_outputs == 1 else engine.total_loss_classes
         total_loss(learner.loss, scores, self.y[numbers], self.importance[numbers], losses)
         return losses
 

@@ -3,7 +3,7 @@
 import inspect
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -20,6 +20,15 @@ from rarefy.streams.stream_model import StreamModel
 
 if TYPE_CHECKING:
     from rarefy.estimators.sparse_online import SparseOnline
+
+
+class LearnedBy(NamedTuple):
+    """What a model was learned by, and so what it predicts with and is saved with."""
+
+    task: Task
+    parameters: dict[str, Any]
+    run: dict[str, Any] | None = None  # of a file, if nothing was learned since that was read
+    slim: Model | None = None  # the file itself, which says more than is needed to predict
 
 
 class Saving:
@@ -151,6 +160,15 @@ def estimator_for(task: Task, parameters: dict[str, Any]) -> Any:
     return cls(**{name: parameters[name] for name in known if name in parameters})
 
 
+def estimator_with(
+    model: StreamModel, task: Task, parameters: dict[str, Any], *, is_slim: bool
+) -> Any:
+    """An estimator that has the model which has learned this task."""
+    estimator = estimator_for(task, parameters)
+    estimator._take_over_stream(model, task, is_slim=is_slim)
+    return estimator
+
+
 def _fill(estimator: Any, saved: Model) -> None:
     """Make an estimator what it was when it was saved."""
     model = saved.scorer() if saved.state is None else saved.learner()
@@ -172,10 +190,8 @@ def _fill(estimator: Any, saved: Model) -> None:
         estimator.feature_names_in_ = np.array(saved.matrix["columns"], dtype=object)
 
 
-def _learned_by(saved: Model, task: Task) -> Any:
+def _learned_by(saved: Model, task: Task) -> LearnedBy:
     """What a model that is saved again was learned by; a limit that is met by now ends a run."""
-    from rarefy.estimators.sparse_online import LearnedBy
-
     if saved.state is None:
         return LearnedBy(saved.task, saved.asked, slim=saved)
     return LearnedBy(task, saved.asked, saved.run if saved.limit is None else None)

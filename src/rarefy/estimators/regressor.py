@@ -9,6 +9,7 @@ from sklearn.utils.metaestimators import available_if
 
 from rarefy.arrays import LARGEST_VALUE
 from rarefy.checks import choose
+from rarefy.engine.task import Task
 from rarefy.errors import InputError
 from rarefy.estimators.checked_input import checked_y
 from rarefy.estimators.matrices import check_importance, check_targets
@@ -20,7 +21,6 @@ from rarefy.parameters.table import DEFAULT_RULE, REGRESSOR, RegressorParameters
 from rarefy.readers.single.row_loop import LABELS_THEMSELVES, OwnTargets
 from rarefy.streams.fast_path import TargetOf
 from rarefy.streams.stream_model import StreamModel
-from rarefy.system.deferred_signals import Deferral
 
 PLAIN_NUMBERS = (float, int, np.float64)
 
@@ -83,17 +83,7 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
         X is a matrix; or, to go on with a model of rows that have names, a reader, a list of dicts,
         a data frame, or an iterator of these, which may have the targets themselves.
         """
-        is_learned = sample_weight is None and self._learn_one_row(X, y)
-        if not is_learned and self._is_no_matrix(X):
-            self._go_on(X, y, None, sample_weight)
-        elif not is_learned:
-            with Deferral() as signals, self._draft(keeps_rows=True) as draft:
-                X = draft._check_rows(X, reset=not draft.__sklearn_is_fitted__())
-                y = draft._check_targets(X, y)
-                importance = check_importance(sample_weight, len(y))
-                draft._learn_more(draft._task(), X, y, importance, signals)
-        self._tell_drifts()
-        return self
+        return self._partial_fit(X, y, None, sample_weight)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The prediction for each row."""
@@ -150,13 +140,10 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
     def _start_by_default(self, classes: Any) -> None:
         self.start(classes=classes)
 
-    def _targets_of(self, rows: Any, y: Any) -> NDArray[np.float64]:
-        return self._check_targets(rows, y)
-
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """Rows, targets and importance as the engine takes them."""
         X = self._check_rows(X, reset=True)
-        y = self._check_targets(X, y)
+        y = self._checked_y(X, y)
         return X, y, check_importance(sample_weight, len(y))
 
     @property
@@ -170,9 +157,11 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
     def _adopt(self, model: StreamModel) -> None:
         """Nothing but what all estimators take over from a stream."""
 
-    def _known_targets(self, X: Any, y: Any) -> NDArray[np.float64]:
-        """The targets of rows to be judged by."""
-        return self._check_targets(X, y)
+    def _targets_to_learn(self, y: NDArray[Any], task: Task, classes: Any) -> NDArray[np.float64]:
+        """The targets of rows to go on with: themselves."""
+        return y
 
-    def _check_targets(self, X: Any, y: Any) -> NDArray[np.float64]:
+    def _checked_y(self, X: Any, y: Any) -> NDArray[np.float64]:
         return check_targets("y", checked_y(X, y))
+
+    _targets_of = _known_targets = _checked_y

@@ -79,14 +79,14 @@ def _with_rules(text: str) -> str:
     others = {rule: [name for name, of in ALIASES.items() if of == rule] for rule in RULES}
     names = [f"{rule} ({', '.join(same)})" if same else rule for rule, same in others.items()]
     written = " ".join(paragraph[0].split()).replace(NAMES_OF_RULES, ", ".join(names))
-    return text.replace(paragraph[0], f"{_wrapped(written, INDENT)}\n")
+    return text.replace(paragraph[0], f"{_wrapped(written)}\n")
 
 
 def documentation(table: Table) -> str:
     """What a docstring says of parameters, in numpydoc's form."""
     several = [name for name in table if name in SWEPT and table[name] is SWEPT[name]]
     parts = [_documented(name, entry) for name, entry in table.items() if name not in several]
-    about = _wrapped("All combinations are tried. None stands for the default.", INDENT)
+    about = _wrapped("All combinations are tried. None stands for the default.")
     names = textwrap.wrap(", ".join(several), WIDTH - 30)  # numpydoc takes them line by line
     shared = [f"{some.rstrip(',')} : a value, or a list of values\n{about}" for some in names]
     return "\n".join(shared + parts)
@@ -97,7 +97,7 @@ def _documented(name: str, entry: Parameter) -> str:
     default = "" if entry.default is None else f", default={_shown(entry.default)}"
     usual = f"Default: {entry.usual}." if entry.usual else ""
     about = " ".join(filter(None, (entry.doc, _rules_having(name), usual)))
-    return f"{name} : {kind}{default}\n{_wrapped(about, INDENT)}"
+    return f"{name} : {kind}{default}\n{_wrapped(about)}"
 
 
 def _rules_having(name: str) -> str:
@@ -115,7 +115,7 @@ def _shown(default: Any) -> str:
     return f'"{default}"' if isinstance(default, str) else str(default)
 
 
-def _wrapped(text: str, indent: str) -> str:
+def _wrapped(text: str) -> str:
     return textwrap.fill(
-        text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+        text, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT, break_on_hyphens=False
     )

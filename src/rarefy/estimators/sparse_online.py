@@ -21,13 +21,13 @@ from rarefy.estimators.checked_input import check_seed, checked_matrix
 from rarefy.estimators.delayed_labels import DelayedLabels
 from rarefy.estimators.from_matrices import FromMatrices
 from rarefy.estimators.from_streams import FromStreams
+from rarefy.estimators.matrices import check_importance
 from rarefy.estimators.matrix_rows import MatrixRows
 from rarefy.estimators.one_at_a_time import OneAtATime
 from rarefy.estimators.partial_fit_rows import PartialFitOfRows
-from rarefy.estimators.persistence import Saving
+from rarefy.estimators.persistence import LearnedBy, Saving
 from rarefy.estimators.signatures import Parametrised
 from rarefy.estimators.watching import Watching
-from rarefy.files.model import Model
 from rarefy.files.model_file import parameter_in_files
 from rarefy.parameters.combinations import check_refit, is_refitted
 from rarefy.parameters.entry import AUTO
@@ -36,6 +36,8 @@ from rarefy.parameters.table import (
     check_values,
 )
 from rarefy.readers import Reader
+from rarefy.readers.in_memory import RowsReader
+from rarefy.system.deferred_signals import Deferral
 from rarefy.system.model_lock import ModelLock
 from rarefy.tasks import make_task
 
@@ -46,24 +48,15 @@ WORDS = (
 )
 
 
-class LearnedBy(NamedTuple):
-    """What a model was learned by, and so what it predicts with and is saved with."""
-
-    task: Task
-    parameters: dict[str, Any]
-    run: dict[str, Any] | None = None  # of a file, if nothing was learned since that was read
-    slim: Model | None = None  # the file itself, which says more than is needed to predict
-
-
 class SparseOnline(
-    FromMatrices,
-    FromStreams,
-    OneAtATime,
-    DelayedLabels,
-    PartialFitOfRows,
-    Watching,
-    Saving,
-    Parametrised,
+    FromMatrices,  # what fit and partial_fit do with matrices
+    FromStreams,  # fit_stream, predictions for readers, weights_
+    OneAtATime,  # start, learn_one, learn_many, predict_one, predict_many
+    DelayedLabels,  # remember, and rows with an id
+    PartialFitOfRows,  # what partial_fit does with rows that are no matrix
+    Watching,  # watch
+    Saving,  # save, load
+    Parametrised,  # the signature, from the table of parameters
 ):
     """The base of both estimators; it has no `__init__` and is not used by itself."""
 
@@ -124,6 +117,22 @@ class SparseOnline(
         learner = task.new_learner(n_classes, self.n_features_in_)
         self._tell_own(task, learner)
         return learner
+
+    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+        """Learn a matrix further, in one pass, or rows that are no matrix."""
+        is_learned = classes is None and sample_weight is None and self._learn_one_row(X, y)
+        if not is_learned and self._is_no_matrix(X):
+            self._go_on(X, y, classes, sample_weight)
+        elif not is_learned:
+            with Deferral() as signals, self._draft(keeps_rows=True) as draft:
+                X = draft._check_rows(X, reset=not draft.__sklearn_is_fitted__())
+                y = draft._checked_y(X, y)
+                importance = check_importance(sample_weight, len(y))
+                task = draft._task_to_learn(classes)
+                targets = draft._targets_to_learn(y, task, classes)
+                draft._learn_more(task, X, targets, importance, signals)
+        self._tell_drifts()
+        return self
 
     @contextmanager
     def _draft(self, *, keeps_rows: bool = False) -> Iterator[Self]:
@@ -204,8 +213,8 @@ class SparseOnline(
         check_is_fitted(self)
         if isinstance(X, Reader):
             return self._stream_scores(X)
-        if self._takes_raw(X):
-            return self._raw_scores(X)
+        if self.stream_ is not None and self._takes_raw(X):
+            return self._stream_scores(RowsReader(X, self.stream_.classes))
         rows = self._check_rows(X, reset=False, learning=False)
         nothing = np.zeros(rows.shape[0])
         with self._lock:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rarefy.errors import EXPECTED, ConfigError
-from rarefy.estimators.persistence import Saving, estimator_for, model_of_estimator
+from rarefy.estimators.persistence import Saving, estimator_with, model_of_estimator
 from rarefy.estimators.training_warnings import WarningReporter
 from rarefy.readers import Reader
 from rarefy.system.output_checks import check_outputs
@@ -130,12 +130,10 @@ def trained(plan: Plan, progress: Callable[[ProgressLine], None] | None) -> Any:
     """The estimator that comes of a plan."""
     task = plan.run.model.task
     held_out = _carry_out(plan, progress)
-    estimator = estimator_for(task, plan.parameters)
-    estimator._take_over(plan.run.model)
+    is_slim = plan.refit is not None
+    estimator = estimator_with(plan.run.model, task, plan.parameters, is_slim=is_slim)
     if plan.holdout is not None:
         estimator.holdout_ = held_out
-    estimator.is_slim_ = plan.refit is not None
-    estimator._learned(task)
     return estimator
 
 

@@ -1,7 +1,7 @@
 """`rarefy.update`: from a model in use to the next one, within a budget for lost answers."""
 
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from rarefy.errors import ConfigError, InputError
 from rarefy.estimators.anchor_models import anchored
 from rarefy.estimators.classifier import SparseOnlineClassifier
 from rarefy.estimators.matrices import check_importance
-from rarefy.estimators.persistence import estimator_for
+from rarefy.estimators.persistence import estimator_with
 from rarefy.estimators.training_warnings import WarningReporter
 from rarefy.model.answers import right_answers
 from rarefy.parameters.entry import MOST_PASSES
@@ -22,52 +22,9 @@ from rarefy.splits import held_out
 from rarefy.system.atomic_write import Output
 from rarefy.system.output_checks import check_outputs
 from rarefy.updating.blending import Blend
-from rarefy.updating.choice import Limits, Update, chosen_update
-from rarefy.updating.path import BothScores, Point
+from rarefy.updating.choice import Limits, Updated, chosen_update
+from rarefy.updating.path import BothScores
 from rarefy.updating.safe_update import DEFAULT_HOLDOUT, DEFAULT_PASSES, SafeUpdate
-from rarefy.updating.slices import SliceLoss
-
-
-@dataclass(frozen=True)
-class Updated:
-    """What came of `rarefy.update`.
-
-    Attributes
-    ----------
-    model : SparseOnlineClassifier or None
-        The new model; None if the old one stays.
-    reason : str
-        Why it stays.
-    alpha : float or None
-        The share of the old weights in those of the new model.
-    n_examples : int
-        How many held-out rows the models were judged by.
-    chosen, old, plain : Point
-        The new model, the old one, and the one that has learned on without a budget: `accuracy`,
-        `loss`, `auc`, `n_lost`, `n_won`, `lost_rate`, `won_rate`, and `bound`, which the rate of
-        lost answers on new rows is below with a confidence of 97.5 %.
-    points : list of Point
-        All models that were judged, from the old one on.
-    slices : list of SliceLoss
-        With `slice_by`, what the rows of each value lose, the worst first: `value`, `n_rows`,
-        `n_lost`, `lost_rate`, `bound`.
-    """
-
-    model: Any
-    reason: str
-    alpha: float | None
-    n_examples: int
-    chosen: Point | None
-    points: list[Point]
-    slices: list[SliceLoss]
-
-    @property
-    def old(self) -> Point:
-        return self.points[0]
-
-    @property
-    def plain(self) -> Point:
-        return self.points[-1]
 
 
 def update(
@@ -185,14 +142,11 @@ def _from_files(
     task = work.plan.run.model.task
     found = work.carry_out(WarningReporter())
     if found.model is None:
-        return _result(found, None)
+        return found
     if output is not None:
         work.save(found, output)
-    estimator = estimator_for(task, work.plan.parameters)
-    estimator._take_over(found.model)
-    estimator.is_slim_ = found.is_slim
-    estimator._learned(task)
-    return _result(found, estimator)
+    how = task, work.plan.parameters
+    return replace(found, model=estimator_with(found.model, *how, is_slim=found.is_slim))
 
 
 def _from_matrices(
@@ -248,9 +202,9 @@ def _from_matrices(
     rows = BothScores(right, scores, new_scores, targets, held_importance[counts])
     found = chosen_update(blend, rows, limits)
     if found.model is None:
-        return _result(found, None)
+        return found
     new.learner_, new.is_slim_ = found.model.learner, found.is_slim
-    return _result(found, new)
+    return replace(found, model=new)
 
 
 def _check_old(old: SparseOnlineClassifier, anchor: float | None) -> None:
@@ -279,9 +233,3 @@ def _n_rows(old: SparseOnlineClassifier, what: str, X: Any, y: Any) -> int:
                 f"models over the same classes."
             )
     return n_rows
-
-
-def _result(found: Update, model: Any) -> Updated:
-    alpha = None if found.chosen is None else found.chosen.alpha
-    seen = found.n_rows, found.chosen, found.points, [*found.slices]
-    return Updated(model, found.reason, alpha, *seen)

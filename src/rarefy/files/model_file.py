@@ -39,7 +39,7 @@ from rarefy.files.model_checks import (
 from rarefy.model.calibration import restored
 from rarefy.model.clock import Clock
 from rarefy.parameters.describe import built, described, is_unknown
-from rarefy.readers.features.columns import Columns, checked_columns
+from rarefy.readers.features.columns import columns_given
 from rarefy.readers.features.crosses import checked_crosses
 from rarefy.stores import STATE_ARRAYS, Kept
 from rarefy.streams.stream_model import Reading
@@ -236,7 +236,7 @@ def _parsed(data: bytes) -> Model:
     if end + 4 != len(data):
         raise ValueError("the arrays do not fill the file")
     reading, clock = header.pop("reading"), header.pop("clock")
-    columns = checked_columns(Columns(**reading["columns"]))
+    columns = columns_given(**reading["columns"])
     is_slim = "weights" in arrays
     task = _task(header.pop("task"), is_slim)
     calibrate = header["parameters"].get("calibrate", False)

@@ -19,6 +19,7 @@ from rarefy.jit import inlined
 from rarefy.model.multiclass import Softmax
 
 LOSSES_WITH_PROBABILITIES = ("logistic", "modified_huber")
+LEAST_PROBABILITY = float(np.finfo(np.float64).eps)  # for a finite log-loss; scikit-learn's too
 
 
 @inlined

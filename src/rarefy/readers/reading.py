@@ -6,10 +6,9 @@ from typing import Any
 
 from rarefy.checks import choose
 from rarefy.errors import InputError
-from rarefy.readers.features.columns import Columns, checked_column_names, checked_columns
+from rarefy.readers.features.columns import columns_given
 from rarefy.readers.features.cross_names import check_not_ignored
 from rarefy.readers.features.crosses import checked_crosses
-from rarefy.readers.features.grams import checked_sizes
 from rarefy.readers.features.labels import checked_classes
 from rarefy.readers.formats.registry import FORMATS
 from rarefy.readers.reader import Reader
@@ -118,25 +117,25 @@ def read(
         choose("format", format, dict.fromkeys(FORMATS))
     choose("bad_lines", bad_lines, dict.fromkeys(BAD_LINES))
     stated = {"label": label, "weight": weight, "delimiter": delimiter, "quotes": quotes}
-    columns = Columns(
-        "label" if label is None else label,
-        weight,
-        checked_column_names("text", text),
-        checked_column_names("categorical", categorical),
-        checked_column_names("numeric", numeric),
-        checked_column_names("ignore", ignore),
-        delimiter,
-        header,
-        True if quotes is None else quotes,
-        ngram=checked_sizes("ngram", ngram, 1),
-        skips=checked_sizes("skips", skips, 0),
+    columns = columns_given(
+        label="label" if label is None else label,
+        weight=weight,
+        text=text,
+        categorical=categorical,
+        numeric=numeric,
+        ignore=ignore,
+        delimiter=delimiter,
+        header=header,
+        quotes=True if quotes is None else quotes,
+        ngram=ngram,
+        skips=skips,
     )
     crosses = checked_crosses(cross)
     check_not_ignored(crosses, columns.ignore)
     return Reader(
         expand(paths),
         format,
-        columns=checked_columns(columns),
+        columns=columns,
         classes=checked_classes(classes),
         max_classes=max_classes,
         cross=crosses,

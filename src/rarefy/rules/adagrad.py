@@ -4,12 +4,19 @@ H = β + √(Σ g²), a step size per coordinate: c/H. It has no common schedule
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from rarefy.jit import helper
 from rarefy.model.clock import Clock
 from rarefy.rules.past_sums import falling_by_rounds
 from rarefy.rules.proximal import curvature, penalise, proximal_time, ratio, root_of, shrink, soft
 from rarefy.rules.rule_protocol import State, rule
+
+
+@helper
+def own_step(self: Any, squares: float) -> float:
+    """c/H."""
+    return ratio(self.eta0, self.beta + math.sqrt(squares))
 
 
 @rule("w", "squares", "last")
@@ -26,13 +33,13 @@ class AdagradFobos(NamedTuple):
 
     def weight(self, clock: Clock, state: State) -> float:
         w, squares, last = state
-        step_size = ratio(self.eta0, self.beta + math.sqrt(squares))
+        step_size = own_step(self, squares)
         passed = (clock.t - 1.0 - last) * proximal_time(self.l2, step_size)
         return shrink(w, self.l1, self.l2, passed)
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         squares = state[1] + g * g
-        step_size = ratio(self.eta0, self.beta + math.sqrt(squares))
+        step_size = own_step(self, squares)
         w = self.weight(clock, state) - step_size * g
         return penalise(w, self.l1, self.l2, step_size), squares, clock.t
 
@@ -48,7 +55,7 @@ class AdagradFobos(NamedTuple):
         return True
 
     def closed_sum(self, clock: Clock, state: State, after: float, until: float) -> float:
-        step_size = ratio(self.eta0, self.beta + math.sqrt(state[1]))
+        step_size = own_step(self, state[1])
         return falling_by_rounds(state[0], self.l1 * step_size, after, until)
 
 
@@ -81,7 +88,7 @@ class AdagradRda(NamedTuple):
 
     def closed_sum(self, clock: Clock, state: State, after: float, until: float) -> float:
         gradients, squares = state
-        step_size = ratio(self.eta0, self.beta + math.sqrt(squares))
+        step_size = own_step(self, squares)
         w = -soft(gradients, self.l1 * after) * step_size
         return falling_by_rounds(w, self.l1 * step_size, after, until)
 

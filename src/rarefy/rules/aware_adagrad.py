@@ -10,16 +10,11 @@ from typing import NamedTuple
 
 from rarefy.jit import helper
 from rarefy.model.clock import Clock
+from rarefy.rules.adagrad import own_step
 from rarefy.rules.past_sums import falling_by_rounds
-from rarefy.rules.penalty_norm import Intensity, MeanIntensity
+from rarefy.rules.penalty_norm import FeatureAware, Intensity, MeanIntensity
 from rarefy.rules.proximal import curvature, penalise, proximal_time, ratio, shrink, soft
 from rarefy.rules.rule_protocol import State, rule
-
-
-@helper
-def own_step(self: "AwareAdagradFobos | AwareAdagradRda", squares: float) -> float:
-    """c/H."""
-    return ratio(self.eta0, self.beta + math.sqrt(squares))
 
 
 @helper
@@ -37,7 +32,7 @@ def truncated(
     return ratio(soft(z, l1 * (t * r - ahead)), curvature(self.l2, inverse_step, t))
 
 
-@rule("w", "squares", "last", "r")
+@rule("w", "squares", "last", "r", like=FeatureAware)
 class AwareAdagradFobos(NamedTuple):
     """w ← soft(w - c g/H, c λ r/H) / (1 + c λ₂/H)."""
 
@@ -69,11 +64,8 @@ class AwareAdagradFobos(NamedTuple):
         fall = self.l1 * r * own_step(self, squares)
         return falling_by_rounds(w, fall, after, until)
 
-    def steps_without_gradient(self) -> bool:
-        return self.intensity.follows_features()
 
-
-@rule("G", "squares", "ahead", "r")
+@rule("G", "squares", "ahead", "r", like=FeatureAware)
 class AwareAdagradRda(NamedTuple):
     """w = -soft(G, λ R) / (H/c + λ₂ t)."""
 
@@ -99,11 +91,8 @@ class AwareAdagradRda(NamedTuple):
         w = -soft(gradients, self.l1 * (after * r - ahead)) * step_size
         return falling_by_rounds(w, self.l1 * r * step_size, after, until)
 
-    def steps_without_gradient(self) -> bool:
-        return self.intensity.follows_features()
 
-
-@rule("z", "root", "ahead", "r")
+@rule("z", "root", "ahead", "r", like=FeatureAware)
 class AwareAdagradFtprl(NamedTuple):
     """z ← z + (H_t - H_{t-1})/c w - g; w = soft(z, λ R) / (H/c + λ₂ t)."""
 
@@ -132,6 +121,3 @@ class AwareAdagradFtprl(NamedTuple):
         step_size = ratio(self.eta0, self.beta + root)
         w = soft(z, self.l1 * (after * r - ahead)) * step_size
         return falling_by_rounds(w, self.l1 * r * step_size, after, until)
-
-    def steps_without_gradient(self) -> bool:
-        return self.intensity.follows_features()

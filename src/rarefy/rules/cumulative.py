@@ -25,18 +25,17 @@ def pay(w: float, due: float, paid: float) -> tuple[float, float]:
     return left, paid + (left - w)
 
 
-@rule("w", "paid")
-class CumulativeFobos(NamedTuple):
-    """w' = w - η_t g, then |w'| is lowered until λ S_t is paid in all."""
+@helper
+def faded(clock: Clock, state: State) -> float:
+    """A weight after the l2 of the rounds since it was written."""
+    return state[0] * math.exp(state[2] - clock.decay_before)
 
-    l1: float = 3e-4
+
+class _Cumulative:
+    """What rules have in common whose weights only change in rounds in which they occur."""
 
     def weight(self, clock: Clock, state: State) -> float:
         return state[0]
-
-    def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-        w, paid = state
-        return pay(w - clock.eta * g, self.l1 * clock.total, paid)
 
     def steps_without_gradient(self) -> bool:
         return True
@@ -45,15 +44,38 @@ class CumulativeFobos(NamedTuple):
         return True
 
 
-@rule("w", "paid", "r")
+class _Elastic(_Cumulative):
+    """Those with l2, by which weights change in every round."""
+
+    l2: float
+
+    def weight(self, clock: Clock, state: State) -> float:
+        return faded(clock, state)
+
+    def log_decay(self, t: float, eta: float) -> float:
+        return proximal_decay(self.l2, eta)
+
+    def rests(self) -> bool:
+        return False
+
+
+@rule("w", "paid", like=_Cumulative)
+class CumulativeFobos(NamedTuple):
+    """w' = w - η_t g, then |w'| is lowered until λ S_t is paid in all."""
+
+    l1: float = 3e-4
+
+    def step(self, clock: Clock, state: State, g: float, x: float) -> State:
+        w, paid = state
+        return pay(w - clock.eta * g, self.l1 * clock.total, paid)
+
+
+@rule("w", "paid", "r", like=_Cumulative)
 class CumulativeFrComid(NamedTuple):
     """w' = w - η_t g, then |w'| is lowered until r_t λ S_t is paid in all."""
 
     l1: float = 3e-4
     intensity: Intensity = Intensity()
-
-    def weight(self, clock: Clock, state: State) -> float:
-        return state[0]
 
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         w, paid, r = state
@@ -61,36 +83,21 @@ class CumulativeFrComid(NamedTuple):
         w, paid = pay(w - clock.eta * g, r * self.l1 * clock.total, paid)
         return w, paid, r
 
-    def steps_without_gradient(self) -> bool:
-        return True
 
-    def rests(self) -> bool:
-        return True
-
-
-@rule("w", "paid", "since")
+@rule("w", "paid", "since", like=_Elastic)
 class ElasticCumulativeFobos(NamedTuple):
     """The cumulative penalty with l2."""
 
     l1: float = 3e-4
     l2: float = 0.0
 
-    def weight(self, clock: Clock, state: State) -> float:
-        return state[0] * math.exp(state[2] - clock.decay_before)
-
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-        w = (self.weight(clock, state) - clock.eta * g) / (1.0 + clock.eta * self.l2)
+        w = (faded(clock, state) - clock.eta * g) / (1.0 + clock.eta * self.l2)
         w, paid = pay(w, self.l1 * clock.total, state[1])
         return w, paid, clock.decay
 
-    def log_decay(self, t: float, eta: float) -> float:
-        return proximal_decay(self.l2, eta)
 
-    def steps_without_gradient(self) -> bool:
-        return True
-
-
-@rule("w", "paid", "since", "r")
+@rule("w", "paid", "since", "r", like=_Elastic)
 class ElasticCumulativeFrComid(NamedTuple):
     """The feature-aware cumulative penalty with l2."""
 
@@ -98,17 +105,8 @@ class ElasticCumulativeFrComid(NamedTuple):
     l2: float = 0.0
     intensity: Intensity = Intensity()
 
-    def weight(self, clock: Clock, state: State) -> float:
-        return state[0] * math.exp(state[2] - clock.decay_before)
-
     def step(self, clock: Clock, state: State, g: float, x: float) -> State:
         r = self.intensity.grow(state[3], g, x, clock.eta)
-        w = (self.weight(clock, state) - clock.eta * g) / (1.0 + clock.eta * self.l2)
+        w = (faded(clock, state) - clock.eta * g) / (1.0 + clock.eta * self.l2)
         w, paid = pay(w, r * self.l1 * clock.total, state[1])
         return w, paid, clock.decay, r
-
-    def log_decay(self, t: float, eta: float) -> float:
-        return proximal_decay(self.l2, eta)
-
-    def steps_without_gradient(self) -> bool:
-        return True

@@ -30,11 +30,7 @@ def derived_class(
     """A class of rules with these fields, the methods of a class, and what `rule` is told."""
     cls: Any = NamedTuple(name, fields)  # type: ignore[misc]
     cls.__module__ = methods.__module__
-    for kind in reversed(methods.__mro__[:-1]):
-        for called, method in vars(kind).items():
-            if callable(method):
-                setattr(cls, called, method)
-    return as_rule(*state, **asks)(cls)
+    return as_rule(*state, like=methods, **asks)(cls)
 
 
 def asks_of(cls: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rarefy.model.clock import Clock
 from rarefy.rules.past_sums import dual_average
-from rarefy.rules.penalty_norm import Intensity, MeanIntensity
+from rarefy.rules.penalty_norm import FeatureAware, Intensity, MeanIntensity
 from rarefy.rules.proximal import dual_averaged, soft
 from rarefy.rules.rule_protocol import State, rule
 
@@ -63,7 +63,7 @@ class Rda(NamedTuple):
         return -dual_average(clock.schedule, state[0], self.l1, 0.0, after, until)
 
 
-@rule("G", "ahead", "r")
+@rule("G", "ahead", "r", like=FeatureAware)
 class Frda(NamedTuple):
     """w = -soft(G, λ R) / (1/η_t + λ₂ t), with R = t r - ahead."""
 
@@ -81,9 +81,6 @@ class Frda(NamedTuple):
         gradients, ahead, r = state
         larger = self.intensity.grow(r, g, x, clock.eta)
         return gradients + g, ahead + (clock.t - 1.0) * (larger - r), larger
-
-    def steps_without_gradient(self) -> bool:
-        return self.intensity.follows_features()
 
     def closed_sum(self, clock: Clock, state: State, after: float, until: float) -> float:
         gradients, ahead, r = state

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from rarefy.model.clock import Clock
 from rarefy.rules.past_sums import falling_by_steps
-from rarefy.rules.penalty_norm import Intensity, MeanIntensity
+from rarefy.rules.penalty_norm import FeatureAware, Intensity, MeanIntensity
 from rarefy.rules.proximal import (
     by_examples,
     passed_after,
@@ -55,7 +55,7 @@ class Fobos(NamedTuple):
         return falling_by_steps(clock.schedule, state[0], self.l1, after, until)
 
 
-@rule("w", "since", "r")
+@rule("w", "since", "r", like=FeatureAware)
 class FrComid(NamedTuple):
     """w ← soft(w - η_t g, η_t λ r_t) / (1 + η_t λ₂)."""
 
@@ -76,9 +76,6 @@ class FrComid(NamedTuple):
 
     def log_decay(self, t: float, eta: float) -> float:
         return proximal_decay(self.l2, eta)
-
-    def steps_without_gradient(self) -> bool:
-        return self.intensity.follows_features()
 
     def closed_sum(self, clock: Clock, state: State, after: float, until: float) -> float:
         w, _, r = state

@@ -22,7 +22,7 @@ import numpy as np
 from rarefy.jit import helper
 from rarefy.model.clock import Clock, compensated_add
 from rarefy.rules.dual_averaging import Frda, Rda
-from rarefy.rules.penalty_norm import Intensity
+from rarefy.rules.penalty_norm import FeatureAware, Intensity
 from rarefy.rules.proximal import dual_averaged
 from rarefy.rules.rule_protocol import State, rule, unpenalised
 
@@ -72,7 +72,7 @@ class GroupRda(NamedTuple):
         return unpenalised(Rda(self.l1, self.l2))
 
 
-@rule("G", "r", GROUP)
+@rule("G", "r", GROUP, like=FeatureAware)
 class GroupFrda(NamedTuple):
     """w = -[1 - λ R_g / ‖G_g‖]₊ G / (1/η_t + λ₂ t), R_g being the sum of ‖r_g‖ over all rounds."""
 
@@ -100,9 +100,6 @@ class GroupFrda(NamedTuple):
         sums[group, SIZE] = after
         sums[group, AHEAD] += (clock.t - 1.0) * growth
         return gradients + g, larger, number
-
-    def steps_without_gradient(self) -> bool:
-        return self.intensity.follows_features()
 
     def on_intercept(self) -> Any:
         return unpenalised(Frda(self.l1, self.l2, self.intensity))

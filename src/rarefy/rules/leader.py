@@ -23,7 +23,7 @@ from rarefy.jit import helper
 from rarefy.model.clock import Clock, decay_between
 from rarefy.rules.ogd import Ogd
 from rarefy.rules.past_sums import falling_by_steps
-from rarefy.rules.penalty_norm import Intensity
+from rarefy.rules.penalty_norm import FeatureAware, Intensity
 from rarefy.rules.proximal import curvature, passed_after, passed_before, shrink, soft
 from rarefy.rules.rule_protocol import State, rule
 
@@ -120,7 +120,7 @@ class Ftprl(NamedTuple):
         return Ogd()
 
 
-@rule("w", "since", "z", "last", "R", "r")
+@rule("w", "since", "z", "last", "R", "r", like=FeatureAware)
 class Ftpfrl(NamedTuple):
     """w = soft(B - G, λ R) / (1/η_t + λ₂ t)."""
 
@@ -157,6 +157,3 @@ class Ftpfrl(NamedTuple):
 
     def on_intercept(self) -> Ogd:
         return Ogd()
-
-    def steps_without_gradient(self) -> bool:
-        return self.intensity.follows_features()

@@ -35,11 +35,8 @@ def towards_target(tau: float, example: Example) -> float:
     return math.copysign(tau, example.slope)
 
 
-class _Methods:
-    """What all of them have in common."""
-
-    def row_terms(self, clock: Clock, state: State, x: float) -> State:
-        return (x * x,)
+class AdditiveWeight:
+    """What rules have in common whose state is the weight, and whose slope is the whole step."""
 
     def weight(self, clock: Clock, state: State) -> float:
         return state[0]
@@ -52,6 +49,13 @@ class _Methods:
 
     def rests(self) -> bool:
         return True
+
+
+class _Methods(AdditiveWeight):
+    """What all of them have in common."""
+
+    def row_terms(self, clock: Clock, state: State, x: float) -> State:
+        return (x * x,)
 
 
 def passive_aggressive(cls: Any) -> Any:

@@ -140,3 +140,12 @@ class MeanIntensity(NamedTuple):
 
     def follows_features(self) -> bool:
         return self.total.follows_features()
+
+
+class FeatureAware:
+    """What all rules have in common whose `intensity` grows with a feature's subgradients."""
+
+    intensity: Intensity | MeanIntensity
+
+    def steps_without_gradient(self) -> bool:
+        return self.intensity.follows_features()

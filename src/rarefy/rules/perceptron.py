@@ -10,6 +10,7 @@ from typing import NamedTuple
 from rarefy.jit import helper
 from rarefy.model.clock import Clock
 from rarefy.model.example import Example
+from rarefy.rules.passive_aggressive import AdditiveWeight
 from rarefy.rules.proximal import ratio
 from rarefy.rules.rule_protocol import State, rule
 
@@ -19,24 +20,12 @@ def slope_of_mistake(example: Example) -> float:
     return -example.y * example.weight if example.y * example.score <= 0.0 else 0.0
 
 
-@rule("w", by_margin=True)
+@rule("w", by_margin=True, like=AdditiveWeight)
 class PerceptronRule(NamedTuple):
     """w ← w + y x if y⟨w, x⟩ ≤ 0; an example of weight h counts as h mistakes."""
 
     def meet(self, clock: Clock, example: Example) -> tuple[State, float]:
         return clock.common, slope_of_mistake(example)
-
-    def weight(self, clock: Clock, state: State) -> float:
-        return state[0]
-
-    def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-        return (state[0] - g,)
-
-    def forgets_at_zero(self) -> bool:
-        return True
-
-    def rests(self) -> bool:
-        return True
 
 
 @rule("v", "squares", by_margin=True)

@@ -112,7 +112,7 @@ def rule(
         Whether slopes are those that `meet` makes of margins, whatever the loss: such a rule is
         for classes (or has a form for regression), and has no step size.
     like : type
-        A class whose methods the rule has, too, in common with other rules.
+        A class whose methods the rule has, too, in common with other rules, unless it has its own.
 
     Returns
     -------
@@ -143,9 +143,10 @@ def rule(
     """
 
     def decorate(cls: R) -> R:
-        for name, method in vars(like).items() if like else ():
-            if callable(method) and not hasattr(cls, name):
-                setattr(cls, name, method)
+        for kind in like.__mro__[:-1] if like else ():
+            for name, method in vars(kind).items():
+                if callable(method) and name not in vars(cls):
+                    setattr(cls, name, method)
         missing = [name for name in ("weight", "step") if not hasattr(cls, name)]
         if missing or not hasattr(cls, "_fields"):
             raise ConfigError(

@@ -14,7 +14,7 @@ Lazy form: none is needed, all of it rests while the coordinate is away.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rarefy.jit import helper
 from rarefy.model.clock import Clock
@@ -44,7 +44,32 @@ def next_scale(scale: float, n: float, x: float, times: float) -> tuple[float, f
     return math.sqrt(scale * scale + occurs * (x * x - scale * scale) / max(n, 1.0)), n
 
 
-@rule("G", "r", "scale", "n")
+class ScaleFreeMethods:
+    """What both scale-free rules have in common: all of the state but its first number."""
+
+    l2: float | None
+
+    def step(self: Any, clock: Clock, state: State, g: float, x: float) -> State:
+        return self.repeated(clock, state, g, x, 1.0)  # type: ignore[no-any-return]
+
+    def to_means(self, clock: Clock, state: State) -> State:
+        first, r, scale, n = state
+        return first, r * r, n * (scale * scale), n
+
+    def from_means(self, clock: Clock, means: State) -> State:
+        return means[0], root_of(means[1]), root_of(ratio(means[2], means[3])), means[3]
+
+    def steps_together(self) -> bool:
+        return True
+
+    def is_shift_free(self) -> bool:
+        return True
+
+    def rests(self) -> bool:
+        return self.l2 is None
+
+
+@rule("G", "r", "scale", "n", like=ScaleFreeMethods)
 class ScaleFree(NamedTuple):
     """w = -soft(G, λ (r + β u s/5)) / ((r + β u s) s / c + λ₂ t)."""
 
@@ -60,9 +85,6 @@ class ScaleFree(NamedTuple):
         quadratic = curvature(self.l2, inverse_step(clock, self.beta, r, scale), eta * t)
         return -ratio(eta * excess, quadratic)
 
-    def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-        return self.repeated(clock, state, g, x, 1.0)
-
     def repeated(self, clock: Clock, state: State, g: float, x: float, times: float) -> State:
         gradients, r, scale, n = state
         if stays_out(clock, gradients, self.l1 * intensity(clock, self.beta, r, scale)):
@@ -70,18 +92,8 @@ class ScaleFree(NamedTuple):
         scale, n = next_scale(scale, n, x, times)
         return gradients + times * g, math.sqrt(r * r + times * (g * g)), scale, n
 
-    def to_sums(self, clock: Clock, state: State) -> State:
-        gradients, r, scale, n = state
-        return gradients, r * r, n * (scale * scale), n
+    def to_sums(self: Any, clock: Clock, state: State) -> State:
+        return self.to_means(clock, state)  # type: ignore[no-any-return]
 
-    def from_sums(self, clock: Clock, sums: State) -> State:
-        return sums[0], root_of(sums[1]), root_of(ratio(sums[2], sums[3])), sums[3]
-
-    def steps_together(self) -> bool:
-        return True
-
-    def is_shift_free(self) -> bool:
-        return True
-
-    def rests(self) -> bool:
-        return self.l2 is None
+    def from_sums(self: Any, clock: Clock, sums: State) -> State:
+        return self.from_means(clock, sums)  # type: ignore[no-any-return]

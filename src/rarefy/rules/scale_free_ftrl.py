@@ -15,12 +15,12 @@ from typing import NamedTuple
 from rarefy.model.clock import Clock
 from rarefy.rules.proximal import curvature, ratio, root_of, soft, stays_out
 from rarefy.rules.rule_protocol import State, rule
-from rarefy.rules.scale_free import intensity, inverse_step, next_scale
+from rarefy.rules.scale_free import ScaleFreeMethods, intensity, inverse_step, next_scale
 
 SHARE = 0.5  # of its weight, to which each round ties the next ones
 
 
-@rule("z", "r", "scale", "n")
+@rule("z", "r", "scale", "n", like=ScaleFreeMethods)
 class ScaleFreeFtrl(NamedTuple):
     """w = -soft(z, λ (r + β u s/5)) / ((r + β u s) s / c + λ₂ t), as scale-free's with z for G.
 
@@ -36,9 +36,6 @@ class ScaleFreeFtrl(NamedTuple):
 
     def weight(self, clock: Clock, state: State) -> float:
         return -self.eta0 * clock.unit * self.pull(clock, state)
-
-    def step(self, clock: Clock, state: State, g: float, x: float) -> State:
-        return self.repeated(clock, state, g, x, 1.0)
 
     def repeated(self, clock: Clock, state: State, g: float, x: float, times: float) -> State:
         z, r, scale, n = state
@@ -59,22 +56,6 @@ class ScaleFreeFtrl(NamedTuple):
         r, scale = root_of(sums[1]), root_of(ratio(sums[2], sums[3]))
         pull = ratio(sums[4], sums[1])
         return sums[0] + SHARE * r * scale * pull, r, scale, sums[3]
-
-    def to_means(self, clock: Clock, state: State) -> State:
-        z, r, scale, n = state
-        return z, r * r, n * (scale * scale), n
-
-    def from_means(self, clock: Clock, means: State) -> State:
-        return means[0], root_of(means[1]), root_of(ratio(means[2], means[3])), means[3]
-
-    def steps_together(self) -> bool:
-        return True
-
-    def is_shift_free(self) -> bool:
-        return True
-
-    def rests(self) -> bool:
-        return self.l2 is None
 
     def pull(self, clock: Clock, state: State) -> float:
         """-w/c, so that σ w needs no division by c."""

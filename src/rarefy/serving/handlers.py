@@ -135,10 +135,7 @@ class Api:
         return Json({"points": list(self.live_figures.history.get(name, ()))})
 
     async def create(self, call: Call) -> Answer:
-        said = json_of(await call.body(self.service.limits.body_bytes))
-        if not isinstance(said, dict):
-            raise RefusedError("an object with parameters is expected.")
-        name = call.params["name"]
+        said, name = await self._parameters(call), call.params["name"]
         receipt = await run_in_threadpool(self.service.create, name, said)
         return Json({"model": name, "seq": receipt.seq}, 201)
 
@@ -158,6 +155,12 @@ class Api:
         receipt = await run_in_threadpool(self.service.load, name, data)
         return Json({"model": name, "seq": receipt.seq}, 201)
 
+    async def _parameters(self, call: Call) -> dict[str, Any]:
+        said = json_of(await call.body(self.service.limits.body_bytes))
+        if not isinstance(said, dict):
+            raise RefusedError("an object with parameters is expected.")
+        return said
+
     async def _model_file(self, call: Call) -> bytes:
         encoding = call.header(b"content-encoding")
         most = self.service.limits.body_bytes
@@ -170,9 +173,7 @@ class Api:
             load = self.service.load
             receipt = await run_in_threadpool(load, name, data, challenger=challenger)
         else:
-            said = json_of(await call.body(self.service.limits.body_bytes))
-            if not isinstance(said, dict):
-                raise RefusedError("an object with parameters is expected.")
+            said = await self._parameters(call)
             receipt = await run_in_threadpool(self.service.challenge, name, challenger, said)
         return Json({"model": name, "challenger": challenger, "seq": receipt.seq}, 201)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from rarefy.analysis.comparison import compare, names_by_key
+from rarefy.analysis.comparison import compare, first_changes
 from rarefy.analysis.explanation import explain_row, explanation_as_json
 from rarefy.analysis.model_description import ON_NEW_DATA, description, feature_as_json
 from rarefy.files.model_file import load_model
@@ -111,27 +111,13 @@ def difference(served: ServedModel, seq: int, top: int) -> dict[str, Any]:
     if len(old.intercepts) != len(new.intercepts):
         raise RefusedError("classes have come since, so that weights cannot be compared.")
     found = compare(old, new)
-    keys = found.keys[: min(top, MOST_SHOWN)]
-    names = names_by_key(old.kept, keys) | names_by_key(new.kept, keys)
-    several = len(new.intercepts) > 1
     return {
         "seq": seq,
         "counts": found.counts(),
         "mass": found.mass(),
         "features": [
-            {
-                "feature": names.get(key, str(key)),
-                **({"class": new.classes[output]} if several else {}),
-                "old": old_weight,
-                "new": new_weight,
-            }
-            for key, output, old_weight, new_weight in zip(
-                keys.tolist(),
-                found.outputs.tolist(),
-                found.old.tolist(),
-                found.new.tolist(),
-                strict=False,
-            )
+            {"feature": each.feature, **each.class_name, "old": each.old, "new": each.new}
+            for each in first_changes(old, new, found, min(top, MOST_SHOWN))
         ],
     }
 

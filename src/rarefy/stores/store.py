@@ -68,23 +68,9 @@ class Prepared(NamedTuple):
         """Some of the rows."""
         if chosen.all():
             return self
-        batch = self.batch
-        lengths = np.diff(batch.indptr)
+        lengths = np.diff(self.batch.indptr)
         entries = np.repeat(chosen, lengths)
-        part = batch._replace(
-            indptr=np.concatenate([[0], np.cumsum(lengths[chosen])]),
-            keys=batch.keys[entries],
-            values=batch.values[entries],
-            labels=batch.labels[chosen],
-            importance=batch.importance[chosen],
-            lines=batch.lines[chosen],
-        )
-        y = None if self.y is None else self.y[chosen]
-        numbers = None if self.numbers is None else self.numbers[chosen]
-        located = self.located and self.located.only(entries)
-        return self._replace(
-            batch=part, places=self.places[entries], y=y, numbers=numbers, located=located
-        )
+        return self._part(chosen, entries, np.concatenate([[0], np.cumsum(lengths[chosen])]))
 
     def copied(self) -> "Prepared":
         """The rows in memory of their own."""
@@ -112,22 +98,27 @@ class Prepared(NamedTuple):
 
     def between(self, begin: int, end: int) -> "Prepared":
         """The rows from `begin` up to `end`, in the same memory."""
-        batch = self.batch
-        indptr = batch.indptr[begin : end + 1]
+        indptr = self.batch.indptr[begin : end + 1]
         entries = slice(indptr[0], indptr[-1])
+        return self._part(slice(begin, end), entries, indptr - indptr[0])
+
+    def _part(self, rows: Any, entries: Any, indptr: NDArray[Any]) -> "Prepared":
+        """The rows, and the entries that are theirs, both as arrays are indexed."""
+        batch = self.batch
         part = batch._replace(
-            indptr=indptr - indptr[0],
+            indptr=indptr,
             keys=batch.keys[entries],
             values=batch.values[entries],
-            labels=batch.labels[begin:end],
-            importance=batch.importance[begin:end],
-            lines=batch.lines[begin:end],
+            labels=batch.labels[rows],
+            importance=batch.importance[rows],
+            lines=batch.lines[rows],
         )
-        y = None if self.y is None else self.y[begin:end]
-        numbers = None if self.numbers is None else self.numbers[begin:end]
-        located = self.located and self.located.only(entries)
         return self._replace(
-            batch=part, places=self.places[entries], y=y, numbers=numbers, located=located
+            batch=part,
+            places=self.places[entries],
+            y=None if self.y is None else self.y[rows],
+            numbers=None if self.numbers is None else self.numbers[rows],
+            located=self.located and self.located.only(entries),
         )
 
 

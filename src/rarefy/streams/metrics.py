@@ -11,16 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.arrays import Floats, Numbers, dot, read_only
-from rarefy.engine import loop as engine
+from rarefy.engine.loop import total_loss
 from rarefy.errors import InputError
-from rarefy.model.answers import LOSSES_WITH_PROBABILITIES, predicted_classes, true_classes
+from rarefy.model.answers import (
+    LEAST_PROBABILITY,
+    LOSSES_WITH_PROBABILITIES,
+    predicted_classes,
+    true_classes,
+)
 from rarefy.model.ranking import Ranking
 from rarefy.readers import Reader
 from rarefy.streams.stream_model import StreamModel
 
 OF_SECOND_CLASS = ("precision", "recall", "f1", "average_precision", "best_f1", "best_threshold")
 MEASURES = ("loss", "accuracy", "log_loss", "auc", *OF_SECOND_CLASS, "rmse", "mae", "r2")
-LEAST_PROBABILITY = float(np.finfo(np.float64).eps)  # for a finite log-loss; scikit-learn's too
 
 
 class Metrics:
@@ -29,9 +33,6 @@ class Metrics:
     def __init__(self, model: StreamModel) -> None:
         learner = model.learner
         self._loss = learner.loss
-        self._total_loss_of = (
-            engine.total_loss if learner.n_outputs == 1 else engine.total_loss_classes
-        )
         self._examples = 0
         self._weight = 0.0
         self._total_loss = 0.0
@@ -46,9 +47,8 @@ class Metrics:
             return
         self._examples += len(y)
         self._weight += float(importance.sum())
-        self._total_loss += self._total_loss_of(
-            self._loss, read_only(scores), read_only(y), read_only(importance), None
-        )
+        known = read_only(scores), read_only(y), read_only(importance)
+        self._total_loss += total_loss(self._loss, *known)
         with np.errstate(over="ignore", invalid="ignore"):
             self._others.add(scores, y, importance)
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rarefy.arrays import Floats, Rows, as_rows, dot
-from rarefy.engine import loop as engine
 from rarefy.engine.learner import Learner
+from rarefy.engine.loop import total_loss
 from rarefy.engine.refit import refits
 from rarefy.lanes.block import Lane
 from rarefy.model.answers import right_answers
@@ -87,10 +87,9 @@ def _tallies(
     """The Tallies of one model, in their order, and what the judge says."""
     scores = learned.scores(as_rows(X, y, importance))
     right = right_answers(scores, y)
-    total_loss = engine.total_loss if learned.n_outputs == 1 else engine.total_loss_classes
     slots, _ = learned.nonzero()
     return (
-        total_loss(lane.loss, scores, y, importance, None),
+        total_loss(lane.loss, scores, y, importance),
         importance.sum(),
         importance[right].sum(),
         dot(importance, (scores[:, 0] - y) ** 2),

@@ -13,7 +13,7 @@ from rarefy.files.model import model_of
 from rarefy.files.model_file import save_model
 from rarefy.parameters.combinations import is_refitted
 from rarefy.readers import Reader, read
-from rarefy.readers.features.columns import Columns, checked_columns
+from rarefy.readers.features.columns import columns_given
 from rarefy.readers.features.crosses import checked_crosses
 from rarefy.readers.features.labels import checked_classes
 from rarefy.readers.source import STDIN, expand
@@ -191,7 +191,7 @@ def _holdout(
 def reader_of(settings: dict[str, Any]) -> Reader:
     """A reader with the settings of another one."""
     checked = {
-        "columns": checked_columns(Columns(**settings["columns"])),
+        "columns": columns_given(**settings["columns"]),
         "classes": checked_classes(settings["classes"]),
         "cross": checked_crosses(settings["cross"]),
     }

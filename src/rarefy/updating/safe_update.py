@@ -27,7 +27,7 @@ from rarefy.training.plan import Plan, reader_of
 from rarefy.training.procedure import Reporter, Training
 from rarefy.training.resumption import is_finished, plan_to_go_on
 from rarefy.updating.blending import Blend
-from rarefy.updating.choice import Limits, Update, chosen_update
+from rarefy.updating.choice import Limits, Updated, chosen_update
 from rarefy.updating.path import BothScores
 from rarefy.updating.slices import Slices, read_slices
 
@@ -100,7 +100,7 @@ class SafeUpdate:
             if os.path.realpath(file) in known:
                 raise InputError(f"{file} is learned by the model, and cannot judge it: {instead}.")
 
-    def carry_out(self, reporter: Reporter | None = None) -> Update:
+    def carry_out(self, reporter: Reporter | None = None) -> Updated:
         """Learn, and choose; nothing is written."""
         old, slices, golden = self._saved.scorer(), None, None
         self._check_first_rows(old)
@@ -144,7 +144,7 @@ class SafeUpdate:
         """The files that are read."""
         return [*self.plan.inputs, *(() if self._golden is None else self._golden.files)]
 
-    def save(self, update: Update, output: Output) -> int:
+    def save(self, update: Updated, output: Output) -> int:
         """Write the model that was chosen; how many bytes that were."""
         assert update.model is not None
         self.plan.run.model = update.model

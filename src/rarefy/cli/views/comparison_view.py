@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rarefy.analysis.comparison import Comparison, names_by_key
+from rarefy.analysis.comparison import Comparison, first_changes
 from rarefy.analysis.model_description import description
 from rarefy.cli.views.feature_view import feature_title
 from rarefy.cli.views.formatting import visible
@@ -17,12 +17,10 @@ ALWAYS_SHOWN = ("examples", "progressive loss", "weights", "intercept")
 
 
 def comparison_as_json(old: Model, new: Model, comparison: Comparison, top: int) -> dict[str, Any]:
-    names = _names(old, new, comparison, top)
     features = []
-    for name, key, output, before, after in zip(names, *_first(comparison, top), strict=True):
-        several = {"class": new.classes[output]} if len(new.intercepts) > 1 else {}
+    for name, key, class_name, before, after in first_changes(old, new, comparison, top):
         weights = {"old": before, "new": after, "change": after - before}
-        features.append({"feature": name, "key": key, **several, **weights})
+        features.append({"feature": name, "key": key, **class_name, **weights})
     return {
         "differences": _differences(description(old), description(new)),
         **comparison.counts(),
@@ -43,16 +41,6 @@ def _differences(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
         elif before != after:
             found[name] = {"old": before, "new": after}
     return found
-
-
-def _first(comparison: Comparison, top: int) -> tuple[list[Any], ...]:
-    return tuple(part[:top].tolist() for part in comparison)
-
-
-def _names(old: Model, new: Model, comparison: Comparison, top: int) -> list[str]:
-    keys = comparison.keys[:top]
-    names = names_by_key(old.kept, keys) | names_by_key(new.kept, keys)
-    return [names.get(key, str(key)) for key in keys.tolist()]
 
 
 def show_comparison(
@@ -107,15 +95,14 @@ def _summary(comparison: Comparison) -> str:
 def _columns(
     page: Page, old: Model, new: Model, comparison: Comparison, top: int
 ) -> Iterator[Column]:
-    _, outputs, before, after = _first(comparison, top)
+    shown = first_changes(old, new, comparison, top)
     change = comparison.change[:top].tolist()
     yield Column("change", signed(change))
     if page.has_bars:
         yield Column("", bars(change), "bars")
-    yield Column("old", signed(before))
-    yield Column("new", signed(after))
+    yield Column("old", signed([each.old for each in shown]))
+    yield Column("new", signed([each.new for each in shown]))
     if len(new.intercepts) > 1:
-        labels = [visible(new.classes[output]) for output in outputs]
+        labels = [visible(each.class_name["class"]) for each in shown]
         yield Column("class", labels, "labels")
-    names = [visible(name) for name in _names(old, new, comparison, top)]
-    yield Column(feature_title(new), names, "names")
+    yield Column(feature_title(new), [visible(each.feature) for each in shown], "names")

@@ -6,19 +6,19 @@ from typing import Any
 from rarefy.cli.views.formatting import percent, visible
 from rarefy.cli.views.tables import Column, Page
 from rarefy.updating.bound import CONFIDENCE
-from rarefy.updating.choice import Update
+from rarefy.updating.choice import Updated
 from rarefy.updating.path import Point
 
 SHOWN_STEPS = 5  # one in so many points of the way
 SHOWN_SLICES = 10
 
 
-def update_as_json(found: Update) -> dict[str, Any]:
+def update_as_json(found: Updated) -> dict[str, Any]:
     return {
-        "examples": found.n_rows,
+        "examples": found.n_examples,
         "accepted": found.chosen is not None,
         "reason": found.reason or None,
-        "alpha": None if found.chosen is None else found.chosen.alpha,
+        "alpha": found.alpha,
         "old": found.old._asdict(),
         "plain": found.plain._asdict(),
         "new": None if found.chosen is None else found.chosen._asdict(),
@@ -29,7 +29,7 @@ def update_as_json(found: Update) -> dict[str, Any]:
     }
 
 
-def show_update(paths: tuple[str, str], found: Update, budget: float) -> None:
+def show_update(paths: tuple[str, str], found: Updated, budget: float) -> None:
     page = Page()
     page.facts(_facts(paths, found, budget))
     page.say("\nModels between the old one and the one trained further:")
@@ -41,9 +41,9 @@ def show_update(paths: tuple[str, str], found: Update, budget: float) -> None:
         page.table(*_slice_columns(found, budget))
 
 
-def _facts(paths: tuple[str, str], found: Update, budget: float) -> Iterator[tuple[str, str]]:
+def _facts(paths: tuple[str, str], found: Updated, budget: float) -> Iterator[tuple[str, str]]:
     old_path, new_path = map(visible, paths)
-    yield "held-out rows", f"{found.n_rows:,}"
+    yield "held-out rows", f"{found.n_examples:,}"
     yield "budget", f"{percent(budget, 2)} of all answers may be lost"
     yield "old model", f"{_quality(found.old)} ({old_path})"
     yield "trained on", f"{_quality(found.plain)}, {_lost(found.plain)}"
@@ -69,11 +69,11 @@ def _lost(point: Point) -> str:
     return f"{point.n_lost:,} {answers} lost ({percent(point.lost_rate, 2)}), {point.n_won:,} won"
 
 
-def _n_weights(found: Update) -> int | None:
+def _n_weights(found: Updated) -> int | None:
     return None if found.model is None else found.model.learner.settled().n_nonzero()
 
 
-def _columns(found: Update) -> Iterator[Column]:
+def _columns(found: Updated) -> Iterator[Column]:
     points = [
         point
         for step, point in enumerate(found.points)
@@ -87,13 +87,13 @@ def _columns(found: Update) -> Iterator[Column]:
     yield Column("", [_mark(point, found) for point in points], "labels")
 
 
-def _mark(point: Point, found: Update) -> str:
+def _mark(point: Point, found: Updated) -> str:
     if point is found.chosen:
         return "chosen"
     return "allowed" if point.is_allowed else ""
 
 
-def _slice_columns(found: Update, budget: float) -> Iterator[Column]:
+def _slice_columns(found: Updated, budget: float) -> Iterator[Column]:
     losses = found.slices[:SHOWN_SLICES]
     yield Column("rows", [f"{loss.n_rows:,}" for loss in losses])
     yield Column("lost", [percent(loss.lost_rate, 2) for loss in losses])

@@ -50,13 +50,16 @@ class Columns(NamedTuple):
         return {name: kind for kind in KINDS for name in getattr(self, kind)}
 
 
+def columns_given(**given: Any) -> Columns:
+    """Columns as users, or files, say them, all checked."""
+    return checked_columns(Columns(**given))
+
+
 def checked_columns(columns: Columns) -> Columns:
     """Columns with lists as tuples; a column that is said to be two things is refused."""
     for flag in FLAGS:
         check_flag(flag, getattr(columns, flag))
-    lists: dict[str, Any] = {
-        kind: checked_column_names(kind, getattr(columns, kind)) for kind in KINDS
-    }
+    lists: dict[str, Any] = {kind: _checked_names(kind, getattr(columns, kind)) for kind in KINDS}
     _check_name("label", columns.label)
     roles: dict[str, str] = {columns.label: "label"}
     if columns.weight is not None:
@@ -87,7 +90,7 @@ def checked_columns(columns: Columns) -> Columns:
     return columns._replace(forms=forms, ngram=ngram, skips=skips, **lists)
 
 
-def checked_column_names(kind: str, names: Iterable[str]) -> tuple[str, ...]:
+def _checked_names(kind: str, names: Iterable[str]) -> tuple[str, ...]:
     if isinstance(names, str):
         raise ConfigError(f"{kind}={names!r}: a list of column names is expected.")
     found = tuple(names)
