@@ -731,7 +731,7 @@ class TestMaxFeatures:
         for prepared in map(store.prepare, InMemory(frequent_and_rare(), (1,)).batches()):
             store.learn(model.learner, prepared)
             assert store.n_features <= most
-            assert np.count_nonzero(store._entries[:, 1]) == store.n_features
+            assert np.count_nonzero(store._counts) == store.n_features
             assert (store.n_slots, len(model.learner.state)) == (n_slots, n_slots)
         assert store.n_dropped + store.n_erased > 0
 
@@ -765,9 +765,11 @@ class TestMaxFeatures:
         rows = [[(key, 1.0)] for key in range(8)]
         often = [[(key, 1.0)] for key in range(8) for _ in range(key % 3)]
         store = make_store("table", capacity=8)
-        learned(store, {"rule": "ftrl", "l1": 100.0}, examples_of([*rows, *often, [(9, 1.0)]]))
-        remaining = store._entries[store._entries[:, 1] > 0]
-        counts = dict(remaining.tolist())
+        model = learned(
+            store, {"rule": "ftrl", "l1": 100.0}, examples_of([*rows, *often, [(9, 1.0)]])
+        )
+        features = store.features(model.learner)
+        counts = dict(zip(features.keys.tolist(), features.counts.tolist(), strict=True))
         assert len(counts) == 7
         assert {1, 2, 4, 5, 7, 9} <= set(counts)  # of 0, 3 and 6, which came once, two are gone
         assert counts[2] == 3

@@ -173,6 +173,18 @@ def _loaded(data: Any, word: Any) -> Any:
 
 
 @intrinsic
+def prefetch_item(typing_context: Any, items: Any, at: Any) -> Any:
+    """Ask for the cache line of an item of a contiguous array that will be needed soon."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = arrayobj.make_array(signature.args[0])(context, builder, args[0])
+        fetch(builder, builder.gep(array.data, [args[1]]))
+        return context.get_dummy_value()
+
+    return types.void(items, types.intp), codegen
+
+
+@intrinsic
 def prefetch_row(typing_context: Any, rows: Any, row: Any) -> Any:
     """Ask for the cache line of a row of a contiguous array that will be needed soon."""
 

@@ -1,4 +1,8 @@
-"""The open-addressing table of a store: from 64-bit keys to slots, with counts."""
+"""The open-addressing table of a store: from 64-bit keys to slots, with counts.
+
+Counts change with every row, keys do not. So they lie apart: readers' threads look keys up while
+rows are learned, and would else wait for each other's cache lines.
+"""
 
 from typing import Any, NamedTuple
 
@@ -6,18 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.jit import compile_methods, compiled, helper
-from rarefy.jit.intrinsics import prefetch_row
+from rarefy.jit.intrinsics import prefetch_item, prefetch_row
 from rarefy.probing import first_place, probe
 from rarefy.readers.feature_names import ABSENT, Names, begin_of, find_name
 from rarefy.stores.name_texts import append_name
 
+TAKEN = np.uint64(1)
 AHEAD = 12  # a place is asked for so many keys before it is needed
 
 
 class TableIndex(NamedTuple):
     """A table, and what changes when keys come to it."""
 
-    entries: NDArray[np.uint64]  # keys and counts; none: there is no table
+    entries: NDArray[np.uint64]  # keys, and whether there is one; none: there is no table
+    counts: NDArray[np.uint64]  # in how many examples each occurred
     n_features: NDArray[np.int64]  # one number
     most_features: int
     name_at: NDArray[np.int64]  # by place; none: names are not kept
@@ -27,6 +33,7 @@ class TableIndex(NamedTuple):
 
 NO_TABLE = TableIndex(
     np.empty((0, 2), np.uint64),
+    np.empty(0, np.uint64),
     np.zeros(1, np.int64),
     0,
     np.empty(0, np.int64),
@@ -37,7 +44,7 @@ NO_TABLE = TableIndex(
 
 @compile_methods
 class _Entries(NamedTuple):
-    """Keys and counts; a place with the count 0 is free."""
+    """Keys, and whether their place is taken."""
 
     entries: NDArray[np.uint64]
 
@@ -79,6 +86,7 @@ def locate_or_insert(
     keys: Any,
     row: int,
     entries: Any,
+    counts: Any,
     n_features: int,
     most_features: int,
     names: Names,
@@ -104,15 +112,19 @@ def locate_or_insert(
         for j in range(begin, end):
             if are_guesses:
                 if j + AHEAD < len(keys):
-                    prefetch_row(entries, np.intp(max(slots[j + AHEAD], 0)))
+                    ahead = np.intp(max(slots[j + AHEAD], 0))
+                    prefetch_row(entries, ahead)
+                    prefetch_item(counts, ahead)
                 if _has_at(entries, keys[j], np.intp(slots[j])):
-                    entries[np.intp(slots[j]), 1] += np.uint64(1)
+                    counts[np.intp(slots[j])] += np.uint64(1)
                     continue
             if j + AHEAD < len(keys):
-                prefetch_row(entries, np.intp(first_place(keys[j + AHEAD], len(entries))))
+                ahead = np.intp(first_place(keys[j + AHEAD], len(entries)))
+                prefetch_row(entries, ahead)
+                prefetch_item(counts, ahead)
             at = place(entries, keys[j])
             if entries[at, 1] == 0:
-                entries[at, 0] = keys[j]
+                entries[at, 0], entries[at, 1] = keys[j], TAKEN
                 n_features += 1
                 if len(name_at) > 0:
                     name = find_name(names, keys[j])
@@ -125,16 +137,16 @@ def locate_or_insert(
                             begin_of(names, name),
                             names.ends[name],
                         )
-            entries[at, 1] += np.uint64(1)
+            counts[at] += np.uint64(1)
             slots[j] = np.int32(at)
         row += 1
     return row, n_features, name_bytes
 
 
 @compiled
-def insert_all(keys: Any, counts: Any, entries: Any, places: Any) -> None:
+def insert_all(keys: Any, entries: Any, places: Any) -> None:
     """Put keys, all different, into a table without them, and write their places."""
     for j in range(len(keys)):
         at = place(entries, keys[j])
-        entries[at, 0], entries[at, 1] = keys[j], counts[j]
+        entries[at, 0], entries[at, 1] = keys[j], TAKEN
         places[j] = np.int32(at)

@@ -37,7 +37,7 @@ from rarefy.stores.store import (
     fresh,
     merged,
 )
-from rarefy.stores.table_index import TableIndex, insert_all, locate, locate_or_insert
+from rarefy.stores.table_index import TAKEN, TableIndex, insert_all, locate, locate_or_insert
 
 FEWEST_PLACES = 1 << 12
 EVERY_BIT = (1 << 64) - 1
@@ -60,7 +60,8 @@ class TableStore:
         self._new_table(n_places)
 
     def _new_table(self, n_places: int) -> None:
-        self._entries = np.zeros((n_places, 2), np.uint64)  # key, and how often it occurred
+        self._entries = np.zeros((n_places, 2), np.uint64)  # key, and whether there is one
+        self._counts = np.zeros(n_places, np.uint64)  # how often each occurred
         self._names = NameTexts(n_places if self.names_wanted else 0)
 
     @property
@@ -77,6 +78,7 @@ class TableStore:
         """The table as loops take it that lead from keys to places, and put new keys into it."""
         return TableIndex(
             self._entries,
+            self._counts,
             self._n_features,
             self._most_features(),
             self._names.at,
@@ -95,7 +97,7 @@ class TableStore:
     @property
     def n_bytes(self) -> int:
         """Memory of the table and the names; the learner's state comes on top."""
-        return self._entries.nbytes + self._names.memory
+        return self._entries.nbytes + self._counts.nbytes + self._names.memory
 
     def prepare(self, batch: Batch, memory: Memory | None = None) -> Prepared:
         return merged(batch, batch.keys, EVERY_BIT, memory)
@@ -122,6 +124,7 @@ class TableStore:
                 read_only(prepared.places),
                 begin,
                 self._entries,
+                self._counts,
                 self.n_features,
                 self._most_features(),
                 batch.names,
@@ -173,7 +176,7 @@ class TableStore:
         self.n_features = len(keys)
         learner.grow(self.n_slots)
         places = np.empty(len(keys), np.int32)
-        insert_all(keys, counts.astype(np.uint64), self._entries, places)
+        self._insert(keys, counts, places)
         if self.names_wanted and kept.names is not None:
             names = [kept.names[n].encode() for n in first.tolist()]
             lengths = np.array([len(name) for name in names], np.int64)
@@ -202,7 +205,7 @@ class TableStore:
         known = np.flatnonzero(self._entries[:, 1])
         counts = np.ones(len(keys)) if kept.counts is None else kept.counts[features]
         places = np.empty(len(keys), np.int32)
-        insert_all(keys, counts.astype(np.uint64), self._entries, places)
+        self._insert(keys, counts, places)
         self.n_features += len(keys)
         if self.names_wanted and kept.names is not None:
             names = [kept.names[n].encode() for n in features.tolist()]
@@ -217,13 +220,12 @@ class TableStore:
     def kept(self, learner: Learner) -> Kept:
         places, weights = learner.nonzero()
         slots, outputs = np.divmod(places, learner.n_outputs)
-        entries = self._entries[slots]
         names = None
         if self.names_wanted:
             names = [self._name(slot) for slot in slots.tolist()]
-        counts = entries[:, 1].astype(np.int64)
+        counts = self._counts[slots].astype(np.int64)
         r = learner.field("r", places)
-        return Kept(entries[:, 0].copy(), outputs, weights, names, counts, r)
+        return Kept(self._entries[slots, 0], outputs, weights, names, counts, r)
 
     def n_seen(self, learner: Learner) -> int:
         return self.n_features
@@ -235,7 +237,7 @@ class TableStore:
             "slots": slots,
             "state": learner.state_of(slots),
             "state_keys": self._entries[slots, 0],
-            "state_counts": self._entries[slots, 1],
+            "state_counts": self._counts[slots],
             "tally": np.array([self.n_erased, self.n_dropped, self.n_dropped_weights]),
         }
         if self.names_wanted:
@@ -255,7 +257,8 @@ class TableStore:
             raise ValueError("no table is like that")
         check_slots(slots, n_places)
         self._new_table(n_places)
-        self._entries[slots, 0], self._entries[slots, 1] = keys, counts
+        self._entries[slots, 0], self._entries[slots, 1] = keys, TAKEN
+        self._counts[slots] = counts
         found = np.empty(len(keys), np.int32)
         locate(read_only(keys), self._entries, found, False)
         if not np.array_equal(found, slots):
@@ -276,7 +279,7 @@ class TableStore:
 
     def features(self, learner: Learner) -> Features:
         slots = np.flatnonzero(self._entries[:, 1])
-        keys, counts = self._entries[slots, 0], self._entries[slots, 1].astype(np.int64)
+        keys, counts = self._entries[slots, 0], self._counts[slots].astype(np.int64)
         return Features(
             keys, slots, counts, self._names.texts(slots) if self.names_wanted else None
         )
@@ -288,7 +291,7 @@ class TableStore:
         self._new_table(max(FEWEST_PLACES, _places_for(len(keys), 0.5)))
         self.n_features = len(keys)
         places = np.empty(len(keys), np.int32)
-        insert_all(keys, np.maximum(counts, 1).astype(np.uint64), self._entries, places)
+        self._insert(keys, np.maximum(counts, 1), places)
         learner.move(places[:0], places[:0], self.n_slots)
         if self.names_wanted:
             self._names.put_texts(names, places)
@@ -296,7 +299,7 @@ class TableStore:
 
     def keep_to_capacity(self, learner: RowLearner) -> None:
         if self.capacity is not None:
-            usefulness = learner.usefulness(self._entries[:, 1])
+            usefulness = learner.usefulness(self._counts)
             staying = self._most_useful(usefulness, self.capacity)
             self._rebuild(learner, staying, _places_for(self.capacity, 0.75))
 
@@ -308,7 +311,7 @@ class TableStore:
         return self._most_features() - self.n_features
 
     def count_more(self, slots: NDArray[Any], more: NDArray[np.int64]) -> None:
-        self._entries[slots, 1] += more.astype(np.uint64)
+        self._counts[slots] += more.astype(np.uint64)
 
     def noted(self) -> Any:
         return None
@@ -342,6 +345,13 @@ class TableStore:
     def settings(self) -> dict[str, Any]:
         return {"kind": self.kind, "capacity": self.capacity, "names": self.names_wanted}
 
+    def _insert(
+        self, keys: NDArray[np.uint64], counts: NDArray[Any], places: NDArray[np.int32]
+    ) -> None:
+        """Put keys, all different, into the table, which has none of them; their places."""
+        insert_all(keys, self._entries, places)
+        self._counts[places] = counts
+
     def _most_features(self) -> int:
         most = len(self._entries) * 3 // 4
         return most if self.capacity is None else min(most, self.capacity)
@@ -361,7 +371,7 @@ class TableStore:
 
     def _make_room(self, learner: RowLearner, n_needed: int) -> None:
         """Erase and drop, and make a new table with room for so many new features at least."""
-        usefulness = learner.usefulness(self._entries[:, 1])
+        usefulness = learner.usefulness(self._counts)
         if self.capacity is None:
             staying = self._most_useful(usefulness, self.n_features)
             n_places = max(FEWEST_PLACES, _places_for(len(staying) + n_needed, 0.5))
@@ -383,11 +393,11 @@ class TableStore:
 
     def _rebuild(self, learner: RowLearner, staying: NDArray[np.int64], n_places: int) -> None:
         """A new table of that size with the features in these places."""
-        entries, names = self._entries, self._names
+        keys, counts, names = self._entries[staying, 0], self._counts[staying], self._names
         self._new_table(n_places)
         self.n_features = len(staying)
         new = np.empty(len(staying), np.int32)
-        insert_all(entries[staying, 0], entries[staying, 1], self._entries, new)
+        self._insert(keys, counts, new)
         learner.move(staying, new, n_places)
         if self.names_wanted:
             self._names = names.moved(staying, new, n_places)

@@ -172,7 +172,8 @@ def _added(table: TableIndex, rows: RowMemory) -> int:
     if n_features > table.most_features or text_end > len(table.name_text):
         return UNKNOWN_FEATURE
     _, table.n_features[0], table.n_name_bytes[0] = _locate_or_insert(
-        indptr, keys, 0, table.entries, table.n_features[0], table.most_features, names,
+        indptr, keys, 0, table.entries, table.counts, table.n_features[0],
+        table.most_features, names,
         table.name_at, table.name_text, n_bytes, slots, True,
     )  # fmt: skip
     return ADDED
@@ -223,7 +224,7 @@ def _note_learned(model: RowModel, rows: RowMemory, clock: Clock, are_counted: b
     write_clock(clock, model.clock)
     if len(model.table.entries) > 0 and not are_counted:
         for j in range(rows.buffer.indptr[n_rows]):
-            model.table.entries[rows.slots[j], 1] += np.uint64(1)
+            model.table.counts[rows.slots[j]] += np.uint64(1)
     for row in range(n_rows):
         for z in range(rows.scores.shape[1]):
             rows.scores[row, z] += model.location
