@@ -16,6 +16,8 @@ import rarefy
 from rarefy.engine import sharding
 from rarefy.errors import ConfigError
 from rarefy.files.model_file import load_model
+from rarefy.readers import source
+from rarefy.streams import pipeline, run
 from rarefy.streams.run import Run
 from tests.streams.test_merging import vw_lines
 
@@ -35,11 +37,21 @@ def trained(**parameters) -> tuple[bytes, object]:
 
 @pytest.mark.parametrize("store", [{}, {"bits": 7}, {"capacity": 150}])
 def test_threads_make_no_difference(store, monkeypatch):
-    found = []
-    for n_threads in (1, 3):
-        monkeypatch.setattr(sharding, "n_cores", lambda n=n_threads: n)
+    monkeypatch.setattr(source, "BLOCK_BYTES", 1 << 10)
+    found, n_readers = [], []
+    prefetched = pipeline.prefetched
+
+    def noted(jobs, is_kept, n_workers):
+        n_readers.append(n_workers)
+        return prefetched(jobs, is_kept, n_workers)
+
+    monkeypatch.setattr(pipeline, "prefetched", noted)
+    for n_threads in (1, 3, 16):
+        for module in (sharding, run):
+            monkeypatch.setattr(module, "n_cores", lambda n=n_threads: n)
         found.append(trained(shards=4, holdout=0.1, **store)[0])
-    assert found[0] == found[1]
+    assert found[1:] == found[:1] * 2
+    assert n_readers == [2, 2, 2, 2, 4, 4]  # to learn, and to evaluate
     assert trained(holdout=0.1, **store)[0] != found[0]
 
 

@@ -12,7 +12,7 @@ from rarefy.system.deferred_signals import Deferral
 
 T = TypeVar("T")
 S = TypeVar("S")
-WORKERS = 2
+WORKERS = 2  # threads, unless more are asked for; up to READY_ITEMS are of use
 READY_ITEMS = 8  # how many items of ordinary size are being made, or wait, at most
 READY_KEPT = 32  # … and wait in memory of their own
 NONE = 1 << 62  # a number that no item has
@@ -131,7 +131,11 @@ class _Window:
         self._news.put(None)
 
 
-def prefetched(jobs: Iterable[Job[T]], is_kept: Callable[[T], bool] = not_kept) -> Generator[T]:
+def prefetched(
+    jobs: Iterable[Job[T]],
+    is_kept: Callable[[T], bool] = not_kept,
+    n_workers: int = WORKERS,
+) -> Generator[T]:
     """What the jobs give, in their order, made in other threads.
 
     Jobs are fetched one at a time, and run side by side. An item may be used until the next one is
@@ -142,7 +146,7 @@ def prefetched(jobs: Iterable[Job[T]], is_kept: Callable[[T], bool] = not_kept) 
     window = _Window(iter(jobs), is_kept)
     threads = [
         threading.Thread(target=window.work, name=f"rarefy-reader-{n}", daemon=True)
-        for n in range(WORKERS)
+        for n in range(n_workers)
     ]
     try:
         with Deferral():

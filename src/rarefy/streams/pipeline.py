@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator
 
 from rarefy.engine.workers import n_cores
 from rarefy.readers.batch import Batch
-from rarefy.readers.prefetch import READY_ITEMS, prefetched
+from rarefy.readers.prefetch import READY_ITEMS, WORKERS, prefetched
 from rarefy.readers.reader import Reader
 from rarefy.stores import Memory, Prepared, Store
 from rarefy.streams.reused_memory import ReusedMemory
@@ -24,8 +24,9 @@ def prepared_batches(
     store: Store,
     finish: Callable[[Prepared], Prepared],
     are_kept: Callable[[], bool] = never,
+    n_workers: int = WORKERS,
 ) -> Generator[Prepared]:
-    """All batches of a reader, prepared for a store and finished, in threads of their own.
+    """All batches of a reader, prepared for a store and finished, in so many threads.
 
     A batch is overwritten when others have come, unless it is in its own memory, as it is if
     `are_kept` said so before it came. Of those, more are read ahead: while a round of them is
@@ -41,4 +42,4 @@ def prepared_batches(
         return prepared.with_own_rows() if is_kept else prepared
 
     jobs = (job.then(work) for job in reader.jobs(READY_ITEMS))
-    return prefetched(jobs, lambda prepared: prepared.is_own)
+    return prefetched(jobs, lambda prepared: prepared.is_own, n_workers)

@@ -33,7 +33,7 @@ from rarefy.readers import Reader
 from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import names_of, new_names, texts_of
 from rarefy.readers.line_errors import BadLines
-from rarefy.readers.prefetch import Job, prefetched
+from rarefy.readers.prefetch import WORKERS, Job, prefetched
 from rarefy.readers.source import STDIN
 from rarefy.stores import Prepared, Store
 from rarefy.streams.pipeline import located, never, prepared_batches
@@ -60,6 +60,7 @@ class RowCache:
         self,
         finish: Callable[[Prepared], Prepared],
         are_kept: Callable[[], bool] = never,
+        n_workers: int = WORKERS,
     ) -> Generator[Prepared]:
         """All batches: from the cache, if there is a right one, else from the reader.
 
@@ -70,7 +71,7 @@ class RowCache:
         is_whole, file = now == self._whole, self._right_file()
         if file is None:
             reader, store = self._reader, self._store
-            yield from self._recorded(prepared_batches(reader, store, finish, are_kept))
+            yield from self._recorded(prepared_batches(reader, store, finish, are_kept, n_workers))
             return
         with self._clear_errors():
             n_batches = file.num_record_batches - 1
@@ -91,7 +92,7 @@ class RowCache:
             return located(self._store, finish(prepared._replace(batch=batch)), memory)
 
         jobs = (Job(partial(job, number)) for number in range(n_batches))
-        yield from prefetched(jobs, lambda prepared: are_kept())
+        yield from prefetched(jobs, lambda prepared: are_kept(), n_workers)
         self._whole = now
 
     @contextmanager

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from rarefy.arrays import portions
 from rarefy.engine.sharding import Sharding, check_sharding
+from rarefy.engine.workers import n_cores
 from rarefy.errors import ConfigError, InputError
 from rarefy.hashing import PRIME1, PRIME2, PRIME3
 from rarefy.jit import compiled
 from rarefy.model.label_runs import LabelRuns
 from rarefy.readers import Reader
+from rarefy.readers.prefetch import READY_ITEMS, WORKERS
 from rarefy.stores import Prepared
 from rarefy.streams.class_numbers import ClassNumbers
 from rarefy.streams.holdout import HeldOutShare
@@ -208,8 +210,17 @@ class Run:
         if self.elsewhere is not None:
             return self.elsewhere.batches()
         if self._cache is not None:
-            return self._cache.batches(finish, self._gathers)
-        return prepared_batches(self.reader, self.model.store, finish, self._gathers)
+            return self._cache.batches(finish, self._gathers, self._n_readers)
+        return prepared_batches(
+            self.reader, self.model.store, finish, self._gathers, self._n_readers
+        )
+
+    @property
+    def _n_readers(self) -> int:
+        """In how many threads rows are read: shards need them faster than one learner does."""
+        if self._rounds is None:
+            return WORKERS
+        return max(WORKERS, min(self._rounds.sharding.n_threads, n_cores() // 2, READY_ITEMS))
 
     def _gathers(self) -> bool:
         """Whether rows are gathered for a round, and not learned as they come."""
