@@ -221,7 +221,7 @@ def test_frames_of_polars(ending):
     np.testing.assert_array_equal(model.predict(frame), model.predict(case.rest))
     np.testing.assert_array_equal(model.predict_proba(frame), model.predict_proba(case.rest))
     before = model.t_
-    with pytest.raises(rarefy.InputError, match="give a reader"):
+    with pytest.raises(rarefy.InputError, match="or a reader"):
         model.partial_fit(frame.lazy())
     assert model.t_ == before
 
