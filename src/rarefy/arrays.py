@@ -115,13 +115,9 @@ def portions(indptr: NDArray[np.int64], n_outputs: int) -> Iterator[tuple[int, i
             return
 
 
-@compiled
 def longest(indptr: NDArray[np.int64]) -> int:
     """How many entries the longest row has."""
-    most = 0
-    for row in range(len(indptr) - 1):
-        most = max(most, indptr[row + 1] - indptr[row])
-    return most
+    return int(np.diff(indptr).max(initial=0))
 
 
 def without(rows: Rows, dropped: NDArray[np.bool_]) -> Rows:

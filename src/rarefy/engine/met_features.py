@@ -5,6 +5,7 @@ is can be counted.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,10 @@ def words_of_shards(before: NDArray[np.uint64], n_shards: int, n_features: int) 
 
 def ranges(n: int, n_threads: int, fewest: int = FEWEST_WORDS) -> Iterator[tuple[int, int]]:
     """Words, or other things, from which up to which to deal with at a time."""
-    step = max(n // (4 * n_threads), fewest)
-    for begin in range(0, n, step):
-        yield begin, min(begin + step, n)
+    n_pieces = min(4 * n_threads, max(n // fewest, 1))
+    if n_pieces > n_threads:
+        n_pieces -= n_pieces % n_threads  # so that no thread has a piece more than another
+    yield from pairwise(n * piece // n_pieces for piece in range(n_pieces + 1))
 
 
 @compiled

@@ -85,7 +85,7 @@ class Sharding:
         for part in settling:
             learner.learn(part, restorable=False)
         if is_whole:
-            self._whole.follow(learner, settling, run)
+            self._whole.note_settled(learner, settling)
 
     def dealt(self, t: int, parts: Sequence[Rows]) -> tuple[list[list[Rows]], list[Rows]]:
         """The rows of each shard, if there are any, and those that the model itself learns then.

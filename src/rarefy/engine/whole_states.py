@@ -2,7 +2,7 @@
 
 The first shard learns with the state of the model, the others with copies. Where they differ
 afterwards, the mean is written to all, so that the copies are those of the next round, too. What
-the model then learns by itself is copied feature by feature.
+the model then learns by itself, a shard copies, feature by feature, before it learns again.
 """
 
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from rarefy.arrays import Floats, Rows
+from rarefy.arrays import Floats, Numbers, Rows
 from rarefy.engine.learner import Learner
 from rarefy.engine.met_features import ranges
-from rarefy.engine.state import aligned_zeros
+from rarefy.engine.state import aligned_zeros, new_state
 from rarefy.engine.workers import Run
 from rarefy.jit import compiled
-from rarefy.jit.intrinsics import load, store
+from rarefy.jit.intrinsics import load, row_width, store
 from rarefy.jit.sum_tuples import plus, times
 from rarefy.model.clock import next_round
 
@@ -31,7 +31,9 @@ class WholeStates:
         self._copies = aligned_zeros(0, 0, 0)  # (shard, coordinate, field), without the first
         self._state: Floats | None = None  # what they are copies of,
         self._t = 0  # when so many examples were learned,
-        self._n_copies = 0  # as far as they are
+        self._n_copies = 0  # as far as they are,
+        self._changed: Numbers = np.empty(0, np.int64)  # but for features in these slots,
+        self._kept = new_state(1, 0)  # which had these states then
 
     def are_used(self, learner: Learner, n_entries: Sequence[int]) -> bool:
         """Whether whole states pay for shards whose rows have so many entries at most."""
@@ -52,6 +54,7 @@ class WholeStates:
                 copies[:, slice(*piece)] = state[slice(*piece)]
 
             run(copy, self.pieces(learner, n_shards))
+            self._changed = np.empty(0, np.int64)
         self._state, self._n_copies = learner.state, n_shards - 1
 
     def _are_copies(self, learner: Learner, n_copies: int) -> bool:
@@ -63,7 +66,11 @@ class WholeStates:
         self, learner: Learner, shard: int, rows: Sequence[Rows]
     ) -> tuple[list[Rows], Floats]:
         """A shard's rows, and the state that it learns with."""
-        return list(rows), learner.state if shard == 0 else self._copies[shard - 1]
+        if shard == 0:
+            return list(rows), learner.state
+        own = self._copies[shard - 1]
+        _write_back(learner.rule, self._changed, learner.n_outputs, self._kept, own)
+        return list(rows), own
 
     def pieces(self, learner: Learner, n_threads: int) -> list[tuple[int, int]]:
         """The coordinates whose mean is taken at a time."""
@@ -74,26 +81,32 @@ class WholeStates:
         rule, clock = learner.rule, next_round(learner.rule, learner.clock)
         _average(rule, clock, *piece, learner.state, self._copies[: self._n_copies])
 
-    def follow(self, learner: Learner, rows: Sequence[Rows], run: Run) -> None:
-        """Copy what the learner has made of the features of rows since the mean was taken."""
-
-        def copy(k: int) -> None:
-            for part in rows:
-                slots = part.indices[part.indptr[0] : part.indptr[-1]]
-                _copy_slots(learner.rule, slots, learner.n_outputs, learner.state, self._copies[k])
-            slots = learner.reference.slots  # which rows that lack them have, too
-            _copy_slots(learner.rule, slots, learner.n_outputs, learner.state, self._copies[k])
-
-        run(copy, range(self._n_copies))
+    def note_settled(self, learner: Learner, rows: Sequence[Rows]) -> None:
+        """Keep what the learner has made of the features of rows since the mean was taken."""
+        is_changed = np.zeros(learner.n_features, np.bool_)
+        for part in rows:
+            is_changed[part.indices[part.indptr[0] : part.indptr[-1]]] = True
+        is_changed[learner.reference.slots] = True  # rows that lack them have them, too
+        self._changed = np.flatnonzero(is_changed)
+        n_fields, n_kept = len(learner.rule.state_fields), len(self._changed) * learner.n_outputs
+        if len(self._kept) < n_kept or self._kept.shape[1] != row_width(n_fields):
+            self._kept = new_state(n_fields, n_kept)
+        _keep(learner.rule, self._changed, learner.n_outputs, learner.state, self._kept)
         self._t = learner.t
 
 
 @compiled
-def _copy_slots(rule: Any, slots: Any, n_outputs: int, state: Floats, copy: Floats) -> None:
+def _keep(rule: Any, slots: Numbers, n_outputs: int, state: Floats, kept: Floats) -> None:
     for j in range(len(slots)):
-        first = np.intp(slots[j]) * n_outputs
         for z in range(n_outputs):
-            store(rule, copy, first + z, load(rule, state, first + z))
+            store(rule, kept, j * n_outputs + z, load(rule, state, slots[j] * n_outputs + z))
+
+
+@compiled
+def _write_back(rule: Any, slots: Numbers, n_outputs: int, kept: Floats, state: Floats) -> None:
+    for j in range(len(slots)):
+        for z in range(n_outputs):
+            store(rule, state, slots[j] * n_outputs + z, load(rule, kept, j * n_outputs + z))
 
 
 @compiled

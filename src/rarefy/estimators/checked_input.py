@@ -24,19 +24,25 @@ from rarefy.readers import Reader
 
 
 def checked_matrix(
-    estimator: Any, X: Any, *, reset: bool, any_width: bool = False, for_words: str = ""
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool,
+    any_width: bool = False,
+    for_words: str = "",
+    n_threads: int = 1,
 ) -> sparse.csr_array:
     """X as the engine needs it; with `reset` its columns become those of the estimator.
 
-    `for_words` is what to do with words, which no matrix has.
+    `for_words` is what to do with words, which no matrix has. So many threads look at its values.
     """
     check_structure(X)
     checks = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": False}
     try:
         refuse_other_than_numbers("X", X)
         if any_width:
-            return as_csr(check_array(X, estimator=estimator, **checks))
-        return as_csr(validate_data(estimator, X, reset=reset, **checks))
+            return as_csr(check_array(X, estimator=estimator, **checks), n_threads)
+        return as_csr(validate_data(estimator, X, reset=reset, **checks), n_threads)
     except InputError:
         raise
     except ValueError as error:

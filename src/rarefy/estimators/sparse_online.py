@@ -16,6 +16,7 @@ from rarefy.checks import refuse_path
 from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.sharding import check_sharding
 from rarefy.engine.task import Task
+from rarefy.engine.workers import n_cores
 from rarefy.errors import InputError
 from rarefy.estimators.checked_input import check_seed, checked_matrix
 from rarefy.estimators.delayed_labels import DelayedLabels
@@ -182,7 +183,8 @@ class SparseOnline(
         if self.n_features == "grow" and not reset:
             rows = checked_matrix(self, X, reset=False, any_width=True, for_words=WORDS)
             return self._with_known_columns(rows, column_names(X), learning)
-        return checked_matrix(self, X, reset=reset, for_words=WORDS)
+        n_threads = min(self.shards, n_cores()) if reset else 1  # when parameters are checked
+        return checked_matrix(self, X, reset=reset, for_words=WORDS, n_threads=n_threads)
 
     def _with_known_columns(
         self, rows: sparse.csr_array, names: list[str] | None, learning: bool

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.arrays import LARGEST_VALUE, Floats, Numbers, Rows, longest
+from rarefy.arrays import LARGEST_VALUE, Floats, Numbers, Rows
 from rarefy.engine import loop as engine
 from rarefy.engine import reference
 from rarefy.jit import compile_methods, compiled, helper, inlined
@@ -35,7 +35,6 @@ _are_within = helper(unique_slots.are_within.function)  # type: ignore[attr-defi
 _note_owners = helper(hashed.note_owners.function)  # type: ignore[attr-defined]
 _locate = helper(table_index.locate.function)  # type: ignore[attr-defined]
 _locate_or_insert = helper(table_index.locate_or_insert.function)  # type: ignore[attr-defined]
-_longest = helper(longest.function)  # type: ignore[attr-defined]
 
 
 class RowMemory(NamedTuple):
@@ -131,7 +130,10 @@ def _placed(model: RowModel, rows: RowMemory) -> int:
     if len(model.owners) > 0:
         mask = np.uint64(len(model.owners) - 1)
         _note_owners(keys, model.owners)
-    n_places, needed = 64, 4 * _longest(indptr)
+    longest = 0
+    for row in range(len(indptr) - 1):
+        longest = max(longest, indptr[row + 1] - indptr[row])
+    n_places, needed = 64, 4 * longest
     while n_places < needed:
         n_places *= 2
     seen = rows.seen[:n_places]
