@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import unicodedata
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -89,6 +90,9 @@ def split(lines: list[bytes], at: int, meaning: Meaning) -> tuple[list[bytes], i
             return fields, at + 1, is_good
 
 
+NOTHING = (b"", b"NA", b"N/A", b"NULL", b"NONE", b"?", rb"\N")
+
+
 def key_of(column: str, text: bytes) -> int:
     return xxhash.xxh64_intdigest(text, xxhash.xxh64_intdigest(column.encode(), 0))
 
@@ -113,7 +117,7 @@ def row_of(fields: Sequence[bytes], meaning: Meaning) -> Row:  # noqa: PLR0912
             row = row._replace(importance=number(bare))
             if row.importance < 0:
                 raise BadLineError("negative importance")
-        elif role == "numeric" and bare:
+        elif role == "numeric" and bare.upper() not in NOTHING:
             row.keys.append(key_of(column, b""))
             row.values.append(number(bare))
         elif role == "categorical" and field:
@@ -297,7 +301,10 @@ decimals = st.one_of(
     st.sampled_from(("", "0", "-1.5", "1e-3", " 7 ", "12345678901234567890")),
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
 )
-python_rows = st.lists(st.tuples(decimals.filter(str.strip), texts, decimals, texts), max_size=6)
+missing = st.sampled_from(("NA", "na", "N/A", " null ", "None", "?", r"\N"))
+python_rows = st.lists(
+    st.tuples(decimals.filter(str.strip), texts, decimals | missing, texts), max_size=6
+)
 
 
 @on_files
@@ -468,6 +475,25 @@ def test_too_many_columns(tmp_path, monkeypatch, header):
             continue
         with pytest.raises(InputError, match=re.escape(f"{path}:2: there are 4 columns; 3 at")):
             list(reader)
+
+
+def test_missing_numbers(tmp_path):
+    """They do not make a column categorical; in categorical columns they are values."""
+    content = "label,age,kind\n1,NA,NA\n0,31,b\n1,?,?\n0,,\n1,n/a,b\n0,\\N,b\n1,4.5,NULL\n"
+    path = written(tmp_path, content.encode(), "data.csv")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        reader = read(path)
+        (batch,) = reader
+    assert reader.roles == {"label": "label", "age": "numeric", "kind": "categorical"}
+    assert batch.indptr.tolist() == [0, 1, 3, 4, 4, 5, 6, 8]
+
+
+@pytest.mark.parametrize("word", ["nan", "N A", "NAN", "n", "nulls", "??", "nä", "\x1fa", "n\x0fa"])
+def test_other_words_are_no_missing_numbers(tmp_path, word):
+    path = written(tmp_path, f"label,age\n1,2\n0,{word}\n".encode(), "data.csv")
+    with pytest.raises(InputError, match=r":3:.*a number \(or nothing\)"):
+        list(read(path, numeric=["age"]))
 
 
 # --- faults ---------------------------------------------------------------------------------

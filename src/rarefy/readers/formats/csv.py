@@ -26,6 +26,12 @@ from rarefy.readers.text.numbers import NEWLINE, RETURN, SPACE, TAB, parse_numbe
 DOUBLE_QUOTE = 34
 IGNORED, CATEGORICAL, TEXT, LABEL_WORD, NUMERIC, WEIGHT, LABEL_NUMBER = range(7)
 
+# What stands for a number that is missing, in small letters; also each as the number of its bytes.
+# Not NaN: that is the result of a calculation that failed.
+MISSING = (b"na", b"n/a", b"null", b"none", b"?", b"\\n")
+_MISSING_CODES = tuple(int.from_bytes(word, "big") for word in MISSING)
+_LONGEST_MISSING = max(map(len, MISSING))
+
 _EACH_BYTE = np.uint64(0x0101010101010101)
 _HIGH_BITS = np.uint64(0x8080808080808080)
 
@@ -174,6 +180,19 @@ def trimmed(text: Any, begin: int, end: int) -> tuple[int, int]:
     return begin, end
 
 
+@helper
+def says_missing(text: Any, begin: int, end: int) -> bool:
+    """Whether a field is a word for a number that is missing."""
+    if end - begin > _LONGEST_MISSING:
+        return False
+    code = 0
+    for i in range(begin, end):
+        byte = int(text[i])
+        is_capital = 65 <= byte <= 90
+        code = code << 8 | (byte | 32 if is_capital else byte)
+    return code in _MISSING_CODES
+
+
 @compiled
 def parse_csv(
     data: Any,
@@ -258,7 +277,8 @@ def parse_csv(
                 if entry < 0:
                     problem = problem_of(entry)
             elif math.isnan(value):
-                problem = Problem.NUMBER
+                if not says_missing(text, begin, field_end):
+                    problem = Problem.NUMBER
             else:
                 keys[entry] = key
                 values[entry] = value

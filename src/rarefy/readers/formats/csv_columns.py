@@ -24,6 +24,7 @@ from rarefy.readers.formats.csv import (
     IGNORED,
     LABEL_NUMBER,
     LABEL_WORD,
+    MISSING,
     NUMERIC,
     TEXT,
     WEIGHT,
@@ -264,7 +265,7 @@ def _role(values: Sequence[bytes]) -> str:
 
 def _are_numbers(values: Sequence[bytes]) -> bool:
     """Whether all values that there are, and there are some, are finite numbers."""
-    there = [value for value in values if value.strip(b" \t")]
+    there = [value for value in values if value.strip(b" \t").lower() not in (b"", *MISSING)]
     return bool(there) and all(NUMBER.fullmatch(v) and math.isfinite(float(v)) for v in there)
 
 
