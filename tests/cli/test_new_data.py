@@ -95,7 +95,7 @@ def test_quotes_that_are_none():
 def test_words_among_numbers(command):
     """What to do about them is something that the command can do."""
     train("data.csv")
-    Path("new.csv").write_text("label,n,c\na,none,x\n")
+    Path("new.csv").write_text("label,n,c\na,many,x\n")
     name, *old = command
     error = error_of(name, *old, "some.model", "new.csv")
     assert "The model was trained on numbers in this column; leave missing ones out." in error
