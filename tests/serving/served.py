@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -23,9 +24,18 @@ def row(rng: random.Random, **more: object) -> dict[str, object]:
     return {**{f"f{name}": round(rng.random(), 4) for name in names}, **more, "label": label}
 
 
+PORTS = range(20_000, 30_000)  # below those of which the system gives one to each connection
+
+
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
+    """One that stays free while a service that was killed is started again."""
+    for port in random.SystemRandom().sample(PORTS, 100):
+        try:
+            with socket.create_server(("127.0.0.1", port)):
+                return port
+        except OSError:  # it is taken
+            continue
+    raise AssertionError("no port is free")
 
 
 class Served:
@@ -35,12 +45,13 @@ class Served:
         self.folder, self.port = folder, free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._options = options
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115  # as long as the service
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         command = [sys.executable, "-m", "rarefy", "serve", str(self.folder)]
         command += ["--port", str(self.port), *self._options]
-        self._process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        self._process = subprocess.Popen(command, stderr=self._said)
         self._wait(lambda: self._process is not None and self._process.poll() is None)
 
     def _wait(self, lives: Callable[[], bool]) -> None:
@@ -51,9 +62,13 @@ class Served:
                     return
             except httpx.TransportError:
                 pass
-            assert lives(), "the service has ended"
+            assert lives(), f"the service has ended: {self._last_words()}"
             time.sleep(0.01)
         raise AssertionError("the service does not answer")
+
+    def _last_words(self) -> str:
+        self._said.seek(0)
+        return self._said.read().decode()[-2000:]
 
     def memory(self) -> float:
         """Megabytes that it takes, without files."""
