@@ -34,7 +34,10 @@ class Step(NamedTuple):
 
 
 class _KeptFrame(bytes):
-    """A frame as Python's functions can have it, and what has the memory that it leads to."""
+    """A frame as Python's functions can have it, and what has the memory that it leads to.
+
+    A function has its frame until the end, and so the machine code that the frame keeps, too.
+    """
 
     keeps: Any
 
@@ -59,8 +62,8 @@ def python_function(
     """
     addresses = [given, answer, *(address for step in steps for address in step)]
     kept = _KeptFrame(struct.pack(f"{len(addresses)}q", *addresses))
-    kept.keeps = keeps
-    _, method = _code(len(steps), n_given, answer != 0)
+    engine, method = _code(len(steps), n_given, answer != 0)
+    kept.keeps = keeps, engine, method  # threads that come at once may each have made an engine
     return _new_function()(ctypes.addressof(method), kept, None)  # type: ignore[no-any-return]
 
 
