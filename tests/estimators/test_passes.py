@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import rarefy
-from rarefy import ConfigError, SparseOnlineClassifier, SparseOnlineRegressor
+from rarefy import ConfigError, InputError, SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.estimators import passes
 
 X, Y = load_iris(return_X_y=True)
@@ -139,6 +139,35 @@ def test_warm_start_goes_on():
     assert model.fit(X, X[:, 0]).t_ == 4 * len(X)
     cold = SparseOnlineRegressor(passes=2, shuffle=False).fit(X, X[:, 0])
     assert cold.fit(X, X[:, 0]).t_ == 2 * len(X)
+
+
+def test_warm_start_keeps_classes_and_columns():
+    names = np.array(["a", "b", "c"])[Y]
+    model = SparseOnlineClassifier(passes=1, warm_start=True).fit(X, names)
+    before = model.coef_
+    for rows, labels, message in (
+        (X, names == "a", "in row 0; the classes of the model are"),
+        (X, np.where(Y == 1, "d", names), "the label 'd' in row 50; the classes of the model"),
+        (X[:, :3], names, "X has 3 features, but SparseOnlineClassifier is expecting 4"),
+    ):
+        with pytest.raises(InputError, match=message):
+            model.fit(rows, labels)
+    assert np.array_equal(model.coef_, before)
+    assert model.n_features_in_ == 4
+    some = Y > 0  # not all classes need be there
+    model.fit(X[some], names[some])
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    regressor = SparseOnlineRegressor(passes=1, warm_start=True).fit(X, X[:, 0])
+    with pytest.raises(InputError, match="X has 3 features"):
+        regressor.fit(X[:, :3], X[:, 0])
+
+
+def test_new_classes_come_by_partial_fit_alone():
+    model = SparseOnlineClassifier(passes=1, warm_start=True)
+    model.partial_fit(X[Y < 2], Y[Y < 2], classes="grow")
+    with pytest.raises(InputError, match="the label 2 in row 100; the classes of the model are"):
+        model.fit(X, Y)
+    assert model.partial_fit(X, Y).fit(X, Y).classes_.tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize("verbose", [True, 1, 2])

@@ -228,10 +228,14 @@ class SparseOnlineClassifier(
         return self._encode(labels)
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-        """Rows, targets and importance as the engine takes them; the classes are those of y."""
-        X = self._check_rows(X, reset=True)
+        """Rows, targets and importance as the engine takes them.
+
+        The classes are those of y, or, if `fit` goes on, those that the model has.
+        """
+        X = self._check_rows(X, reset=not self._goes_on)
         y = self._checked_y(X, y)
-        self.classes_ = sorted_labels("y", y)
+        if not self._goes_on:
+            self.classes_ = sorted_labels("y", y)
         return X, self._encode(y), check_importance(sample_weight, len(y))
 
     def _targets_to_learn(self, y: NDArray[Any], task: Task, classes: Any) -> NDArray[np.float64]:

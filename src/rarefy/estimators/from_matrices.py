@@ -69,7 +69,7 @@ class FromMatrices:
         if type(task.rule) in FINITE_DATA.values():
             self._minimise(task, as_rows(X, y, importance))
             return
-        going_on = bool(self.warm_start) and self.__sklearn_is_fitted__()
+        going_on = self._goes_on
         if going_on:
             self._check_can_learn()
             task = self._task_to_go_on(task)
@@ -155,6 +155,11 @@ class FromMatrices:
                 f"shards={self.shards} is for fit and fit_stream; partial_fit and learn_one learn "
                 f"one row after the other. Use set_params(shards=1) to go on with them."
             )
+
+    @property
+    def _goes_on(self: Any) -> bool:
+        """Whether `fit` continues, with the classes and columns that the model has."""
+        return bool(self.warm_start) and self.__sklearn_is_fitted__()
 
     def _check_can_learn(self: Any) -> None:
         if self.is_slim_:

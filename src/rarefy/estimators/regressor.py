@@ -142,7 +142,7 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """Rows, targets and importance as the engine takes them."""
-        X = self._check_rows(X, reset=True)
+        X = self._check_rows(X, reset=not self._goes_on)
         y = self._checked_y(X, y)
         return X, y, check_importance(sample_weight, len(y))
 
