@@ -158,6 +158,17 @@ def test_what_is_held_out_is_an_attribute(folder, holdout, progress):
     assert not hasattr(rarefy.train("binary.svm"), "holdout_")
 
 
+def test_files_that_are_held_out_and_learned(folder):
+    Path("copy.svm").write_bytes(Path("binary.svm").read_bytes())
+    Path("link.svm").symlink_to("binary.svm")
+    for held_out in ("./binary.svm", "link.svm"):
+        with pytest.warns(RarefyWarning, match=f"{held_out} is held out, but learned as well"):
+            rarefy.train("binary.svm", holdout=held_out)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RarefyWarning)
+        rarefy.train("binary.svm", holdout="copy.svm")
+
+
 def test_figures_of_several_passes_are_of_the_first(folder):
     once, more = [], []
     rarefy.train("binary.svm", progress=once.append)

@@ -78,6 +78,12 @@ def expand(paths: Iterable[str | Path]) -> list[str]:
     return files
 
 
+def also_among(files: Iterable[str], others: Iterable[str]) -> list[str]:
+    """Those of the files that are among the others, under any name; standard input never is."""
+    known = {os.path.realpath(other) for other in others if other != STDIN}
+    return [file for file in files if file != STDIN and os.path.realpath(file) in known]
+
+
 def is_pipe(file: str) -> bool:
     """Whether it can be read only once."""
     return file == STDIN or (os.path.exists(file) and not os.path.isfile(file))

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from rarefy.errors import InputError
+from rarefy.readers.source import also_among
 from rarefy.streams.holdout import HeldOutFiles, HeldOutShare
 from rarefy.streams.refit_stream import Refit, refit_stream
 from rarefy.streams.run import NEVER, Run
@@ -90,6 +91,7 @@ class Training:
         run = self.run
         if self.reporter.wants_lines and (note := self._what_the_table_shows()):
             self.reporter.say(note)
+        self._complain_of_holdout()
         try:
             for step, _ in enumerate(run.steps(self._pause)):
                 if step == 0 and run.reader.roles:
@@ -166,6 +168,17 @@ class Training:
             if complaint := self.run.label_runs.complaint():
                 remedy = MORE_MEMORY if self.run.how_shuffled else HOW_TO_SHUFFLE
                 self.reporter.warn(f"{complaint} Shuffle the rows: {remedy}.")
+
+    def _complain_of_holdout(self) -> None:
+        """Warn of files that are held out, and learned as well."""
+        holdout = self.tracker.holdout
+        if isinstance(holdout, HeldOutFiles):
+            for file in also_among(holdout.files, self.run.reader.files):
+                self.reporter.warn(
+                    f"{file} is held out, but learned as well: held-out figures are too "
+                    f"optimistic. Give another file, or a share of the rows: --holdout 0.1 "
+                    f"(holdout=0.1)."
+                )
 
     def _save(self) -> None:
         examples = self.run.model.t

@@ -1,6 +1,5 @@
 """Resuming from a model file: an interrupted run, or new data for a finished model."""
 
-import os
 import shlex
 import warnings
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from rarefy.files.model import Model
 from rarefy.files.model_checks import checked_predicted, first_pass_of, texts
 from rarefy.files.model_file import load_model
 from rarefy.readers import Reader, read
-from rarefy.readers.source import STDIN, expand
+from rarefy.readers.source import STDIN, also_among, expand
 from rarefy.streams.run import NEVER, Position, Predicted
 from rarefy.training.plan import Plan, make_plan, reader_of, run_settings
 from rarefy.training.request import OF_RUN, OF_SHUFFLING, READING, RequestError, shuffle_of
@@ -105,9 +104,7 @@ def plan_to_go_on(
 
 def _warn_of_learned(resume: str, files: Sequence[str], learned: Sequence[str]) -> None:
     """Warn of files that a model has learned already."""
-    known = {os.path.realpath(file) for file in learned if file != STDIN}
-    again = [file for file in files if os.path.realpath(file) in known and file != STDIN]
-    if again:
+    if again := also_among(files, learned):
         warnings.warn(
             f"{resume} has learned {', '.join(again)} already: unless the rows have changed, they "
             f"count twice, more weights are kept, and progressive figures and probabilities are "

@@ -1,6 +1,5 @@
 """Safe update: learn on, score the held-out rows, choose."""
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from rarefy.files.model_file import load_model
 from rarefy.model.answers import right_answers
 from rarefy.parameters.entry import MOST_PASSES
 from rarefy.readers import Reader
-from rarefy.readers.source import STDIN, expand, is_pipe
+from rarefy.readers.source import also_among, expand, is_pipe
 from rarefy.stores import Prepared
 from rarefy.streams.holdout import HeldOutFiles, HeldOutShare
 from rarefy.streams.pipeline import prepared_batches
@@ -95,10 +94,8 @@ class SafeUpdate:
             instead = "hold out other rows, or a share (--holdout 0.2)"
         else:  # a share of the new rows
             files, instead = new, "give new rows, or a file with others (--holdout FILE)"
-        known = {os.path.realpath(file) for file in learned if file != STDIN}
-        for file in files:
-            if os.path.realpath(file) in known:
-                raise InputError(f"{file} is learned by the model, and cannot judge it: {instead}.")
+        for file in also_among(files, learned):
+            raise InputError(f"{file} is learned by the model, and cannot judge it: {instead}.")
 
     def carry_out(self, reporter: Reporter | None = None) -> Updated:
         """Learn, and choose; nothing is written."""
