@@ -1041,7 +1041,19 @@ class TestDoubt:
     def test_numbers_that_are_too_large(self, folder):
         rows = [f"{n % 2},{(n * 7919) % 100_003}" for n in range(300)]
         Path("large.csv").write_text("label,a\n" + "\n".join(rows) + "\n")
-        assert "worse than those of an empty model" in run("train", "large.csv", "-o", "m").stderr
+        with_steps = run("train", "large.csv", "-o", "m", "--rule", "fobos").stderr
+        assert "worse than those of an empty model" in with_steps
+        assert "try --rule scale-free, a smaller --eta0" in with_steps
+
+    def test_nothing_to_learn(self, folder):
+        """Steps of the default rule are never too long, and there is no other rule to try."""
+        rng = np.random.default_rng(0)
+        rows = [f"{rng.integers(2)},w{rng.integers(9)},{rng.integers(9)}" for _ in range(300)]
+        Path("chance.csv").write_text("label,a,b\n" + "\n".join(rows) + "\n")
+        said = run("train", "chance.csv", "-o", "m").stderr
+        assert "worse than those of an empty model" in said
+        assert "look at held-out rows (--holdout 0.2)" in said
+        assert "--rule" not in said
 
     def test_none_where_something_was_learned(self, folder):
         Path("fine.csv").write_text("label,a\n" + "0,x\n1,y\n" * 100)

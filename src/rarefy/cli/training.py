@@ -12,6 +12,8 @@ from rarefy.cli import signals
 from rarefy.cli.memory_advice import memory_advice
 from rarefy.cli.views.display import Display
 from rarefy.errors import EXPECTED
+from rarefy.rules.scale_free import ScaleFree
+from rarefy.rules.scale_free_ftrl import ScaleFreeFtrl
 from rarefy.streams.run import Run
 from rarefy.streams.stream_model import StreamModel
 from rarefy.training.checkpoints import Checkpoints
@@ -137,8 +139,16 @@ def doubt(model: StreamModel) -> str:
     before = model.loss_without_weights()
     if model.t < ENOUGH_TO_DOUBT or not model.learner.progressive_loss > before:
         return ""
+    worse = (
+        f"Predictions while learning were worse than those of an empty model (loss {before:.5f})."
+    )
+    if isinstance(model.task.rule, ScaleFree | ScaleFreeFtrl):  # for values of any size
+        return (
+            f"{worse} The columns may say little about the labels, or there are too few rows: look "
+            f"at held-out rows (--holdout 0.2); or columns with categories are read as numbers "
+            f"(--categorical)."
+        )
     return (
-        f"Predictions while learning were worse than those of an empty model (loss "
-        f"{before:.5f}). The values may be too large for the step size: try --rule scale-free, a "
-        f"smaller --eta0, or --categorical for columns with categories."
+        f"{worse} The values may be too large for the step size: try --rule scale-free, a smaller "
+        f"--eta0, or --categorical for columns with categories."
     )
