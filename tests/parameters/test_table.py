@@ -204,6 +204,8 @@ def test_unknown_names_are_refused(cls):
         cls(alpha=1.0)
     with pytest.raises(TypeError, match=r"'early_stopping' \(use passes: .*\)$"):
         cls(early_stopping=True)
+    with pytest.raises(TypeError, match=r"'solver' \(use rule\)$"):
+        cls(solver="saga")
     with pytest.raises(TypeError, match=r"'passses' \(is it 'passes'\?\)$"):
         cls(passses=1)
     with pytest.raises(TypeError, match="positional argument"):
@@ -213,6 +215,7 @@ def test_unknown_names_are_refused(cls):
 def test_what_is_called_otherwise_there():
     """Only where there is such a parameter."""
     assert advice("folds", ["l1", "cv"]) == " (use cv)"
+    assert advice("n_jobs", ["l1", "shards"]) == " (use shards)"
     assert advice("folds", ["l1"]) == ""
     assert advice("target", ["label"]) == " (use label)"
 

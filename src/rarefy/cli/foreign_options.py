@@ -14,6 +14,7 @@ _RULE = "Use --rule: its default, scale-free, adapts steps to each feature and n
 _WHY = "Use rarefy inspect MODEL --why DATA."
 _NAMES = "Use rarefy inspect MODEL: the model keeps the names of features."
 _READING = "Leave it out: the model reads data as in training."
+_THRESHOLD = "Use rarefy threshold MODEL --set SCORE, after training."
 _PROGRESS = "Leave it out: progress is shown, unless you give --quiet."
 
 INSTEAD = {
@@ -58,6 +59,7 @@ INSTEAD = {
     **dict.fromkeys(("--text", "--categorical", "--numeric", "--ngram", "--skips"), _READING),
     **dict.fromkeys(("--header", "--no-header", "--cross"), _READING),
     "--label": "Leave it out: labels are not needed.",
+    **dict.fromkeys(("--decision-threshold", "--decision_threshold"), _THRESHOLD),
 }
 
 

@@ -33,6 +33,14 @@ class Names(click.ParamType):  # type: ignore[type-arg]
         return value if isinstance(value, tuple) else tuple(value.split(","))
 
 
+class Name(click.Choice[str]):
+    """One of some names, in which - and _ are the same."""
+
+    def convert(self, value: Any, param: Any, context: Any) -> Any:
+        meant = {name.replace("-", "_"): name for name in self.choices}
+        return super().convert(meant.get(value.replace("-", "_"), value), param, context)
+
+
 class WholeNumber(click.IntRange):
     """A range whose upper end is shown only if somebody might come near it."""
 
@@ -109,10 +117,11 @@ class Size(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: Any, context: Any) -> int:
         if isinstance(value, int):
             return value
-        found = re.fullmatch(r"(\d{1,18}(?:\.\d{1,18})?)\s*([kMGT]?)B?", value)
+        found = re.fullmatch(r"(\d{1,18}(?:\.\d{1,18})?)\s*([kMGT]?)B?", value, re.IGNORECASE)
         if found is None:
             self.fail(f"{value!r}: a size such as 500MB or 4GB is expected.", param, context)
-        return int(float(found[1]) * 1000 ** UNITS.index(found[2]))
+        unit = found[2] if found[2] in UNITS else found[2].swapcase()  # KB, mb
+        return int(float(found[1]) * 1000 ** UNITS.index(unit))
 
     @staticmethod
     def written(n_bytes: int) -> str:
@@ -160,7 +169,7 @@ def click_type(kind: Kind) -> Any:
         case Whole():
             return WholeNumber(kind.least, kind.most)
         case OneOf():
-            return click.Choice(kind.names)
+            return Name(kind.names)
         case Number() if kind.whole_of:
             return click.INT
         case _:

@@ -8,6 +8,7 @@ import click
 from rarefy.cli.option_types import (
     FILE,
     SIZES_BY_NAME,
+    Name,
     Names,
     NumberOrAuto,
     Several,
@@ -163,7 +164,7 @@ no_intercept_option = click.option("--no-intercept", is_flag=True, help="Do not 
 loss_options = options(
     click.option(
         "--loss",
-        type=click.Choice(list(LOSSES)),
+        type=Name(list(LOSSES)),
         default="logistic",
         show_default=True,
         help="Loss function; the last four are for regression.",

@@ -9,10 +9,12 @@ INSTEAD = {
     **dict.fromkeys(("max_iter", "n_iter", "epochs"), "passes"),
     **dict.fromkeys(("early_stopping", "tol", "n_iter_no_change", "validation_fraction"), _STOPS),
     **dict.fromkeys(("alpha", "C", "penalty", "l1_ratio"), "l1 and l2"),
-    "learning_rate": "eta0 and schedule",
+    **dict.fromkeys(("learning_rate", "power_t"), "eta0 and schedule"),
+    "solver": "rule",
     "by": "scoring",
 }
-SAME = {"folds": "cv", "target": "label", "sep": "delimiter"}  # where there is that
+# where there is that
+SAME = {"folds": "cv", "target": "label", "sep": "delimiter", "n_jobs": "shards"}
 
 
 def advice(name: str, known: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ import click
 
 from rarefy.analysis.model_description import feature_as_json
 from rarefy.cli.command_line import RememberingCommand, command_line
-from rarefy.cli.option_types import FILE, Several, Size, WholeNumber
+from rarefy.cli.option_types import FILE, Name, Several, Size, WholeNumber
 from rarefy.cli.options import (
     class_weight_option,
     column_options,
@@ -82,13 +82,13 @@ FEATURES_IN_REPORT = 100
 @click.option("--shuffle", is_flag=True, help="Learn the rows in random order.")
 @click.option(
     "--by",
-    type=click.Choice([name.replace("_", "-") for name in dict.fromkeys(OF_CLASSES + OF_NUMBERS)]),
+    type=Name([name.replace("_", "-") for name in dict.fromkeys(OF_CLASSES + OF_NUMBERS)]),
     help="Metric for the choice.  [default: accuracy, or r2 in regression]",
 )
 @class_weight_option
 @click.option(
     "--choose",
-    type=click.Choice(["best", "one-standard-error"]),
+    type=Name(["best", "one-standard-error"]),
     default="best",
     show_default=True,
     help="Choose the best score, or the smallest model within one standard error of it.",

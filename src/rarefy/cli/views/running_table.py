@@ -165,7 +165,7 @@ def _refitted(metrics: dict[str, Any]) -> Iterator[str]:
     """How well a refit fits what it was fitted to."""
     if metrics:
         found = metrics_text({name: metrics.get(name) for name in SHOWN_AT_THE_END})
-        yield f"refitted: {found} ({count(metrics['examples'])} examples, the training rows)"
+        yield f"refitted: {found} ({_examples(metrics)}, the training rows)"
 
 
 def _held_out(metrics: dict[str, Any]) -> Iterator[str]:
@@ -177,7 +177,11 @@ def _held_out(metrics: dict[str, Any]) -> Iterator[str]:
         return
     by = "each by the model at that time" if metrics["progressive"] else "by the final model"
     found = {name: value for name, value in metrics.items() if name in SHOWN_AT_THE_END}
-    yield f"held out: {metrics_text(found)} ({count(metrics['examples'])} examples, {by})"
+    yield f"held out: {metrics_text(found)} ({_examples(metrics)}, {by})"
+
+
+def _examples(metrics: dict[str, Any]) -> str:
+    return f"{count(metrics['examples'])} example{'s' if metrics['examples'] != 1 else ''}"
 
 
 def metrics_text(metrics: dict[str, float | None]) -> str:
