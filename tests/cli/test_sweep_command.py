@@ -37,6 +37,17 @@ def folder(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
+def test_sorted_labels_are_noticed_before_learning():
+    rows = Path("binary.svm").read_text().splitlines(keepends=True)
+    Path("sorted.svm").write_text("".join(sorted(rows * 6)))
+    said = run("sweep", "sorted.svm", "-o", "found", *QUICK).stderr
+    assert said.count("the labels come in long runs") == 1
+    assert said.index("the labels come in long runs") < said.index("Learning 9 models")
+    assert "Shuffle the rows: --shuffle" in said
+    for arguments in (("sorted.svm", "--shuffle"), ("binary.svm",)):
+        assert "long runs" not in run("sweep", *arguments, "-o", "found", *QUICK).stderr
+
+
 def sweep(*arguments: str, **options):
     return run("sweep", *arguments, "-o", "found", *QUICK, **options)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from math import inf, nan
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold, cross_val_score
 
 import rarefy
-from rarefy import ConfigError, DivergenceError, InputError
+from rarefy import ConfigError, DivergenceError, InputError, RarefyWarning
 from rarefy.estimators.sweep_grid import EstimatorAt
 from rarefy.rules import Frda
 from rarefy.sweeping.folds import fold_numbers
@@ -22,6 +23,16 @@ from tests.in_order import classifier_in_order, regressor_in_order
 BINARY = data.problem("binary")
 FOLDS = np.random.default_rng(2).integers(3, size=len(BINARY.y))
 L1S = [1e-2, 0.1, 1.0]
+
+
+def test_sorted_labels():
+    order = np.argsort(BINARY.y, kind="stable")
+    how = {"l1": [0.3, 1.0], "folds": 2, "passes": 1}
+    with pytest.warns(RarefyWarning, match=r"in long runs .* Use shuffle=True\.$"):
+        rarefy.sweep(BINARY.dense[order], BINARY.y[order], **how)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RarefyWarning)
+        rarefy.sweep(BINARY.dense[order], BINARY.y[order], shuffle=True, **how)
 
 
 RULE = "ftrl"  # which learns rows as they are, and so the same beside others

@@ -11,16 +11,21 @@ from rarefy.cli.views.display import Display
 from rarefy.cli.views.formatting import count, size, visible
 from rarefy.cli.views.sweep_view import MODEL
 from rarefy.errors import InputError, RarefyWarning
+from rarefy.model.label_runs import LabelRuns
 from rarefy.parameters.table import LOSS, RULE
 from rarefy.readers import Reader
 from rarefy.streams.design_matrix import DesignMatrix, RowsTooLargeError, to_matrix
 from rarefy.sweeping.scoring import make_scoring
 from rarefy.training.plan import Plan, new_plan
+from rarefy.training.procedure import HOW_TO_SHUFFLE
 from rarefy.training.request import READING, RequestError
 
 
-def swept(asked: dict[str, Any], memory: int, display: Display) -> tuple[Any, int]:
-    """Judge the grid, by rows in memory if they fit; and how many points were asked for."""
+def swept(asked: dict[str, Any], memory: int, display: Display) -> tuple[Any, int, LabelRuns]:
+    """Judge the grid, by rows in memory if they fit.
+
+    And how many points were asked for, and what was seen, and said, of the order of the labels.
+    """
     from rarefy.estimators.sweep_grid import EstimatorAt, estimator_class
     from rarefy.sweeping.grid import grid
 
@@ -58,7 +63,8 @@ def swept(asked: dict[str, Any], memory: int, display: Display) -> tuple[Any, in
     display.stage(f"Reading {visible(' '.join(reader.files))}")
     try:
         _show_columns(reader.another(), display)
-        return _judged(asked, memory, display, plan, how, learning), len(points)
+        found = _judged(asked, memory, display, plan, how, learning)
+        return found, len(points), plan.run.label_runs
     finally:
         report_bad_lines(reader)
 
@@ -97,6 +103,11 @@ def _judged(
                 raise _rows_too_large(error, memory) from error
             display.say("The rows do not fit memory; they are read again in every pass.")
         else:
+            if not is_regression and not asked["shuffle"]:
+                runs = plan.run.label_runs
+                runs.add(rows.y)
+                if complaint := runs.complaint():
+                    display.warn(f"{complaint} Shuffle the rows: {HOW_TO_SHUFFLE}.")
             display.stage(learning)
             return _swept_in_memory(rows, memory, refit=asked["refit"], **how)
     display.stage(learning)

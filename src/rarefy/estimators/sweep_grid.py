@@ -14,7 +14,9 @@ from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.estimators.classifier import SparseOnlineClassifier
 from rarefy.estimators.regressor import SparseOnlineRegressor
 from rarefy.estimators.sparse_online import examples_for, task_of
+from rarefy.estimators.training_warnings import warn_of
 from rarefy.files.label_types import label_names
+from rarefy.model.label_runs import LabelRuns
 from rarefy.parameters.entry import LARGEST_SEED, MOST_PASSES
 from rarefy.parameters.of_sweeps import (
     DEFAULT_MEMORY,
@@ -267,6 +269,10 @@ def judge_of(
     X, y, importance, n_classes = examples_for(first, X, y, sample_weight)
     if not importance.any():
         raise InputError("sample_weight is zero for all rows: there is nothing to learn.")
+    if n_classes and not asked.shuffle:
+        runs = LabelRuns()
+        runs.add(y)
+        warn_of(runs, "Use shuffle=True.")
     classes = first.classes_ if n_classes else np.empty(0)
     shared = {
         "fitting": Fitting(passes, asked.shuffle, asked.refit, asked.refit_l2),

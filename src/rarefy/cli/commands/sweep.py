@@ -24,7 +24,7 @@ from rarefy.cli.options import (
 )
 from rarefy.cli.sweeping import plan_of_point, swept
 from rarefy.cli.training import carry_out
-from rarefy.cli.views.display import Display, make_display
+from rarefy.cli.views.display import make_display
 from rarefy.cli.views.feature_view import order_of
 from rarefy.cli.views.formatting import count, visible
 from rarefy.cli.views.sweep_view import (
@@ -157,11 +157,15 @@ def sweep(
     outputs = _outputs(folder, asked["data"], None if quiet else STREAM)
     start = time.perf_counter()
     with make_display(quiet=as_json or quiet) as display:
-        found, n_points = swept(asked, memory, display)
+        found, n_points, label_runs = swept(asked, memory, display)
         _write_table(outputs[TABLE], found.table)
         choices = _choices(found, asked["within_features"])
         chosen = _label(asked["choose"], asked["within_features"])
-        model = _learned_best(asked, choices[chosen], outputs[MODEL], display)
+        best = plan_of_point(asked, choices[chosen].parameters, outputs[MODEL].path)
+        best.run.label_runs = label_runs  # so that nothing is said twice
+        display.stage(f"Learning {visible(outputs[MODEL].path)}")
+        carry_out(best, Checkpoints(best, outputs[MODEL]), display)
+        model = best.run.model
         facts = facts_of(asked, found, n_points, time.perf_counter() - start)
         facts["weights of best.model"] = count(model.learner.settled().n_nonzero())
         display.stage("Writing the report")
@@ -219,15 +223,6 @@ def _choices(found: Any, within_features: int | None) -> dict[str, Any]:
             one = found.one_standard_error(within_features=limit)
             choices[_label("one-standard-error", most)] = one
     return choices
-
-
-def _learned_best(
-    asked: dict[str, Any], choice: Any, output: Output, display: Display
-) -> StreamModel:
-    display.stage(f"Learning {visible(output.path)}")
-    plan = plan_of_point(asked, choice.parameters, output.path)
-    carry_out(plan, Checkpoints(plan, output), display)
-    return plan.run.model
 
 
 def _write_table(output: Output, table: dict[str, list[Any]]) -> None:
