@@ -147,6 +147,22 @@ class TestExports:
         assert (labels == np.where(scores[:, 0] > 0.7, 1, -1)).all()
 
 
+def test_figures_of_further_training():
+    """Accuracy is that of the threshold, or is not shown: progressive answers are those at 0."""
+    run("threshold", "some.model", "--set", "-9")
+    Path("new.svm").write_text(data.svmlight_text(data.problem("binary", n=100, seed=7)))
+    more = ("new.svm", "--resume", "some.model", "--holdout", "binary.svm", "-o", "more.model")
+    events = [json.loads(line) for line in run("train", *more, "--json").stdout.splitlines()]
+    assert events[-1]["accuracy"] is None
+    expected = evaluated("more.model")["accuracy"]
+    assert events[-1]["holdout"]["accuracy"] == pytest.approx(expected)
+    assert expected == np.mean(data.problem("binary", n=200).y > 0)
+    *_, progressive, held_out, _ = run("train", *more).stderr.splitlines()
+    assert "progressive loss" in progressive
+    assert "accuracy" not in progressive
+    assert f"accuracy {expected:.1%}".replace("%", " %") in held_out
+
+
 class TestRefused:
     def test_several_classes_and_numbers(self):
         train("multiclass.svm")

@@ -21,7 +21,7 @@ class ProgressLine(NamedTuple):
     examples: int  # learned so far, over all passes
     loss: float  # progressive: of the first pass so far; NaN where that is not known any more
     loss_since: float  # ... of the examples since the last line, new or not
-    accuracy: float | None  # as the loss; None in regression
+    accuracy: float | None  # as the loss; None in regression, and with a decision threshold
     accuracy_since: float | None
     kept: int  # weights that are not zero
     zeros: float | None  # share of zeros among the features seen; None where unknown
@@ -111,7 +111,8 @@ class ProgressTracker:
         return time.perf_counter() - self._start
 
     def _accuracy(self, predicted: Predicted) -> float | None:
-        if self.run.model.task.is_regression:
+        """Learners count right answers for a threshold of 0, which others need not have."""
+        if self.run.model.task.is_regression or self.run.model.decision_threshold != 0.0:
             return None
         return _ratio(predicted.right, predicted.weight)
 
