@@ -147,6 +147,13 @@ class TestExports:
         assert (labels == np.where(scores[:, 0] > 0.7, 1, -1)).all()
 
 
+def test_data_that_the_model_has_learned():
+    said = run("threshold", "some.model", "./binary.svm", "-o", "other.model").stderr
+    assert "Warning: the model has learned ./binary.svm" in said
+    Path("copy.svm").write_bytes(Path("binary.svm").read_bytes())
+    assert run("threshold", "some.model", "copy.svm", "-o", "other.model").stderr == ""
+
+
 def test_figures_of_further_training():
     """Accuracy is that of the threshold, or is not shown: progressive answers are those at 0."""
     run("threshold", "some.model", "--set", "-9")

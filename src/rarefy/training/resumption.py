@@ -90,7 +90,7 @@ def plan_to_go_on(
             )
         reading = {name: asked[name] for name in OF_NEW_DATA}
         reader = _reader_like(saved, [*replayed, *data], reading)
-        learned = [] if about is None else [*about["learned"], *about["reader"]["files"]]
+        learned = files_learned(saved, resume)
         _warn_of_learned(resume, expand(data), learned)
         settings = run_settings(asked, target, learned)
         plan = make_plan(model, reader, output, saved.asked, settings, slim)
@@ -100,6 +100,12 @@ def plan_to_go_on(
     so_far = {name: about[name] for name in ("before", "first_pass")}
     plan = make_plan(model, reader, output, saved.asked, settings, slim, about["place"], **so_far)
     return plan._replace(resumed=resume)
+
+
+def files_learned(saved: Model, path: str) -> list[str]:
+    """The files that a model has learned, as far as its own file says so."""
+    about = _checked_run(saved, path)
+    return [] if about is None else [*about["learned"], *about["reader"]["files"]]
 
 
 def _warn_of_learned(resume: str, files: Sequence[str], learned: Sequence[str]) -> None:

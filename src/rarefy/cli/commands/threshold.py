@@ -1,6 +1,7 @@
 """`rarefy threshold`."""
 
 import os
+import warnings
 from typing import Any
 
 import click
@@ -8,15 +9,16 @@ import click
 from rarefy.checks import number_or_none
 from rarefy.cli.option_types import FILE
 from rarefy.cli.options import format_options, labelled_data_options, report_bad_lines
-from rarefy.errors import InputError
+from rarefy.errors import InputError, RarefyWarning
 from rarefy.files.model import Model
 from rarefy.files.model_file import load_model, save_model
 from rarefy.parameters.table import checked_number
 from rarefy.readers import read
-from rarefy.readers.source import expand
+from rarefy.readers.source import also_among, expand
 from rarefy.streams.metrics import measured
 from rarefy.system.atomic_write import Output
 from rarefy.system.output_checks import check_outputs
+from rarefy.training.resumption import files_learned
 
 
 @click.command()
@@ -57,6 +59,7 @@ def threshold(
     if len(model.classes) != 2 or model.has_score_by_class:
         raise InputError(f"{model_path}: a threshold is for models of two classes.")
     if given is None:
+        _warn_of_learned(files_learned(model, model_path), data)
         given, best_f1 = _best(model, data, reading)
         found = f", which gives an F1 of {best_f1:.4f} on these data"
     else:
@@ -65,6 +68,17 @@ def threshold(
     click.echo(
         f"{place.path}: {model.classes[1]} is predicted for scores above {given:.6g}{found}."
     )
+
+
+def _warn_of_learned(learned: list[str], data: tuple[str, ...]) -> None:
+    if again := also_among(expand(data), learned):
+        warnings.warn(
+            f"the model has learned {', '.join(again)}: its scores there are too far from 0, and "
+            f"the best threshold for new rows may be another one. Give rows that it has not "
+            f"learned.",
+            RarefyWarning,
+            stacklevel=2,
+        )
 
 
 def _best(model: Model, data: tuple[str, ...], reading: dict[str, Any]) -> tuple[float, float]:
