@@ -34,6 +34,11 @@ def flags_of(name: str) -> set[str]:
         ("train rows.csv -o m --alpha 1", "--alpha", "Use --l1 and --l2."),
         ("train rows.csv -o m --random_state 1", "--random_state", "Use --seed."),
         ("train rows.csv -o m --decision-threshold 1", "--decision-threshold", "Use rarefy thresh"),
+        ("train rows.csv -o m --regression", "--regression", "Use --loss: squared"),
+        ("train rows.csv -o m --test-size 0.2", "--test-size", "Use --holdout SHARE."),
+        ("train rows.csv -o m --exclude id", "--exclude", "Use --ignore NAME,..."),
+        ("sweep rows.csv -o m --scoring auc", "--scoring", "use --by."),
+        ("predict m rows.csv --threshold 1", "--threshold", "Use rarefy threshold MODEL --set"),
         ("predict m rows.csv --text words", "--text", "reads data as in training."),
         ("evaluate m rows.csv --no-header", "--no-header", "reads data as in training."),
         ("predict m rows.csv --label kind", "--label", "labels are not needed."),
@@ -60,7 +65,9 @@ def test_every_option_of_vw_on_the_page_is_known_or_gets_advice():
 
 
 def test_advice_names_options_that_exist():
-    flags = set().union(*map(flags_of, ("train", "predict", "export", "inspect", "threshold")))
+    flags = set().union(
+        *map(flags_of, ("train", "sweep", "predict", "export", "inspect", "threshold"))
+    )
     named = set(re.findall(r"(?<!\S)--?[a-z]\S*\b", " ".join(INSTEAD.values())))
     assert len(named) > 15
     assert named - flags == set()

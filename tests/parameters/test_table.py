@@ -55,7 +55,7 @@ KNOWN_BY_NAME = {
     "truncate_every": set(),
     # a command of that name, the threshold of decisions, and that of a test for drift
     "threshold": {
-        *("cli/__init__.py", "cli/commands/threshold.py"),
+        *("cli/__init__.py", "cli/commands/threshold.py", "cli/foreign_options.py"),
         *("updating/choice.py", "updating/slices.py", "model/page_hinkley.py"),
         *("estimators/watching.py", "analysis/hysteresis.py"),
     },

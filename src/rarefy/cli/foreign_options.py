@@ -14,7 +14,8 @@ _RULE = "Use --rule: its default, scale-free, adapts steps to each feature and n
 _WHY = "Use rarefy inspect MODEL --why DATA."
 _NAMES = "Use rarefy inspect MODEL: the model keeps the names of features."
 _READING = "Leave it out: the model reads data as in training."
-_THRESHOLD = "Use rarefy threshold MODEL --set SCORE, after training."
+_THRESHOLD = "Use rarefy threshold MODEL --set SCORE: the model keeps it."
+_TASK = "Use --loss: squared, for one, is for numbers, and logistic, the default, for classes."
 _PROGRESS = "Leave it out: progress is shown, unless you give --quiet."
 
 INSTEAD = {
@@ -55,11 +56,17 @@ INSTEAD = {
     **dict.fromkeys(("--max-iter", "--max_iter"), "Use --passes."),
     **dict.fromkeys(("--random-state", "--random_state"), "Use --seed."),
     **dict.fromkeys(("-v", "--verbose"), _PROGRESS),
+    **dict.fromkeys(("--regression", "--task", "--objective"), _TASK),
+    **dict.fromkeys(("--validation", "--validation-split", "--test-size"), "Use --holdout SHARE."),
+    **dict.fromkeys(("--drop", "--exclude"), "Use --ignore NAME,..."),
+    **dict.fromkeys(("--metric", "--scoring"), "In rarefy sweep, use --by."),
+    "--cv": "Use --folds.",
+    "--balanced": "Use --class-weight balanced.",
     # ours, of commands that train
     **dict.fromkeys(("--text", "--categorical", "--numeric", "--ngram", "--skips"), _READING),
     **dict.fromkeys(("--header", "--no-header", "--cross"), _READING),
     "--label": "Leave it out: labels are not needed.",
-    **dict.fromkeys(("--decision-threshold", "--decision_threshold"), _THRESHOLD),
+    **dict.fromkeys(("--decision-threshold", "--decision_threshold", "--threshold"), _THRESHOLD),
 }
 
 
