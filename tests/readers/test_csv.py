@@ -90,7 +90,7 @@ def split(lines: list[bytes], at: int, meaning: Meaning) -> tuple[list[bytes], i
             return fields, at + 1, is_good
 
 
-NOTHING = (b"", b"NA", b"N/A", b"NULL", b"NONE", b"?", rb"\N")
+NOTHING = (b"", b"NA", b"N/A", b"#N/A", b"NAN", b"NULL", b"NONE", b"?", rb"\N")
 
 
 def key_of(column: str, text: bytes) -> int:
@@ -301,7 +301,7 @@ decimals = st.one_of(
     st.sampled_from(("", "0", "-1.5", "1e-3", " 7 ", "12345678901234567890")),
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
 )
-missing = st.sampled_from(("NA", "na", "N/A", " null ", "None", "?", r"\N"))
+missing = st.sampled_from(("NA", "na", "N/A", "#N/A", "NaN", " null ", "None", "?", r"\N"))
 python_rows = st.lists(
     st.tuples(decimals.filter(str.strip), texts, decimals | missing, texts), max_size=6
 )
@@ -479,17 +479,19 @@ def test_too_many_columns(tmp_path, monkeypatch, header):
 
 def test_missing_numbers(tmp_path):
     """They do not make a column categorical; in categorical columns they are values."""
-    content = "label,age,kind\n1,NA,NA\n0,31,b\n1,?,?\n0,,\n1,n/a,b\n0,\\N,b\n1,4.5,NULL\n"
+    content = "label,age,kind\n1,NA,NA\n0,31,b\n1,?,?\n0,,\n1,n/a,b\n0,\\N,b\n1,4.5,NULL\n0,NaN,b\n"
     path = written(tmp_path, content.encode(), "data.csv")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         reader = read(path)
         (batch,) = reader
     assert reader.roles == {"label": "label", "age": "numeric", "kind": "categorical"}
-    assert batch.indptr.tolist() == [0, 1, 3, 4, 4, 5, 6, 8]
+    assert batch.indptr.tolist() == [0, 1, 3, 4, 4, 5, 6, 8, 9]
 
 
-@pytest.mark.parametrize("word", ["nan", "N A", "NAN", "n", "nulls", "??", "nä", "\x1fa", "n\x0fa"])
+@pytest.mark.parametrize(
+    "word", ["-nan", "N A", "NANs", "n", "nulls", "??", "nä", "\x1fa", "n\x0fa"]
+)
 def test_other_words_are_no_missing_numbers(tmp_path, word):
     path = written(tmp_path, f"label,age\n1,2\n0,{word}\n".encode(), "data.csv")
     with pytest.raises(InputError, match=r":3:.*a number \(or nothing\)"):
@@ -507,7 +509,7 @@ FAULTS = {
         "a number (or nothing) in this column is expected, near '1,x,abc,y'. Leave",
     ),
     b'1,x,"abc",y': (3, 5, "a number (or nothing)"),
-    b"1,x,nan,y": (3, 5, "a number (or nothing)"),
+    b"1,x,nam,y": (3, 5, "a number (or nothing)"),
     b"1,x,1e999,y": (3, 5, "a number (or nothing)"),
     b"1,x,1 2,y": (3, 5, "a number (or nothing)"),
     b"x,x,1,y": (3, 1, "a number as the label"),

@@ -27,8 +27,7 @@ DOUBLE_QUOTE = 34
 IGNORED, CATEGORICAL, TEXT, LABEL_WORD, NUMERIC, WEIGHT, LABEL_NUMBER = range(7)
 
 # What stands for a number that is missing, in small letters; also each as the number of its bytes.
-# Not NaN: that is the result of a calculation that failed.
-MISSING = (b"na", b"n/a", b"null", b"none", b"?", b"\\n")
+MISSING = (b"na", b"n/a", b"#n/a", b"nan", b"null", b"none", b"?", b"\\n")
 _MISSING_CODES = tuple(int.from_bytes(word, "big") for word in MISSING)
 _LONGEST_MISSING = max(map(len, MISSING))
 
