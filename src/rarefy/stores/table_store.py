@@ -18,7 +18,6 @@ from rarefy.arrays import Floats, read_only, without
 from rarefy.engine.learner import Learner
 from rarefy.engine.online_learner import RowLearner
 from rarefy.engine.snapshots import Arrays
-from rarefy.engine.watched import Watched
 from rarefy.errors import InputError
 from rarefy.model.numbers_by_name import OwnByName
 from rarefy.readers.batch import Batch
@@ -153,7 +152,7 @@ class TableStore:
         self, learner: RowLearner, own: OwnByName, slots: NDArray[np.int32], known_until: int
     ) -> None:
         """Tell the numbers of features whose names were not known, and of all without a name."""
-        assert isinstance(learner, Learner | Watched)
+        assert isinstance(learner, Learner)
         at = self._names.at[slots]
         new = slots[(at >= known_until) | (at == NO_NAME)]
         new = new[np.sort(np.unique(new, return_index=True)[1])]  # as they come
