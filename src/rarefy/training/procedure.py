@@ -59,8 +59,8 @@ class Reporter:
 class Training:
     """Trains the model of a run.
 
-    `checkpoints`, if there are any, are written while it learns. After `carry_out` the model is
-    `run.model`.
+    `checkpoints`, if there are any, are written while it learns, and in the end, unless nothing was
+    learned. After `carry_out` the model is `run.model`.
     """
 
     def __init__(
@@ -79,6 +79,7 @@ class Training:
         self.checkpoints = checkpoints
         self.reporter = reporter or Reporter()
         self.interruption = interruption or Interruption()
+        self.n_bytes = 0  # of the model that was saved in the end
         self._refitted: dict[str, Any] = {}  # metrics of the rows that a refit has fitted
         self._cut_to = run.model.cut_to if refit is None else None
         self._next_line = self._line_after(run.model.t)
@@ -87,6 +88,12 @@ class Training:
 
     def carry_out(self) -> bool:
         """Whether it came to its end; else it was interrupted, and can be gone on with."""
+        is_over = self._learn()
+        if self.checkpoints is not None and self.run.model.t > 0:
+            self.n_bytes = self.checkpoints.save(is_finished=is_over)
+        return is_over
+
+    def _learn(self) -> bool:
         run = self.run
         if self.reporter.wants_lines and (note := self._what_the_table_shows()):
             self.reporter.say(note)
