@@ -77,9 +77,7 @@ def carry_out(plan: Plan, checkpoints: Checkpoints, display: Display) -> None:
         display.say(BY_CLASS)
     with Interrupts(plan.run) as interrupts:
         training = Training(
-            plan.run,
-            refit=plan.refit,
-            holdout=plan.holdout,
+            plan,
             checkpoints=checkpoints,
             reporter=display,
             interruption=interrupts,

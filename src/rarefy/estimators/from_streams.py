@@ -100,7 +100,7 @@ class FromStreams:
             }
             parameters = {**draft.get_params(), "refit": is_refitted}
             plan = make_plan(model, reader, None, parameters, run_settings(asked, None), slim=False)
-            Training(plan.run, refit=plan.refit, reporter=WarningReporter()).carry_out()
+            Training(plan, reporter=WarningReporter()).carry_out()
             is_slim = plan.refit is not None
             draft._take_over_stream(plan.run.model, model.task, is_slim=is_slim)
         return self

@@ -139,13 +139,7 @@ def _carry_out(plan: Plan, progress: Callable[[ProgressLine], None] | None) -> d
     """Train and save the model; metrics of what is held out."""
     checkpoints = None if plan.path is None else Checkpoints(plan)
     reporter = WarningReporter() if progress is None else _Caller(progress)
-    training = Training(
-        plan.run,
-        refit=plan.refit,
-        holdout=plan.holdout,
-        checkpoints=checkpoints,
-        reporter=reporter,
-    )
+    training = Training(plan, checkpoints=checkpoints, reporter=reporter)
     try:
         training.carry_out()
     except (*EXPECTED, KeyboardInterrupt) as error:
