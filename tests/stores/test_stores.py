@@ -731,7 +731,7 @@ class TestMaxFeatures:
         for prepared in map(store.prepare, InMemory(frequent_and_rare(), (1,)).batches()):
             store.learn(model.learner, prepared)
             assert store.n_features <= most
-            assert np.count_nonzero(store._counts) == store.n_features
+            assert np.count_nonzero(store.index.counts) == store.n_features
             assert (store.n_slots, len(model.learner.state)) == (n_slots, n_slots)
         assert store.n_dropped + store.n_erased > 0
 

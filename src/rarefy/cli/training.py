@@ -79,33 +79,28 @@ def carry_out(plan: Plan, checkpoints: Checkpoints, display: Display) -> None:
         display.say(BY_CLASS)
     with Interrupts(plan.run) as interrupts:
         training = Training(
-            plan.run,
-            refit=plan.refit,
-            holdout=plan.holdout,
+            plan,
             checkpoints=checkpoints,
             reporter=display,
             interruption=interrupts,
         )
         try:
             is_over = training.carry_out()
-            if plan.run.model.t == 0:
-                display.say(NOTHING_LEARNED)
-                raise _interrupted(interrupts)
-            n_bytes = checkpoints.save(is_finished=is_over)
         except EXPECTED as error:
             said, *rest = checkpoints.after(error).split("\n")
             advice = memory_advice(error, click.get_current_context().command)
             raise click.ClickException("\n".join([said + advice, *rest])) from error
+        if plan.run.model.t == 0:
+            display.say(NOTHING_LEARNED)
+            raise _interrupted(interrupts)
         if not is_over:  # a second signal of the same wish does not silence what there is to say
-            _conclude(plan, training, display, n_bytes, is_over=False)
+            _conclude(plan, training, display, is_over=False)
             display.say(checkpoints.how_to_go_on())
             raise _interrupted(interrupts)
-    _conclude(plan, training, display, n_bytes, is_over=True)
+    _conclude(plan, training, display, is_over=True)
 
 
-def _conclude(
-    plan: Plan, training: Training, display: Display, n_bytes: int, *, is_over: bool
-) -> None:
+def _conclude(plan: Plan, training: Training, display: Display, *, is_over: bool) -> None:
     """Say what was learned, which is saved."""
     summary = training.summary(is_over=is_over)
     model = plan.run.model
@@ -114,7 +109,7 @@ def _conclude(
             display.say(remark)
     if complaint := doubt(model):
         display.warn(complaint)
-    display.end({**summary, "path": plan.path, "bytes": n_bytes})
+    display.end({**summary, "path": plan.path, "bytes": training.n_bytes})
 
 
 def _interrupted(interrupts: Interrupts) -> click.exceptions.Exit:

@@ -7,21 +7,21 @@ from numpy.typing import NDArray
 
 from rarefy.arrays import read_only
 from rarefy.jit import compile_methods, compiled
-from rarefy.probing import first_place, probe
+from rarefy.probing import first_slot, probe
 
 
 @compile_methods
 class _Known(NamedTuple):
-    """What has a number; a place with 0 is free."""
+    """What has a number; a slot with 0 is free."""
 
     table: NDArray[np.int32]  # 1 + the number
     keys: NDArray[np.uint64]  # by number
 
-    def n_places(self) -> int:
+    def n_slots(self) -> int:
         return len(self.table)
 
-    def is_place_of(self, key: Any, at: Any) -> Any:
-        """Whether a key is at a place, or would be put there."""
+    def is_slot_of(self, key: Any, at: Any) -> Any:
+        """Whether a key is in a slot, or would be put there."""
         return self.table[at] == 0 or self.keys[self.table[at] - 1] == key
 
 
@@ -38,7 +38,7 @@ def _number(keys: Any, table: Any, known: Any, numbers: Any) -> int:
     """Write the different keys, and the number of each key; how many are different."""
     n = 0
     for j in range(len(keys)):
-        at = probe(_Known(table, known), keys[j], first_place(keys[j], len(table)))
+        at = probe(_Known(table, known), keys[j], first_slot(keys[j], len(table)))
         if table[at] == 0:
             known[n] = keys[j]
             n += 1

@@ -1,6 +1,6 @@
 """`rarefy.cluster.train`: `rarefy.train` on rows that workers read and learn."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from rarefy.cluster.remote_rows import RemoteRows
 from rarefy.cluster.worker_protocol import Workers
 from rarefy.errors import ConfigError
 from rarefy.estimators.train_files import plan_for, trained
-from rarefy.training.plan import Plan
+from rarefy.training.plan import Plan, new_plan
 from rarefy.training.progress_tracker import ProgressLine
 from rarefy.training.request import READING
 
@@ -69,26 +69,22 @@ def train(
     1
     """
     workers = workers_of(on) if isinstance(on, str) else on
-    where = {"output": output, "resume": resume, "anchor": None, "slim": slim}
+    where: dict[str, Any] = {"output": None if output is None else str(output), "slim": slim}
     try:
-        if data and is_dataset(data[0]):
-            plan = _plan_for_dataset(data, workers, where, parameters)
+        if not data or not is_dataset(data[0]):
+            plan = plan_for(data, **where, resume=resume, anchor=None, parameters=parameters)
+        elif len(data) > 1 or resume is not None:
+            raise ConfigError(
+                "a dataset comes alone, and is for new models: use files to resume one."
+            )
         else:
-            plan = plan_for(data, **where, parameters=parameters)
+            reading = {name: parameters[name] for name in READING if name in parameters}
+            plan = new_plan(reader_of_dataset(data[0], workers, reading), **where, **parameters)
         with learning_on(workers, plan):
             return trained(plan, progress)
     finally:
         if isinstance(on, str):
             workers.close()
-
-
-def _plan_for_dataset(
-    data: Sequence[Any], workers: Workers, where: dict[str, Any], parameters: dict[str, Any]
-) -> Plan:
-    if len(data) > 1 or where["resume"] is not None:
-        raise ConfigError("a dataset comes alone, and is for new models: use files to resume one.")
-    reading = {name: parameters[name] for name in READING if name in parameters}
-    return plan_for(reader_of_dataset(data[0], workers, reading), **where, parameters=parameters)
 
 
 @contextmanager

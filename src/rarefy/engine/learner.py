@@ -14,6 +14,7 @@ from rarefy.engine.reference import NO_REFERENCE, Reference
 from rarefy.engine.snapshots import Arrays
 from rarefy.engine.state import grown_state, new_state
 from rarefy.engine.state_by_feature import StateByFeature
+from rarefy.engine.watched import Seen
 from rarefy.errors import ConfigError
 from rarefy.jit import CompileError
 from rarefy.model.calibration import Calibration
@@ -47,6 +48,8 @@ class Learner(LiveScalarsOwner, StateByFeature):
 
     `n_outputs` is 1 for a loss of one score, or the number of classes for a loss of many.
     """
+
+    seen: list[Seen] | None = None  # what it has predicted since it is watched
 
     def __init__(
         self,
@@ -157,6 +160,8 @@ class Learner(LiveScalarsOwner, StateByFeature):
         self._check_is_online()
         n_features_before, clock_before, reference = self.n_features, self.clock, self.reference
         calibration = self.calibration
+        if self.seen is not None and predictions is None:
+            predictions = np.zeros((len(rows.y), self.n_outputs))
         self.grow(n_features)
         before = self._snapshot(rows) if restorable else None
         if self.own_of_columns is not None:
@@ -181,6 +186,8 @@ class Learner(LiveScalarsOwner, StateByFeature):
             self.reference, self.calibration = reference, calibration
             self.n_features, self.clock = n_features_before, clock_before
             raise
+        if self.seen is not None and predictions is not None:
+            self.seen.append(Seen(predictions, rows.y, rows.importance, calibration))
 
     def _check_is_online(self) -> None:
         if type(self.rule) in FINITE_DATA.values():

@@ -12,7 +12,7 @@ import numpy as np
 
 from rarefy.arrays import Floats, Rows, part_of
 from rarefy.engine.learner import Learner
-from rarefy.engine.watched import Seen, Watched
+from rarefy.engine.watched import Seen, watched
 
 
 def by_new_classes(y: Floats, n_outputs: int) -> Iterator[tuple[int, int, int]]:
@@ -37,10 +37,12 @@ def learn_with_new_classes(
     """
     parts = list(by_new_classes(rows.y, learner.n_outputs))
     if len(parts) == 1 and parts[0][-1] == learner.n_outputs:
-        Watched(learner, seen).learn(rows, n_features, between=between)
+        with watched(learner, seen):
+            learner.learn(rows, n_features, between=between)
         return learner
     grown = deepcopy(learner)
-    for begin, end, n_outputs in parts:
-        grown.grow_outputs(n_outputs)
-        Watched(grown, seen).learn(part_of(rows, begin, end), n_features, between=between)
+    with watched(grown, seen):
+        for begin, end, n_outputs in parts:
+            grown.grow_outputs(n_outputs)
+            grown.learn(part_of(rows, begin, end), n_features, between=between)
     return grown

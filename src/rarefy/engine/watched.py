@@ -1,12 +1,14 @@
-"""A learner that records its predictions just before it learns."""
+"""What a learner predicts just before it learns, for those who want to know."""
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from rarefy.arrays import Floats, Rows
-from rarefy.engine.learner import Learner
+from rarefy.arrays import Floats
 from rarefy.model.calibration import Calibration
+
+if TYPE_CHECKING:
+    from rarefy.engine.learner import Learner
 
 
 class Seen(NamedTuple):
@@ -18,18 +20,11 @@ class Seen(NamedTuple):
     calibration: Calibration | None
 
 
-class Watched:
-    """Learns as the learner does, of which it has all else."""
-
-    def __init__(self, learner: Learner, seen: list[Seen]) -> None:
-        self._learner = learner
-        self._seen = seen
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._learner, name)
-
-    def learn(self, rows: Rows, n_features: int = 0, **how: Any) -> None:
-        calibration = self._learner.calibration
-        scores = np.zeros((len(rows.y), self._learner.n_outputs))
-        self._learner.learn(rows, n_features, predictions=scores, **how)
-        self._seen.append(Seen(scores, rows.y, rows.importance, calibration))
+@contextmanager
+def watched(learner: "Learner", seen: list[Seen]) -> Iterator[None]:
+    """Inside, all rows that the learner learns are added to `seen`."""
+    learner.seen = seen
+    try:
+        yield
+    finally:
+        learner.seen = None

@@ -18,7 +18,7 @@ from rarefy.engine.online_learner import OnlineLearner
 from rarefy.engine.pruning import only_candidates
 from rarefy.engine.refit import refitted
 from rarefy.engine.task import Task
-from rarefy.engine.watched import Seen, Watched
+from rarefy.engine.watched import Seen, watched
 from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.estimators.matrices import Content, content_of
 from rarefy.estimators.passes import Fitting, Passes, as_good, with_eta0
@@ -196,7 +196,8 @@ class FromMatrices:
             if task.classes_grow:
                 self.learner_ = learn_with_new_classes(self.learner_, *how, seen)
             elif self._watch is not None:
-                Watched(self.learner_, seen).learn(*how[:2], between=how[2])
+                with watched(self.learner_, seen):
+                    self.learner_.learn(*how[:2], between=how[2])
             else:
                 self.learner_.learn(*how[:2], between=how[2])
             self._note_seen(seen)

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rarefy.checks import refuse_path
-from rarefy.engine.task import GROW, Task, may_grow, with_growing_classes
+from rarefy.engine.task import GROW, Task, may_grow
 from rarefy.errors import InputError
 from rarefy.estimators.training_warnings import WarningReporter
 from rarefy.parameters.entry import LARGEST_SEED
@@ -19,11 +19,10 @@ from rarefy.readers.features.columns import listed_columns
 from rarefy.readers.in_memory import are_rows
 from rarefy.stores import make_store
 from rarefy.streams.fast_path import FastPath
-from rarefy.streams.refit_stream import Refit, check_readable_again
-from rarefy.streams.run import Run
-from rarefy.streams.stream_model import StreamModel, check_names_kept
+from rarefy.streams.stream_model import StreamModel
+from rarefy.training.plan import make_plan, new_model, run_settings
 from rarefy.training.procedure import Training
-from rarefy.training.request import shuffle_of
+from rarefy.training.request import OF_RUN
 
 if TYPE_CHECKING:
     from rarefy.estimators.sparse_online import SparseOnline
@@ -87,27 +86,23 @@ class FromStreams:
             is_refitted = draft._is_refitted and (
                 draft.refit or cache is not None or reader.can_be_read_again
             )
-            task = draft._task(is_refitted=is_refitted)
-            if _are_growing(classes):
-                task = with_growing_classes(task)
+            task, classes_grow = draft._task(is_refitted=is_refitted), _are_growing(classes)
             stored = make_store(store, bits=bits, capacity=capacity, names=names)
-            check_names_kept(task, stored)
-            model = StreamModel(task, stored, reader.labels.classes)
-            shuffling = {"shuffle": shuffle, "shuffle_memory": shuffle_memory}
-            seed = _seed(draft.random_state) if shuffle else None
-            run = Run(
-                model,
-                reader,
-                passes=draft._stream_passes,
-                cache=cache,
-                shuffle=shuffle_of({**shuffling, "random_state": seed}),
-                shards=draft.shards,
-            )
-            refit = Refit.of({**draft.get_params(), "refit": is_refitted})
-            if refit is not None:
-                check_readable_again(run)
-            Training(run, refit=refit, reporter=WarningReporter()).carry_out()
-            draft._take_over_stream(run.model, task, is_slim=refit is not None)
+            model = new_model(task, stored, reader, classes_grow=classes_grow)
+            asked = {
+                **OF_RUN,
+                "passes": draft._stream_passes,
+                "shards": draft.shards,
+                "cache": cache,
+                "shuffle": shuffle,
+                "shuffle_memory": shuffle_memory,
+                "random_state": _seed(draft.random_state) if shuffle else None,
+            }
+            parameters = {**draft.get_params(), "refit": is_refitted}
+            plan = make_plan(model, reader, None, parameters, run_settings(asked, None), slim=False)
+            Training(plan, reporter=WarningReporter()).carry_out()
+            is_slim = plan.refit is not None
+            draft._take_over_stream(plan.run.model, model.task, is_slim=is_slim)
         return self
 
     def _take_over_stream(

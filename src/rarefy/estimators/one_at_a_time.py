@@ -132,12 +132,12 @@ class OneAtATime:
         self: Any, hot: FastPath, x: Any, y: Any, weight: Any, format: str | None
     ) -> bool:
         """Whether a row was learned on the short way; if not, nothing has changed."""
-        if weight is not None and not _is_plain(weight):
+        if weight is not None and not _needs_no_check(weight):
             return False
         with self.stream_.lock:
             if not hot.take(x, format, with_label=y is None):
                 return False
-            target, own_weight = hot.own_target() if y is None else (self._plain_target(y), 1.0)
+            target, own_weight = hot.own_target() if y is None else (self._target_at_once(y), 1.0)
             is_learned = target is not None and hot.learn(
                 target, own_weight if weight is None else weight
             )
@@ -158,7 +158,7 @@ class OneAtATime:
 
     def _learn_many(self: Any, rows: Sequence[Any], y: Any, weight: Any, format: Any) -> None:
         self._be_ready_to_learn()
-        targets = self._plain_targets(y) if isinstance(y, list | tuple) else None
+        targets = self._targets_at_once(y) if isinstance(y, list | tuple) else None
         if targets is not None and len(targets) != len(rows):
             targets = None
         if weight is None and format is None and self._learn_short(rows, targets):
@@ -273,6 +273,6 @@ class OneAtATime:
             self._learned_by = self._learned_by._replace(run=None)
 
 
-def _is_plain(weight: Any) -> bool:
+def _needs_no_check(weight: Any) -> bool:
     """Whether a weight needs no further check."""
     return type(weight) in (float, int) and 0.0 <= weight <= LARGEST_VALUE

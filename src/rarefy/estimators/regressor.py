@@ -107,27 +107,27 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
 
     def _for_single_labels(self) -> tuple[TargetOf, TargetOf, None]:
         """What gives the target of a number, also of one in a line; there are no labels."""
-        return self._plain_target, self._plain_target, None
+        return self._target_at_once, self._target_at_once, None
 
     def _own_targets(self) -> OwnTargets:
         """What is learned for the numbers of lines."""
         return LABELS_THEMSELVES
 
-    def _plain_target(self, y: Any) -> float | None:
+    def _target_at_once(self, y: Any) -> float | None:
         """The target; None for all that is not just a number."""
-        is_plain = type(y) in PLAIN_NUMBERS and abs(y) <= LARGEST_VALUE
-        return float(y) if is_plain else None
+        is_known = type(y) in PLAIN_NUMBERS and abs(y) <= LARGEST_VALUE
+        return float(y) if is_known else None
 
-    def _plain_targets(self, y: Any) -> NDArray[np.float64] | None:
+    def _targets_at_once(self, y: Any) -> NDArray[np.float64] | None:
         """The targets; None if not all are just numbers."""
         found = np.array(y) if set(map(type, y)) == {float} else None
-        is_plain = found is not None and bool((np.abs(found) <= LARGEST_VALUE).all())
-        return found if is_plain else None
+        is_known = found is not None and bool((np.abs(found) <= LARGEST_VALUE).all())
+        return found if is_known else None
 
     def _target_of_one(self, y: Any) -> float | None:
         """The only target in an array; None for all that is not just that."""
-        is_plain = type(y) is np.ndarray and y.shape == (1,) and y.dtype.kind in "fiu"
-        return self._plain_target(float(y.item())) if is_plain else None
+        is_known = type(y) is np.ndarray and y.shape == (1,) and y.dtype.kind in "fiu"
+        return self._target_at_once(float(y.item())) if is_known else None
 
     def _class_names(self, classes: Any) -> tuple[str, ...]:
         if classes is not None:

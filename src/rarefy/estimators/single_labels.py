@@ -54,7 +54,7 @@ class SingleLabels:
         """What is learned for the labels of lines that are numbers."""
         return self._label_table().of_lines  # type: ignore[no-any-return]
 
-    def _plain_target(self: Any, y: Any) -> float | None:
+    def _target_at_once(self: Any, y: Any) -> float | None:
         """What the loss learns for a label; None for all that is not just that."""
         table: LabelTable | None = self._labels
         if table is None or table.classes is not self.classes_:
@@ -64,7 +64,7 @@ class SingleLabels:
         except TypeError:
             return None
 
-    def _plain_targets(self: Any, y: Any) -> NDArray[np.float64] | None:
+    def _targets_at_once(self: Any, y: Any) -> NDArray[np.float64] | None:
         """What the loss learns for labels; None if not all are just that."""
         try:
             return np.array([*map(self._label_table().targets.__getitem__, y)])
@@ -73,10 +73,10 @@ class SingleLabels:
 
     def _target_of_one(self: Any, y: Any) -> float | None:
         """What the loss learns for the only label of an array; None for all that is not that."""
-        is_plain = type(y) is np.ndarray and y.shape == (1,) and y.dtype.kind in "iubU"
-        if not is_plain or y.dtype.kind != self.classes_.dtype.kind:
+        is_known = type(y) is np.ndarray and y.shape == (1,) and y.dtype.kind in "iubU"
+        if not is_known or y.dtype.kind != self.classes_.dtype.kind:
             return None
-        return self._plain_target(y.item())  # type: ignore[no-any-return]
+        return self._target_at_once(y.item())  # type: ignore[no-any-return]
 
     def _label_table(self: Any) -> LabelTable:
         table: LabelTable | None = self._labels

@@ -7,16 +7,13 @@ from typing import Any
 from rarefy.errors import EXPECTED, ConfigError
 from rarefy.estimators.persistence import Saving, estimator_with, model_of_estimator
 from rarefy.estimators.training_warnings import WarningReporter
-from rarefy.readers import Reader
+from rarefy.files.model import Model
 from rarefy.system.output_checks import check_outputs
-from rarefy.training.anchored_start import anchored_plan
 from rarefy.training.checkpoints import Checkpoints
-from rarefy.training.plan import Plan, new_plan
+from rarefy.training.plan import Plan
 from rarefy.training.procedure import Training
 from rarefy.training.progress_tracker import ProgressLine
-from rarefy.training.resumption import plan_to_go_on, resumed_plan
-
-THE_MODEL = "the model"  # that is no file
+from rarefy.training.requested_plan import requested_plan
 
 
 def train(
@@ -93,7 +90,7 @@ def train(
 
 
 def plan_for(
-    data: Sequence[str | Path] | Reader,
+    data: Sequence[str | Path],
     *,
     output: str | Path | None,
     resume: Any,
@@ -101,29 +98,30 @@ def plan_for(
     slim: bool,
     parameters: Mapping[str, Any],
 ) -> Plan:
-    """What `train` is asked for; only a new training may have a reader."""
-    if isinstance(data, Reader):
-        output = None if output is None else str(output)
-        return new_plan(data, output=output, slim=slim, **parameters)
-    where: dict[str, Any] = {"output": None if output is None else str(output), "slim": slim}
+    """What `train` is asked for."""
     if resume is not None and anchor is not None:
         raise ConfigError("resume and anchor: give only one of them.")
-    if anchor is not None:
-        plan = anchored_plan(data, anchor=str(anchor), **where, **parameters)
-    elif resume is None:
-        plan = new_plan(data, **where, **parameters)
-    elif isinstance(resume, Saving):
-        plan = plan_to_go_on(
-            model_of_estimator(resume), data, THE_MODEL, where["output"], slim, dict(parameters)
-        )._replace(resumed=None)
-    elif isinstance(resume, str | Path):
-        plan = resumed_plan(data, resume=str(resume), **where, **parameters)
-    else:
-        raise ConfigError(f"resume={resume!r}: a model file, or an estimator, is expected.")
+    plan = requested_plan(
+        data,
+        output=None if output is None else str(output),
+        slim=slim,
+        resume=_to_resume(resume),
+        anchor=None if anchor is None else str(anchor),
+        asked=parameters,
+    )
     if output is None and plan.settings["save_every"] is not None:
         raise ConfigError("save_every needs output, the file to save to.")
     check_outputs([plan.path, plan.settings["cache"]], plan.inputs)
     return plan
+
+
+def _to_resume(resume: Any) -> str | Model | None:
+    """The model file, or what would be in that of an estimator."""
+    if isinstance(resume, Saving):
+        return model_of_estimator(resume)
+    if resume is None or isinstance(resume, str | Path):
+        return None if resume is None else str(resume)
+    raise ConfigError(f"resume={resume!r}: a model file, or an estimator, is expected.")
 
 
 def trained(plan: Plan, progress: Callable[[ProgressLine], None] | None) -> Any:
@@ -141,17 +139,9 @@ def _carry_out(plan: Plan, progress: Callable[[ProgressLine], None] | None) -> d
     """Train and save the model; metrics of what is held out."""
     checkpoints = None if plan.path is None else Checkpoints(plan)
     reporter = WarningReporter() if progress is None else _Caller(progress)
-    training = Training(
-        plan.run,
-        refit=plan.refit,
-        holdout=plan.holdout,
-        checkpoints=checkpoints,
-        reporter=reporter,
-    )
+    training = Training(plan, checkpoints=checkpoints, reporter=reporter)
     try:
         training.carry_out()
-        if checkpoints is not None:
-            checkpoints.save(is_finished=True)
     except (*EXPECTED, KeyboardInterrupt) as error:
         if checkpoints is not None:
             error.add_note(checkpoints.after(error))

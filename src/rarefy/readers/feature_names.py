@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rarefy.jit import compile_methods, compiled, helper, inlined
 from rarefy.jit.intrinsics import prefetch_row
-from rarefy.probing import first_place, probe
+from rarefy.probing import first_slot, probe
 
 ABSENT = -1
 EQUALS = 61
@@ -23,18 +23,18 @@ RECENT_KEYS = 1 << 15
 class Names(NamedTuple):
     """Texts by key. Without any room it takes no names, and the table is not looked at."""
 
-    table: NDArray[np.int32]  # by place, in rows of one: 1 + the number of the key there, or 0
-    keys: NDArray[np.uint64]  # by number; half as many as places at most
+    table: NDArray[np.int32]  # by slot, in rows of one: 1 + the number of the key there, or 0
+    keys: NDArray[np.uint64]  # by number; half as many as slots at most
     ends: NDArray[np.int64]  # where the text of each number ends, and the next one begins
     text: NDArray[np.uint8]
     used: NDArray[np.int64]  # one element: how many there are
     recent: NDArray[np.uint64]  # keys that came more than once lately, by their lowest bits
 
-    def n_places(self) -> int:
+    def n_slots(self) -> int:
         return len(self.table)
 
-    def is_place_of(self, key: Any, at: Any) -> Any:
-        """Whether a key is at a place, or would be put there."""
+    def is_slot_of(self, key: Any, at: Any) -> Any:
+        """Whether a key is in a slot, or would be put there."""
         number = self.table[at, 0]
         return number == 0 or self.keys[number - 1] == key
 
@@ -58,9 +58,9 @@ def clear_names(names: Names) -> None:
 
 
 @helper
-def _place(names: Names, key: Any) -> Any:
+def _slot(names: Names, key: Any) -> Any:
     """Where a key is in the table, or where it would be put."""
-    return probe(names, key, first_place(key, len(names.table)))
+    return probe(names, key, first_slot(key, len(names.table)))
 
 
 @compiled
@@ -71,7 +71,7 @@ def forget_names(names: Names) -> int:
     """
     for number in range(names.used[0] - 1, -1, -1):
         key = names.keys[number]
-        names.table[_place(names, key), 0] = 0
+        names.table[_slot(names, key), 0] = 0
         names.recent[key & np.uint64(RECENT_KEYS - 1)] = 0
     names.used[0] = 0
     return 0
@@ -86,7 +86,7 @@ def begin_of(names: Names, number: int) -> Any:
 @helper
 def find_name(names: Names, key: Any) -> Any:
     """The number of the key's name, or ABSENT."""
-    return np.int64(names.table[_place(names, key), 0]) - 1 if len(names.table) > 0 else ABSENT
+    return np.int64(names.table[_slot(names, key), 0]) - 1 if len(names.table) > 0 else ABSENT
 
 
 @inlined
@@ -97,9 +97,9 @@ def wants_name(names: Names, key: Any) -> bool:
 
 @inlined
 def expect_name(names: Names, key: Any) -> None:
-    """Have the place of a key fetched from memory, as `note_name` will be called soon."""
+    """Have the slot of a key fetched from memory, as `note_name` will be called soon."""
     if len(names.table) > 0:
-        prefetch_row(names.table, np.int64(first_place(key, len(names.table))))
+        prefetch_row(names.table, np.int64(first_slot(key, len(names.table))))
 
 
 @helper
@@ -120,7 +120,7 @@ def note_name(
     """
     if len(names.table) == 0:
         return True
-    at = _place(names, key)
+    at = _slot(names, key)
     if names.table[at, 0] != 0:
         names.recent[key & np.uint64(RECENT_KEYS - 1)] = key
         return True
@@ -193,7 +193,7 @@ def names_of(keys: NDArray[Any], ends: NDArray[Any], text: NDArray[Any]) -> Name
 
 @compiled
 def _refill(names: Names) -> None:
-    """Write the places of all keys into an empty table."""
+    """Write the slots of all keys into an empty table."""
     for number in range(names.used[0]):
-        at = _place(names, names.keys[number])
+        at = _slot(names, names.keys[number])
         names.table[at, 0] = number + 1

@@ -115,7 +115,7 @@ def blocks_of(lines: Iterable[bytes], most_bytes: int) -> Iterator[Block]:
 class JsonLines:
     """Rows as lines that mean the same.
 
-    NaN is what pandas has for missing numbers; in dicts it is an error, as in files.
+    NaN is what pandas has for missing numbers; in dicts it is an error, as in JSON lines.
     """
 
     def __init__(self, columns: Columns, *, nan_is_missing: bool = False) -> None:
@@ -155,15 +155,15 @@ class JsonLines:
             return [self._value(element, path, row) for element in value]
         try:
             is_text = kind in ("categorical", "text") and not self._is_refused_nan(value)
-            plain = written(value, self._forms.get(path)) if is_text else _plain(value)
+            found = written(value, self._forms.get(path)) if is_text else _number_or_text(value)
         except UnicodeDecodeError:
-            plain = None
-        if plain is None or (isinstance(plain, float) and not math.isfinite(plain)):
+            found = None
+        if found is None or (isinstance(found, float) and not math.isfinite(found)):
             expected = "a finite number or text (or nothing: None)"
             raise InputError(
                 f"{NAME}:{row}: {expected} is expected in the column {path!r}, not {value!r}."
             )
-        return plain
+        return found
 
     def _is_refused_nan(self, value: Any) -> bool:
         is_number = isinstance(value, float | np.floating | Decimal)
@@ -178,7 +178,7 @@ def _is_missing(value: Any) -> bool:
     return may_be and bool(value != value)  # noqa: PLR0124
 
 
-def _plain(value: Any) -> Any:
+def _number_or_text(value: Any) -> Any:
     """A number or text; None if it is neither."""
     if isinstance(value, np.bool_ | np.integer | np.floating):
         value = value.item()

@@ -3,7 +3,6 @@
 import hashlib
 import hmac
 import json
-import os
 import secrets
 import threading
 import time
@@ -15,6 +14,7 @@ from rarefy.errors import InputError
 from rarefy.serving.calls import Call
 from rarefy.serving.limits import check_name
 from rarefy.serving.refusals import NotAllowedError, NoTokenError, UnreadableTokensError
+from rarefy.system.atomic_write import Output
 
 SCOPES = ("read", "learn", "admin")  # each may do what those before it may
 TOKENS = "tokens.json"
@@ -86,10 +86,8 @@ class Tokens:
         self._write(known)
 
     def _write(self, known: dict[str, dict[str, str]]) -> None:
-        part = self.path.with_suffix(".part")
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        with Output(self.path, mode=0o600).writing("w") as file:
             json.dump(known, file, indent=2)
-        part.replace(self.path)
         self._right_until = 0.0
 
     def check(self, authorization: str, scope: str) -> None:

@@ -29,7 +29,8 @@ from rarefy.serving.operations import Change, Create, Delete, Learn
 from rarefy.serving.pending_predictions import Find, Label, Remember, labelled
 from rarefy.serving.refusals import BusyError, ConflictError, NoRoomError, NotFoundError
 from rarefy.serving.served_model import RULE, ServedModel, wait_for
-from rarefy.serving.snapshot_folder import Snapshots, sync_folder
+from rarefy.serving.snapshot_folder import Snapshots
+from rarefy.system.atomic_write import sync_folder
 
 LOG, LOCK, SNAPSHOTS, FILES = "log.db", "lock", "snapshots", "files"
 CHECKPOINT_SECONDS = 60.0

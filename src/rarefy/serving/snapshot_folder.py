@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from rarefy.errors import RarefyError
 from rarefy.serving.member import Member
+from rarefy.system.atomic_write import sync_folder
 
 KEPT = 10
 DIGITS = 15
@@ -109,12 +110,3 @@ class Snapshots:
     def _state(self, seq: int) -> dict[str, Any]:
         state: dict[str, Any] = json.loads((self._path(seq) / STATE).read_text())
         return state
-
-
-def sync_folder(folder: Path) -> None:
-    """Let names in a folder outlive a power failure."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

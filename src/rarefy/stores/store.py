@@ -19,16 +19,16 @@ from rarefy.stores.unique_slots import are_within, new_seen, unique_in_rows
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
 
-# What the arrays of a snapshot are made of.
+# What the arrays of a snapshot are made of, in the order that they have in files.
 STATE_ARRAYS = {
+    "size": "<i8",  # how many features there is room for
     "slots": "<i8",  # of the features that carry state
     "state": "<f8",
-    "size": "<i8",  # how many features, or places, there is room for
     "state_keys": "<u8",
     "state_counts": "<i8",
+    "tally": "<i8",  # of what was erased and dropped
     "state_name_lengths": "<i8",  # ABSENT: no name
     "state_name_text": "|u1",
-    "tally": "<i8",  # of what was erased and dropped
 }
 
 

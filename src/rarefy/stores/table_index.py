@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from rarefy.jit import compile_methods, compiled, helper
 from rarefy.jit.intrinsics import prefetch_item, prefetch_row
-from rarefy.probing import first_place, probe
+from rarefy.probing import first_slot, probe
 from rarefy.readers.feature_names import ABSENT, Names, begin_of, find_name
 from rarefy.stores.name_texts import append_name
 
 TAKEN = np.uint64(1)
-AHEAD = 12  # a place is asked for so many keys before it is needed
+PREFETCHED = 12  # a slot is asked for so many keys before it is needed
 
 
 class TableIndex(NamedTuple):
@@ -26,7 +26,7 @@ class TableIndex(NamedTuple):
     counts: NDArray[np.uint64]  # in how many examples each occurred
     n_features: NDArray[np.int64]  # one number
     most_features: int
-    name_at: NDArray[np.int64]  # by place; none: names are not kept
+    name_at: NDArray[np.int64]  # by slot; none: names are not kept
     name_text: NDArray[np.uint8]
     n_name_bytes: NDArray[np.int64]  # one number: how much of the text is used
 
@@ -44,22 +44,22 @@ NO_TABLE = TableIndex(
 
 @compile_methods
 class _Entries(NamedTuple):
-    """Keys, and whether their place is taken."""
+    """Keys, and whether their slot is taken."""
 
     entries: NDArray[np.uint64]
 
-    def n_places(self) -> int:
+    def n_slots(self) -> int:
         return len(self.entries)
 
-    def is_place_of(self, key: Any, at: Any) -> Any:
-        """Whether a key is at a place, or would be put there."""
+    def is_slot_of(self, key: Any, at: Any) -> Any:
+        """Whether a key is in a slot, or would be put there."""
         return self.entries[at, 1] == 0 or self.entries[at, 0] == key
 
 
 @helper
-def place(entries: Any, key: Any) -> Any:
+def slot_of(entries: Any, key: Any) -> Any:
     """Where the key is in the table, or where it would be put."""
-    return probe(_Entries(entries), key, first_place(key, len(entries)))
+    return probe(_Entries(entries), key, first_slot(key, len(entries)))
 
 
 @helper
@@ -74,9 +74,9 @@ def locate(keys: Any, entries: Any, slots: Any, are_guesses: bool) -> None:
     for j in range(len(keys)):
         if are_guesses and _has_at(entries, keys[j], np.intp(slots[j])):
             continue
-        if j + AHEAD < len(keys):
-            prefetch_row(entries, np.intp(first_place(keys[j + AHEAD], len(entries))))
-        at = place(entries, keys[j])
+        if j + PREFETCHED < len(keys):
+            prefetch_row(entries, np.intp(first_slot(keys[j + PREFETCHED], len(entries))))
+        at = slot_of(entries, keys[j])
         slots[j] = np.int32(at) if entries[at, 1] != 0 else ABSENT
 
 
@@ -106,23 +106,23 @@ def locate_or_insert(
         if n_features + (end - begin) > most_features:
             n_new = 0
             for j in range(begin, end):
-                n_new += entries[place(entries, keys[j]), 1] == 0
+                n_new += entries[slot_of(entries, keys[j]), 1] == 0
             if n_features + n_new > most_features:
                 break
         for j in range(begin, end):
             if are_guesses:
-                if j + AHEAD < len(keys):
-                    ahead = np.intp(max(slots[j + AHEAD], 0))
-                    prefetch_row(entries, ahead)
-                    prefetch_item(counts, ahead)
+                if j + PREFETCHED < len(keys):
+                    coming = np.intp(max(slots[j + PREFETCHED], 0))
+                    prefetch_row(entries, coming)
+                    prefetch_item(counts, coming)
                 if _has_at(entries, keys[j], np.intp(slots[j])):
                     counts[np.intp(slots[j])] += np.uint64(1)
                     continue
-            if j + AHEAD < len(keys):
-                ahead = np.intp(first_place(keys[j + AHEAD], len(entries)))
-                prefetch_row(entries, ahead)
-                prefetch_item(counts, ahead)
-            at = place(entries, keys[j])
+            if j + PREFETCHED < len(keys):
+                coming = np.intp(first_slot(keys[j + PREFETCHED], len(entries)))
+                prefetch_row(entries, coming)
+                prefetch_item(counts, coming)
+            at = slot_of(entries, keys[j])
             if entries[at, 1] == 0:
                 entries[at, 0], entries[at, 1] = keys[j], TAKEN
                 n_features += 1
@@ -147,6 +147,6 @@ def locate_or_insert(
 def insert_all(keys: Any, entries: Any, places: Any) -> None:
     """Put keys, all different, into a table without them, and write their places."""
     for j in range(len(keys)):
-        at = place(entries, keys[j])
+        at = slot_of(entries, keys[j])
         entries[at, 0], entries[at, 1] = keys[j], TAKEN
         places[j] = np.int32(at)

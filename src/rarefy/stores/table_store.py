@@ -1,8 +1,8 @@
 """The exact store: a slot for every feature with state, in a table of 64-bit keys.
 
-A feature's place in the table is also that of its state. When the table is three quarters full,
+A feature's slot in the table is also that of its state. When the table is three quarters full,
 features that the rule has forgotten (of weight zero, and no other state) are erased, and the table
-is made anew with as many places as the others need. With `capacity`, the table never holds
+is made anew with as many slots as the others need. With `capacity`, the table never holds
 more: when it is full, the least useful quarter is dropped, which means features of weight zero
 that occurred in the fewest examples first, and then the smallest weights. This happens between two
 rows, wherever the batches end, so that the same rows give the same model.
@@ -14,34 +14,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rarefy.arrays import Floats, read_only, without
+from rarefy.arrays import Floats, without
 from rarefy.engine.learner import Learner
 from rarefy.engine.online_learner import RowLearner
 from rarefy.engine.snapshots import Arrays
-from rarefy.engine.watched import Watched
 from rarefy.errors import InputError
 from rarefy.model.numbers_by_name import OwnByName
 from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import ABSENT
-from rarefy.stores.name_texts import NO_NAME, NameTexts, check_names
+from rarefy.stores.feature_table import FeatureTable
+from rarefy.stores.name_texts import NO_NAME
 from rarefy.stores.namespaces import namespaces_of
 from rarefy.stores.store import (
+    STATE_ARRAYS,
     Features,
     Kept,
     Keys,
     Located,
     Memory,
     Prepared,
-    check_slots,
     counted,
     fresh,
     merged,
 )
-from rarefy.stores.table_index import TAKEN, TableIndex, insert_all, locate, locate_or_insert
+from rarefy.stores.table_index import TableIndex
 
-FEWEST_PLACES = 1 << 12
+FEWEST_SLOTS = 1 << 12
 EVERY_BIT = (1 << 64) - 1
-MOST_FEATURES = 3 << 29  # that 2^31 places, the most that slots can count, hold
+MOST_FEATURES = 3 << 29  # that 2^31 slots, the most there can be, hold
 
 
 class TableStore:
@@ -52,87 +52,66 @@ class TableStore:
         self.capacity = capacity
         self.names_wanted = names
         self.own_by_name: OwnByName | None = None  # numbers that the rule keeps for each feature
-        self._n_features = np.zeros(1, np.int64)
         self.n_erased = 0  # by the rule's own doing
         self.n_dropped = 0  # to stay below capacity
         self.n_dropped_weights = 0  # of these, with a weight that was not zero
-        n_places = FEWEST_PLACES if capacity is None else _places_for(capacity, 0.75)
-        self._new_table(n_places)
+        self._table = self._new_table(
+            FEWEST_SLOTS if capacity is None else _slots_for(capacity, 0.75)
+        )
 
-    def _new_table(self, n_places: int) -> None:
-        self._entries = np.zeros((n_places, 2), np.uint64)  # key, and whether there is one
-        self._counts = np.zeros(n_places, np.uint64)  # how often each occurred
-        self._names = NameTexts(n_places if self.names_wanted else 0)
+    def _new_table(self, n_slots: int) -> FeatureTable:
+        return FeatureTable(n_slots, has_names=self.names_wanted)
 
     @property
     def n_features(self) -> int:
         """How many features are in the table."""
-        return int(self._n_features[0])
-
-    @n_features.setter
-    def n_features(self, n_features: int) -> None:
-        self._n_features[0] = n_features
+        return self._table.n_features
 
     @property
     def index(self) -> TableIndex:
-        """The table as loops take it that lead from keys to places, and put new keys into it."""
-        return TableIndex(
-            self._entries,
-            self._counts,
-            self._n_features,
-            self._most_features(),
-            self._names.at,
-            self._names.text,
-            self._names.used,
-        )
+        """The table as loops take it that lead from keys to slots, and put new keys into it."""
+        return self._table.index(self._most_features())
 
     def is_index_of(self, index: TableIndex) -> bool:
         """Whether an index is still that of the table."""
-        return index.entries is self._entries and index.name_text is self._names.text
+        return self._table.is_index(index)
 
     @property
     def n_slots(self) -> int:
-        return len(self._entries)
+        return self._table.n_slots
 
     @property
     def n_bytes(self) -> int:
         """Memory of the table and the names; the learner's state comes on top."""
-        return self._entries.nbytes + self._counts.nbytes + self._names.memory
+        return self._table.n_bytes
 
     def prepare(self, batch: Batch, memory: Memory | None = None) -> Prepared:
         return merged(batch, batch.keys, EVERY_BIT, memory)
 
     def located(self, prepared: Prepared, memory: Memory = fresh) -> Prepared:
         """Keys may come to the table meanwhile; so slots are guesses, and looked at again."""
-        table, keys = self._entries, prepared.places
+        table, keys = self._table, prepared.places
         slots = memory(np.dtype(np.int32).itemsize * len(keys)).view(np.int32)
-        locate(read_only(keys), table, slots, False)
-        return prepared._replace(located=Located(table, slots))
+        table.locate(keys, slots, are_guesses=False)
+        return prepared._replace(located=Located(table.entries, slots))
 
     def learn(self, learner: RowLearner, prepared: Prepared) -> None:
         """Learn the rows; whenever the table is full, make room and go on."""
-        batch, located = prepared.batch, prepared.located
+        batch = prepared.batch
         self._check_lengths(batch)
-        slots = np.empty(len(prepared.places), np.int32) if located is None else located.slots
+        slots = _slots_of(prepared)
         if self.names_wanted:
-            self._names.reserve(batch.names)
+            self._table.names.reserve(batch.names)
         begin, n_rows = 0, len(batch.labels)
         while begin < n_rows:
-            known_until = self._names.n_bytes
-            end, self.n_features, self._names.n_bytes = locate_or_insert(
-                read_only(batch.indptr),
-                read_only(prepared.places),
+            known_until = self._table.names.n_bytes
+            end = self._table.locate_or_insert(
+                batch,
+                prepared.places,
                 begin,
-                self._entries,
-                self._counts,
-                self.n_features,
                 self._most_features(),
-                batch.names,
-                self._names.at,
-                self._names.text,
-                self._names.n_bytes,
                 slots,
-                located is not None and located.table is self._entries,
+                are_guesses=self._has_located(prepared),
             )
             if end > begin:
                 if self.own_by_name is not None:
@@ -153,165 +132,120 @@ class TableStore:
         self, learner: RowLearner, own: OwnByName, slots: NDArray[np.int32], known_until: int
     ) -> None:
         """Tell the numbers of features whose names were not known, and of all without a name."""
-        assert isinstance(learner, Learner | Watched)
-        at = self._names.at[slots]
+        assert isinstance(learner, Learner)
+        names = self._table.names
+        at = names.at[slots]
         new = slots[(at >= known_until) | (at == NO_NAME)]
         new = new[np.sort(np.unique(new, return_index=True)[1])]  # as they come
-        found = namespaces_of(new, self._entries[new, 0], self._names)
+        found = namespaces_of(new, self._table.keys(new), names)
         by_name = {name: own.of(name) for name in dict.fromkeys(found)}
         learner.set_own(new, np.array([by_name[name] for name in found]))
 
     def scores(self, learner: RowLearner, prepared: Prepared) -> Floats:
-        located = prepared.located
-        slots = np.empty(len(prepared.places), np.int32) if located is None else located.slots
-        are_guesses = located is not None and located.table is self._entries
-        locate(read_only(prepared.places), self._entries, slots, are_guesses)
+        slots = _slots_of(prepared)
+        are_guesses = self._has_located(prepared)
+        self._table.locate(prepared.places, slots, are_guesses=are_guesses)
         rows = prepared._replace(places=slots).rows()
         return learner.scores(without(rows, slots == ABSENT))
 
+    def _has_located(self, prepared: Prepared) -> bool:
+        """Whether rows come with slots that are those of this table, but for later changes."""
+        located = prepared.located
+        return located is not None and located.table is self._table.entries
+
     def slots_for(self, learner: Learner, kept: Kept) -> NDArray[Any]:
         keys, first, which = np.unique(kept.keys, return_index=True, return_inverse=True)
-        counts = np.ones(len(keys)) if kept.counts is None else kept.counts[first]
-        self._new_table(_places_for(len(keys), 0.5))
-        self.n_features = len(keys)
+        self._table = self._new_table(_slots_for(len(keys), 0.5))
         learner.grow(self.n_slots)
-        places = np.empty(len(keys), np.int32)
-        self._insert(keys, counts, places)
-        if self.names_wanted and kept.names is not None:
-            names = [kept.names[n].encode() for n in first.tolist()]
-            lengths = np.array([len(name) for name in names], np.int64)
-            self._names.put(lengths, np.frombuffer(b"".join(names), np.uint8), places)
-        return places[which].astype(np.int64)
+        return self._inserted(kept, keys, first)[which].astype(np.int64)
 
     def places_of(self, learner: Learner, kept: Kept) -> NDArray[np.int64]:
-        slots = self._located(kept.keys)
+        slots = self._table.located(kept.keys)
         if self.capacity is None and (slots == ABSENT).any():
             self._take_in(learner, kept, np.flatnonzero(slots == ABSENT))
-            slots = self._located(kept.keys)
+            slots = self._table.located(kept.keys)
         return slots.astype(np.int64)
 
-    def _located(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
-        slots = np.empty(len(keys), np.int32)
-        locate(read_only(keys), self._entries, slots, False)
-        return slots
-
     def _take_in(self, learner: Learner, kept: Kept, missing: NDArray[np.int64]) -> None:
-        """Give places to features that are not in the table, with all of their state zero."""
+        """Give slots to features that are not in the table, with all of their state zero."""
         keys, first = np.unique(kept.keys[missing], return_index=True)
-        features = missing[first]
         if self.n_features + len(keys) > self._most_features():
-            staying = np.flatnonzero(self._entries[:, 1])
-            self._rebuild(learner, staying, _places_for(len(staying) + len(keys), 0.5))
-        known = np.flatnonzero(self._entries[:, 1])
-        counts = np.ones(len(keys)) if kept.counts is None else kept.counts[features]
-        places = np.empty(len(keys), np.int32)
-        self._insert(keys, counts, places)
-        self.n_features += len(keys)
+            staying = self._table.slots()
+            self._rebuild(learner, staying, _slots_for(len(staying) + len(keys), 0.5))
+        self._inserted(kept, keys, missing[first])
+
+    def _inserted(self, kept: Kept, keys: Keys, first: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Put keys into the table, of which the first weights are there; their slots."""
+        known = self._table.slots()
+        counts = np.ones(len(keys)) if kept.counts is None else kept.counts[first]
+        slots = self._table.insert(keys, counts)
         if self.names_wanted and kept.names is not None:
-            names = [kept.names[n].encode() for n in features.tolist()]
-            lengths, text = self._names.lengths_and_text(known)
-            self._names = NameTexts(self.n_slots)
-            self._names.put(
-                np.concatenate([lengths, np.array([len(name) for name in names], np.int64)]),
-                np.concatenate([text, np.frombuffer(b"".join(names), np.uint8)]),
-                np.concatenate([known, places]),
-            )
+            names = [kept.names[n].encode() for n in first.tolist()]
+            self._table.add_names(names, slots, known)
+        return slots
 
     def kept(self, learner: Learner) -> Kept:
         places, weights = learner.nonzero()
         slots, outputs = np.divmod(places, learner.n_outputs)
         names = None
         if self.names_wanted:
-            names = [self._name(slot) for slot in slots.tolist()]
-        counts = self._counts[slots].astype(np.int64)
+            names = [self._table.name(slot) for slot in slots.tolist()]
+        counts = self._table.counts[slots].astype(np.int64)
         r = learner.field("r", places)
-        return Kept(self._entries[slots, 0], outputs, weights, names, counts, r)
+        return Kept(self._table.keys(slots), outputs, weights, names, counts, r)
 
     def n_seen(self, learner: Learner) -> int:
         return self.n_features
 
     def snapshot(self, learner: Learner) -> Arrays:
-        slots = np.flatnonzero(self._entries[:, 1])
-        arrays = {
-            "size": np.array([self.n_slots]),
-            "slots": slots,
-            "state": learner.state_of(slots),
-            "state_keys": self._entries[slots, 0],
-            "state_counts": self._counts[slots],
-            "tally": np.array([self.n_erased, self.n_dropped, self.n_dropped_weights]),
-        }
-        if self.names_wanted:
-            lengths, text = self._names.lengths_and_text(slots)
-            arrays |= {"state_name_lengths": lengths, "state_name_text": text}
-        return arrays
+        arrays = self._table.arrays()
+        arrays["state"] = learner.state_of(arrays["slots"])
+        arrays["tally"] = np.array([self.n_erased, self.n_dropped, self.n_dropped_weights])
+        return {name: arrays[name] for name in STATE_ARRAYS if name in arrays}
 
     def restore(self, learner: Learner, arrays: Arrays) -> None:
-        n_places, slots, keys = int(arrays["size"][0]), arrays["slots"], arrays["state_keys"]
-        counts = arrays["state_counts"]
-        right = (
-            self._can_have(n_places, len(slots))
-            and len(slots) == len(keys) == len(counts)
-            and counts.min(initial=1) > 0
-        )
-        if not right:
+        n_slots, slots = int(arrays["size"][0]), arrays["slots"]
+        if not self._can_have(n_slots, len(slots)):
             raise ValueError("no table is like that")
-        check_slots(slots, n_places)
-        self._new_table(n_places)
-        self._entries[slots, 0], self._entries[slots, 1] = keys, TAKEN
-        self._counts[slots] = counts
-        found = np.empty(len(keys), np.int32)
-        locate(read_only(keys), self._entries, found, False)
-        if not np.array_equal(found, slots):
-            raise ValueError("a key is not where it would be looked for")
-        self.n_features = len(slots)
+        self._table = FeatureTable.of_arrays(arrays, has_names=self.names_wanted)
         self.n_erased, self.n_dropped, self.n_dropped_weights = arrays["tally"].tolist()
-        learner.move(slots[:0], slots[:0], n_places)
+        learner.move(slots[:0], slots[:0], n_slots)
         learner.set_state_of(slots, arrays["state"])
-        if self.names_wanted:
-            lengths, text = arrays["state_name_lengths"], arrays["state_name_text"]
-            if len(lengths) != len(slots):
-                raise ValueError("the names are not those of the features")
-            check_names(lengths, text)
-            self._names.put(lengths, text, slots)
         if self.own_by_name is not None:
-            spaces = namespaces_of(slots, keys, self._names)
+            spaces = namespaces_of(slots, arrays["state_keys"], self._table.names)
             self.own_by_name.recall(spaces, learner.own_of(slots))
 
     def features(self, learner: Learner) -> Features:
-        slots = np.flatnonzero(self._entries[:, 1])
-        keys, counts = self._entries[slots, 0], self._counts[slots].astype(np.int64)
-        return Features(
-            keys, slots, counts, self._names.texts(slots) if self.names_wanted else None
-        )
+        slots, table = self._table.slots(), self._table
+        counts = table.counts[slots].astype(np.int64)
+        return Features(table.keys(slots), slots, counts, table.texts(slots))
 
     def take_over(
         self, learner: RowLearner, keys: Keys, known: Sequence[Features], factors: Sequence[int]
     ) -> NDArray[np.int64]:
         counts, names = counted(keys, known, factors)
-        self._new_table(max(FEWEST_PLACES, _places_for(len(keys), 0.5)))
-        self.n_features = len(keys)
-        places = np.empty(len(keys), np.int32)
-        self._insert(keys, np.maximum(counts, 1), places)
-        learner.move(places[:0], places[:0], self.n_slots)
+        self._table = self._new_table(max(FEWEST_SLOTS, _slots_for(len(keys), 0.5)))
+        slots = self._table.insert(keys, np.maximum(counts, 1))
+        learner.move(slots[:0], slots[:0], self.n_slots)
         if self.names_wanted:
-            self._names.put_texts(names, places)
-        return places.astype(np.int64)
+            self._table.names.put_texts(names, slots)
+        return slots.astype(np.int64)
 
     def keep_to_capacity(self, learner: RowLearner) -> None:
         if self.capacity is not None:
-            usefulness = learner.usefulness(self._counts)
+            usefulness = learner.usefulness(self._table.counts)
             staying = self._most_useful(usefulness, self.capacity)
-            self._rebuild(learner, staying, _places_for(self.capacity, 0.75))
+            self._rebuild(learner, staying, _slots_for(self.capacity, 0.75))
 
     def absent(self, places: NDArray[Any]) -> NDArray[Any]:
-        return places[self._located(places) == ABSENT]  # type: ignore[no-any-return]
+        return places[self._table.located(places) == ABSENT]  # type: ignore[no-any-return]
 
     @property
     def n_free(self) -> int:
         return self._most_features() - self.n_features
 
     def count_more(self, slots: NDArray[Any], more: NDArray[np.int64]) -> None:
-        self._counts[slots] += more.astype(np.uint64)
+        self._table.counts[slots] += more.astype(np.uint64)
 
     def noted(self) -> Any:
         return None
@@ -319,14 +253,14 @@ class TableStore:
     def note(self, noted: Any) -> None:
         """There is nothing to note."""
 
-    def _can_have(self, n_places: int, n_features: int) -> bool:
-        """Whether the table can have so many places, and so many of them taken, between rows."""
+    def _can_have(self, n_slots: int, n_features: int) -> bool:
+        """Whether the table can have so many slots, and so many of them taken, between rows."""
         if self.capacity is not None:
-            return n_places == self.n_slots and n_features <= self.capacity
+            return n_slots == self.n_slots and n_features <= self.capacity
         # a table is made for the features that stay and those of a row, half full or less
-        most_places = max(FEWEST_PLACES, 8 * n_features)
-        is_power = n_places > 0 and n_places & (n_places - 1) == 0
-        return is_power and n_features <= n_places * 3 // 4 and n_places <= most_places
+        most_slots = max(FEWEST_SLOTS, 8 * n_features)
+        is_power = n_slots > 0 and n_slots & (n_slots - 1) == 0
+        return is_power and n_features <= n_slots * 3 // 4 and n_slots <= most_slots
 
     def findings(self) -> dict[str, int]:
         return {}
@@ -345,15 +279,8 @@ class TableStore:
     def settings(self) -> dict[str, Any]:
         return {"kind": self.kind, "capacity": self.capacity, "names": self.names_wanted}
 
-    def _insert(
-        self, keys: NDArray[np.uint64], counts: NDArray[Any], places: NDArray[np.int32]
-    ) -> None:
-        """Put keys, all different, into the table, which has none of them; their places."""
-        insert_all(keys, self._entries, places)
-        self._counts[places] = counts
-
     def _most_features(self) -> int:
-        most = len(self._entries) * 3 // 4
+        most = self.n_slots * 3 // 4
         return most if self.capacity is None else min(most, self.capacity)
 
     def _check_lengths(self, batch: Batch) -> None:
@@ -371,17 +298,17 @@ class TableStore:
 
     def _make_room(self, learner: RowLearner, n_needed: int) -> None:
         """Erase and drop, and make a new table with room for so many new features at least."""
-        usefulness = learner.usefulness(self._counts)
+        usefulness = learner.usefulness(self._table.counts)
         if self.capacity is None:
             staying = self._most_useful(usefulness, self.n_features)
-            n_places = max(FEWEST_PLACES, _places_for(len(staying) + n_needed, 0.5))
+            n_slots = max(FEWEST_SLOTS, _slots_for(len(staying) + n_needed, 0.5))
         else:
             n_stay = min(self.capacity - n_needed, self.capacity * 3 // 4)
-            staying, n_places = self._most_useful(usefulness, n_stay), len(self._entries)
-        self._rebuild(learner, staying, n_places)
+            staying, n_slots = self._most_useful(usefulness, n_stay), self.n_slots
+        self._rebuild(learner, staying, n_slots)
 
     def _most_useful(self, usefulness: Floats, n_stay: int) -> NDArray[np.int64]:
-        """The places of so many features at most; note is taken of the others."""
+        """The slots of so many features at most; note is taken of the others."""
         staying = np.flatnonzero(usefulness > -np.inf)
         self.n_erased += self.n_features - len(staying)
         if len(staying) > n_stay:
@@ -391,25 +318,25 @@ class TableStore:
             self.n_dropped_weights += int(np.count_nonzero(usefulness[dropped] > 0.0))
         return staying
 
-    def _rebuild(self, learner: RowLearner, staying: NDArray[np.int64], n_places: int) -> None:
-        """A new table of that size with the features in these places."""
-        keys, counts, names = self._entries[staying, 0], self._counts[staying], self._names
-        self._new_table(n_places)
-        self.n_features = len(staying)
-        new = np.empty(len(staying), np.int32)
-        self._insert(keys, counts, new)
-        learner.move(staying, new, n_places)
+    def _rebuild(self, learner: RowLearner, staying: NDArray[np.int64], n_slots: int) -> None:
+        """A new table of that size with the features in these slots."""
+        keys, counts = self._table.keys(staying), self._table.counts[staying]
+        names = self._table.names
+        self._table = self._new_table(n_slots)
+        new = self._table.insert(keys, counts)
+        learner.move(staying, new, n_slots)
         if self.names_wanted:
-            self._names = names.moved(staying, new, n_places)
-
-    def _name(self, slot: int) -> str:
-        """The name of a feature; one without a name is called by its index."""
-        name = self._names.name(slot)
-        return str(self._entries[slot, 0]) if name is None else name
+            self._table.names = names.moved(staying, new, n_slots)
 
 
-def _places_for(n_features: int, load: float) -> int:
-    """A power of two of places that so many features fill to that share at most."""
+def _slots_of(prepared: Prepared) -> NDArray[np.int32]:
+    """Where to write the slots of rows; they may be there already."""
+    located = prepared.located
+    return np.empty(len(prepared.places), np.int32) if located is None else located.slots
+
+
+def _slots_for(n_features: int, load: float) -> int:
+    """A power of two of slots that so many features fill to that share at most."""
     return 1 << max(4, int(n_features / load).bit_length())
 
 

@@ -12,18 +12,18 @@ from rarefy.probing import SPREAD, probe
 
 @compile_methods
 class _Seen(NamedTuple):
-    """The numbers of a row's entries, by place; numbers of earlier rows are free places."""
+    """The numbers of a row's entries, by slot; numbers of earlier rows are free slots."""
 
     numbers: NDArray[np.int64]
     places: NDArray[Any]  # of the entries that were not left out
     first_number: int  # of the row
     left_out: int
 
-    def n_places(self) -> int:
+    def n_slots(self) -> int:
         return len(self.numbers)
 
-    def is_place_of(self, key: Any, at: Any) -> Any:
-        """Whether a key is at a place, or would be put there."""
+    def is_slot_of(self, key: Any, at: Any) -> Any:
+        """Whether a key is in a slot, or would be put there."""
         number = self.numbers[at]
         if number < self.first_number:
             return True
@@ -31,7 +31,7 @@ class _Seen(NamedTuple):
 
 
 def new_seen(longest_row: int) -> NDArray[np.int64]:
-    """What `unique_in_rows` needs for rows of this length: the numbers of entries, by place."""
+    """What `unique_in_rows` needs for rows of this length: the numbers of entries, by slot."""
     return np.full(max(64, 2 << longest_row.bit_length()), -1, np.int64)
 
 

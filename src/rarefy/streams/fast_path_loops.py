@@ -15,13 +15,13 @@ from rarefy.jit import compile_methods, compiled, helper, inlined
 from rarefy.jit.intrinsics import load, prefetch_row
 from rarefy.model import calibration
 from rarefy.model.clock import Clock, clock_of, next_round, write_clock
-from rarefy.probing import first_place
+from rarefy.probing import first_slot
 from rarefy.readers.buffers import BatchBuffer
 from rarefy.readers.feature_names import ABSENT, Names, begin_of
 from rarefy.readers.formats.dict_parser import NOT_PLAIN
 from rarefy.stores import hashed, table_index, unique_slots
 from rarefy.stores.name_texts import LENGTH_BYTES
-from rarefy.stores.table_index import TableIndex, place
+from rarefy.stores.table_index import TableIndex, slot_of
 
 DONE, ADDED, UNKNOWN_FEATURE, DIVERGED = range(4)
 NOT_TAKEN = NOT_PLAIN  # be it by readers or by models
@@ -90,18 +90,18 @@ class RowModel(NamedTuple):
 
 
 @inlined
-def _place_in_table(model: RowModel, indptr: Any, keys: Any, values: Any, slots: Any) -> int:
+def _slots_in_table(model: RowModel, indptr: Any, keys: Any, values: Any, slots: Any) -> int:
     """Lead from keys, each once a row, to slots of the table, and leave out zeros; in one go."""
     entries = model.table.entries
     if model.far:
         for j in range(indptr[-1]):
-            prefetch_row(entries, np.intp(first_place(keys[j], len(entries))))
+            prefetch_row(entries, np.intp(first_slot(keys[j], len(entries))))
     n, begin, outside, n_absent = 0, 0, 0, 0
     for row in range(len(indptr) - 1):
         end = indptr[row + 1]
         for j in range(begin, end):
             key, value = keys[j], values[j]
-            at = place(entries, key)
+            at = slot_of(entries, key)
             is_there, is_kept = entries[at, 1] != 0, value != 0.0
             keys[n], values[n] = key, value
             slots[n] = np.int32(at) if is_there else ABSENT
@@ -123,7 +123,7 @@ def _placed(model: RowModel, rows: RowMemory) -> int:
         return NOT_TAKEN
     keys, values = rows.buffer.keys[: indptr[-1]], rows.buffer.values[: indptr[-1]]
     if rows.has_words[0] == 0 and len(model.table.entries) > 0:
-        return _place_in_table(model, indptr, keys, values, rows.slots)
+        return _slots_in_table(model, indptr, keys, values, rows.slots)
     if not _are_within(values, LARGEST_VALUE):
         return NOT_TAKEN
     mask = np.uint64(0xFFFFFFFFFFFFFFFF)

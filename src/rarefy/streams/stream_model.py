@@ -18,7 +18,7 @@ from rarefy.engine.pruning import limited
 from rarefy.engine.sharding import Sharding
 from rarefy.engine.task import Task
 from rarefy.engine.watch import Watch
-from rarefy.engine.watched import Seen, Watched
+from rarefy.engine.watched import Seen, watched
 from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.model.answers import predicted_classes, probabilities
 from rarefy.model.class_weights import ClassWeights
@@ -188,7 +188,8 @@ class StreamModel(StreamLearner[OnlineLearner]):
             self._learn_weighed(part, learner)
             return
         seen: list[Seen] = []
-        self._learn_weighed(part, Watched(learner, seen))
+        with watched(learner, seen):
+            self._learn_weighed(part, learner)
         self.watch.add(self.task, learner.loss, seen, learner.t)
 
     def _learn_weighed(self, part: Prepared, learner: RowLearner) -> None:

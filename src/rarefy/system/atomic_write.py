@@ -41,8 +41,9 @@ class Output:
     What is no file, such as a pipe or a device, is opened once, now, and written to.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, mode: int = 0o666) -> None:
         self.path = str(path)
+        self._mode = mode  # of a new file, less what the umask takes away
         self._target = Path(os.path.realpath(path))
         self.can_be_written_again = not is_written_once(self.path)
         try:
@@ -113,7 +114,7 @@ class Output:
         """A new file, beside the place if possible, and its descriptor."""
         part = self._target.with_name(_name_of_part(self._target))
         existing = self._target.stat() if self._target.exists() else None
-        mode = 0o666 if existing is None else stat.S_IMODE(existing.st_mode)
+        mode = self._mode if existing is None else stat.S_IMODE(existing.st_mode)
         with _alone():
             try:
                 part.unlink(missing_ok=True)  # of a process of that number that was killed
@@ -136,7 +137,8 @@ class Output:
                 if self._target.exists():
                     _make_like(part, self._target.stat())
                 os.replace(part, self._target)
-                _sync_folder(self._target.parent)
+                with suppress(OSError):  # where folders cannot be synced
+                    sync_folder(self._target.parent)
                 return
             except OSError as error:
                 if error.errno not in NOT_ALLOWED or not self._target.exists():
@@ -285,11 +287,10 @@ def _reserve(file: IO[bytes], n_bytes: int) -> None:
             raise
 
 
-def _sync_folder(folder: Path) -> None:
-    """Let the new name of a file outlive a power failure, where folders can be synced."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+def sync_folder(folder: Path) -> None:
+    """Let new names of files in a folder outlive a power failure."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

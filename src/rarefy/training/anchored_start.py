@@ -24,8 +24,12 @@ from rarefy.stores import make_store
 from rarefy.streams.stream_model import StreamModel
 from rarefy.training.first_rows import check_first_rows
 from rarefy.training.plan import Plan, reader_of
-from rarefy.training.request import RequestError
-from rarefy.training.resumption import WITH_FINISHED, is_finished, plan_to_go_on
+from rarefy.training.resumption import (
+    WITH_FINISHED,
+    is_finished,
+    plan_to_go_on,
+    refuse_settled,
+)
 
 OF_RULE = ("rule", *RULE)  # what may be asked for beside what goes with new data
 NOT_TAKEN_OVER = (*OF_MEANS, "l1_of", "groups", "refit", "refit_l2", "refit_features")
@@ -41,12 +45,7 @@ def anchored_plan(
     **asked: Any,
 ) -> Plan:
     """Learn new DATA as a difference to the model in the file `anchor`."""
-    for name in asked:
-        if name not in (*OF_RULE, *WITH_FINISHED):
-            raise RequestError(
-                f"{{{name}}} cannot be combined with {{anchor}}: it is settled by {anchor}.",
-                **{name: None, "anchor": None},
-            )
+    refuse_settled(asked, (*OF_RULE, *WITH_FINISHED), "anchor", anchor)
     of_rule = {name: asked.pop(name) for name in OF_RULE if name in asked}
     old = load_model(anchor)
     start = anchored_model(old, anchor, of_rule)

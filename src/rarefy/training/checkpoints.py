@@ -75,16 +75,16 @@ class Checkpoints:
     def _save_unfinished(self) -> str:
         """Write what an error has left, at the first place where that is possible; where it is."""
         errors = []
-        for place in self._places():
+        for make_output in self._outputs():
             try:
-                output = place()
+                output = make_output()
                 self._plan.save(output, slim=self._is_slim)
                 return output.path
             except EXPECTED as error:
                 errors.append(error)
         raise errors[0]
 
-    def _places(self) -> Iterator[Callable[[], Output]]:
+    def _outputs(self) -> Iterator[Callable[[], Output]]:
         if self._is_own:
             yield lambda: self.output
         if not is_descriptor(self._path):

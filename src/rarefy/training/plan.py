@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rarefy.checks import number_or_none
-from rarefy.engine.task import GROW, may_grow, with_growing_classes
+from rarefy.engine.task import GROW, Task, may_grow, with_growing_classes
 from rarefy.errors import ConfigError
 from rarefy.files.model import model_of
 from rarefy.files.model_file import save_model
@@ -17,7 +17,7 @@ from rarefy.readers.features.columns import columns_given
 from rarefy.readers.features.crosses import checked_crosses
 from rarefy.readers.features.labels import checked_classes
 from rarefy.readers.source import STDIN, expand
-from rarefy.stores import make_store
+from rarefy.stores import Store, make_store
 from rarefy.streams.holdout import HeldOutFiles, HeldOutShare
 from rarefy.streams.refit_stream import Refit, check_readable_again
 from rarefy.streams.run import BEGINNING, Position, Predicted, Run
@@ -110,13 +110,17 @@ def new_plan(
         capacity=asked["capacity"],
         names=asked["names"],
     )
-    task = task_for(asked, parameters)
+    model = new_model(task_for(asked, parameters), store, reader, classes_grow=classes_grow)
+    settings = run_settings(asked, None if asked["refit"] else asked["target_features"])
+    return make_plan(model, reader, output, parameters, settings, slim)
+
+
+def new_model(task: Task, store: Store, reader: Reader, *, classes_grow: bool) -> StreamModel:
+    """A model that has learned nothing, for the rows of a reader."""
     if classes_grow:
         task = with_growing_classes(task)
     check_names_kept(task, store)
-    model = StreamModel(task, store, reader.labels.classes)
-    settings = run_settings(asked, None if asked["refit"] else asked["target_features"])
-    return make_plan(model, reader, output, parameters, settings, slim)
+    return StreamModel(task, store, reader.labels.classes)
 
 
 def run_settings(

@@ -6,10 +6,11 @@ from typing import Any
 
 from rarefy.errors import InputError
 from rarefy.readers.source import also_among
-from rarefy.streams.holdout import HeldOutFiles, HeldOutShare
+from rarefy.streams.holdout import HeldOutFiles
 from rarefy.streams.refit_stream import Refit, refit_stream
-from rarefy.streams.run import NEVER, Run
+from rarefy.streams.run import NEVER
 from rarefy.training.checkpoints import Checkpoints
+from rarefy.training.plan import Plan
 from rarefy.training.progress_tracker import (
     ProgressLine,
     ProgressTracker,
@@ -58,36 +59,41 @@ class Reporter:
 
 
 class Training:
-    """Trains the model of a run.
+    """Carries a plan out.
 
-    `checkpoints`, if there are any, are written while it learns. After `carry_out` the model is
-    `run.model`.
+    `checkpoints`, if there are any, are written while it learns, and in the end, unless nothing was
+    learned. After `carry_out` the model is that of the run.
     """
 
     def __init__(
         self,
-        run: Run,
+        plan: Plan,
         *,
-        refit: Refit | None = None,
-        holdout: HeldOutShare | HeldOutFiles | None = None,
         checkpoints: Checkpoints | None = None,
         reporter: Reporter | None = None,
         interruption: Interruption | None = None,
     ) -> None:
-        self.run = run
-        self.refit = refit
-        self.tracker = ProgressTracker(run, holdout)
+        self.run = run = plan.run
+        self.refit = plan.refit
+        self.tracker = ProgressTracker(run, plan.holdout)
         self.checkpoints = checkpoints
         self.reporter = reporter or Reporter()
         self.interruption = interruption or Interruption()
+        self.n_bytes = 0  # of the model that was saved in the end
         self._refitted: dict[str, Any] = {}  # metrics of the rows that a refit has fitted
-        self._cut_to = run.model.cut_to if refit is None else None
+        self._cut_to = run.model.cut_to if self.refit is None else None
         self._next_line = self._line_after(run.model.t)
         self._next_complaint = next_line(run.model.t)
         self._next_save = self._save_after(run.model.t)
 
     def carry_out(self) -> bool:
         """Whether it came to its end; else it was interrupted, and can be gone on with."""
+        is_over = self._learn()
+        if self.checkpoints is not None and self.run.model.t > 0:
+            self.n_bytes = self.checkpoints.save(is_finished=is_over)
+        return is_over
+
+    def _learn(self) -> bool:
         run = self.run
         if self.reporter.wants_lines and (note := self._what_the_table_shows()):
             self.reporter.say(note)

@@ -2,7 +2,7 @@
 
 import shlex
 import warnings
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,18 @@ def is_finished(saved: Model, path: str) -> bool:
     return about is None or about["place"].pass_number > about["passes"]
 
 
+def refuse_settled(
+    asked: Iterable[str], may_be_asked: Container[str], option: str, path: str
+) -> None:
+    """Refuse what the model that an option names has settled."""
+    for name in asked:
+        if name not in may_be_asked:
+            raise RequestError(
+                f"{{{name}}} cannot be combined with {{{option}}}: it is settled by {path}.",
+                **{name: None, option: None},
+            )
+
+
 def plan_to_go_on(
     saved: Model,
     data: Sequence[str | Path],
@@ -63,12 +75,7 @@ def plan_to_go_on(
     learned them already.
     """
     about, is_over = _checked_run(saved, resume), is_finished(saved, resume)
-    for name in asked:
-        if name not in (WITH_FINISHED if is_over else ()):
-            raise RequestError(
-                f"{{{name}}} cannot be combined with {{resume}}: it is settled by {resume}.",
-                **{name: None, "resume": None},
-            )
+    refuse_settled(asked, WITH_FINISHED if is_over else (), "resume", resume)
     try:
         model = saved.learner()
     except InputError as error:

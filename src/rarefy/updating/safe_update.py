@@ -107,9 +107,9 @@ class SafeUpdate:
             self.plan.holdout.n_spared = self._n_replayed()
         if self._slice_by is not None:
             slices = self._slices(self._slice_by)
-        run = self.plan.run
-        Training(run, reporter=reporter).carry_out()
-        new = run.model
+        plan = self.plan._replace(holdout=None)  # which judges in the end
+        Training(plan, reporter=reporter).carry_out()
+        new = self.plan.run.model
         blend = Blend(self._saved.kept, np.array(self._saved.intercepts), new)
         end = blend.scorer(1.0)
         rows, lines, counts = _scored(self._held_out(), old, end, new)

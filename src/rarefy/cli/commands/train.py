@@ -27,11 +27,10 @@ from rarefy.streams.run import NEVER
 from rarefy.streams.shuffle import DEFAULT_MEMORY
 from rarefy.system.atomic_write import is_descriptor
 from rarefy.system.output_checks import STREAM, check_outputs
-from rarefy.training.anchored_start import anchored_plan
 from rarefy.training.checkpoints import Checkpoints
-from rarefy.training.plan import Plan, new_plan
+from rarefy.training.plan import Plan
 from rarefy.training.request import RequestError
-from rarefy.training.resumption import resumed_plan
+from rarefy.training.requested_plan import requested_plan
 
 STANDARD_OUTPUT = "/dev/stdout"
 NOT_OF_PLANS = ("json", "quiet", "on")  # options
@@ -177,21 +176,18 @@ def plan_of(context: click.Context) -> Plan:
         raise click.UsageError("choose between --resume and --anchor.")
     if output == STREAM:
         output = STANDARD_OUTPUT
-    where: dict[str, Any] = {
+    if resume is None:
+        check_complete(data, output, options)
+    how: dict[str, Any] = {
         "output": resume if output is None else output,
         "slim": options.pop("slim"),
+        "resume": resume,
+        "anchor": anchor,
     }
     given = [name for name in options if is_given(context, name) and name not in NOT_OF_PLANS]
     try:
-        if resume is not None:
-            asked = as_asked({name: options[name] for name in given})
-            return resumed_plan(data, resume=resume, **where, **asked)
-        check_complete(data, output, options)
-        if anchor is not None:
-            asked = as_asked({name: options[name] for name in given})
-            return anchored_plan(data, anchor=anchor, **where, **asked)
-        of_plan = {name: value for name, value in options.items() if name not in NOT_OF_PLANS}
-        return new_plan(data, **where, **as_asked(of_plan))
+        asked = as_asked({name: options[name] for name in given})
+        return requested_plan(data, **how, asked=asked)
     except RequestError as error:
         raise click.UsageError(error.as_command()) from error
 

@@ -28,9 +28,9 @@ from rarefy.readers.formats.arrow_values import (
     as_bytes,
     as_numbers,
     as_texts,
+    decoded,
     flat,
     is_not_utf8,
-    plain,
     text_form,
 )
 from rarefy.readers.parsed import EXPECTED, Problem
@@ -126,7 +126,7 @@ class CategoricalColumn(Column):
         self.codes: NDArray[np.int64] | None = None  # which of the texts each value is
         if types.is_dictionary(array.type) and len(array.dictionary) <= len(array):
             self.codes = array.indices.cast(pa.int64()).fill_null(len(array.dictionary)).to_numpy()
-            values = plain(array.dictionary)
+            values = decoded(array.dictionary)
             array = pa.concat_arrays([values, pa.nulls(1, values.type)])
         self.texts, bad = as_texts(array, leaf.form)
         self.bad = bad if self.codes is None else bad[self.codes]
@@ -141,7 +141,7 @@ class CategoricalColumn(Column):
         return self._entries(used, keys, np.ones(len(keys)))
 
     def shown(self, value: int) -> str:
-        return repr(plain(self.array[value : value + 1])[0].as_buffer().to_pybytes())
+        return repr(decoded(self.array[value : value + 1])[0].as_buffer().to_pybytes())
 
 
 class TextColumn(Column):
@@ -287,7 +287,7 @@ class WordLabels(Column):
         super().__init__(leaf, array)
         self.labels = labels
         self._classes = frozenset(labels.classes)
-        encoded = text_form(plain(self.array)).dictionary_encode()
+        encoded = text_form(decoded(self.array)).dictionary_encode()
         self.codes = encoded.indices.fill_null(MISSING).to_numpy()
         words = [_word(text) for text in encoded.dictionary.to_pylist()]
         self.words = [*words, None]  # the last is what MISSING leads to

@@ -57,11 +57,11 @@ def flat(array: Any) -> tuple[Any, NDArray[np.int64] | None]:
     return _storage(array.flatten()), lengths.astype(np.int64)
 
 
-def plain(array: Any) -> Any:
+def decoded(array: Any) -> Any:
     """The array without a dictionary and without views."""
     array = _storage(array)
     if types.is_dictionary(array.type):
-        return plain(array.dictionary).take(array.indices)
+        return decoded(array.dictionary).take(array.indices)
     return without_views(array)
 
 
@@ -81,7 +81,7 @@ def without_views(array: Any) -> Any:
 
 def as_numbers(array: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """The values as numbers, NaN for all that is none, and which of them are there at all."""
-    array = plain(array)
+    array = decoded(array)
     # PyArrow rounds decimals less well.
     if is_text_type(array.type) or types.is_decimal(array.type):
         texts, _ = as_texts(array)
@@ -92,7 +92,7 @@ def as_numbers(array: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
 
 def as_texts(array: Any, form: str | None = None) -> tuple[Texts, NDArray[np.bool_]]:
     """The values as text, and which of them are not in UTF-8; those have none."""
-    array = text_form(plain(array), form)
+    array = text_form(decoded(array), form)
     try:
         array.cast(pa.large_string())
         not_utf8 = np.zeros(len(array), np.bool_)

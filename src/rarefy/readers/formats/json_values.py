@@ -25,7 +25,7 @@ _TRUE, _FALSE, _NULL = (
 
 
 @helper
-def copy_plain(data: Any, i: Any, to: Any, at: Any) -> tuple[Any, Any]:
+def copy_unescaped(data: Any, i: Any, to: Any, at: Any) -> tuple[Any, Any]:
     """Copy the plain part of a string, up to a quote, a backslash or a control character.
 
     The positions after it in both. Eight bytes are looked at, and written, at a time. Subtracting
@@ -96,7 +96,7 @@ def decode_string(data: Any, i: int, to: Any, at: int) -> tuple[int, int, Proble
     eight bytes behind the end are written to.
     """
     while True:
-        i, at = copy_plain(data, i, to, at)
+        i, at = copy_unescaped(data, i, to, at)
         if data[i] == DOUBLE_QUOTE:
             return i + 1, at, Problem.NONE
         if data[i] != BACKSLASH:

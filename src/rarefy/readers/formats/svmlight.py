@@ -27,7 +27,7 @@ from rarefy.readers.text.short_numbers import ENOUGH, copy_pairs
 class Svmlight(NamedTuple):
     """The format, for `parse_lines`."""
 
-    def is_plain(self, data: Any) -> bool:
+    def is_recognised(self, data: Any) -> bool:
         """Whether a line would be recognised as svmlight, if it is valid."""
         return True
 

@@ -202,7 +202,7 @@ class VowpalWabbit(NamedTuple):
     grams: Grams
     words: WordsSoFar
 
-    def is_plain(self, data: Any) -> bool:
+    def is_recognised(self, data: Any) -> bool:
         """Whether a line is plainly recognised as VW text: it has a bar before any index."""
         i = 0
         if not (ZERO <= data[0] <= ZERO + 9 or data[0] in (PLUS, MINUS, POINT, BAR)):

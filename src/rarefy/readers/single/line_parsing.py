@@ -44,9 +44,9 @@ class NumbersLine(NamedTuple):
 
     format: Any
 
-    def is_plain(self, data: Any) -> bool:
+    def is_recognised(self, data: Any) -> bool:
         """Whether a text would be taken for this format if it is valid; some are that are not."""
-        return self.format.is_plain(data)  # type: ignore[no-any-return]
+        return self.format.is_recognised(data)  # type: ignore[no-any-return]
 
     def parse(self, data: Any, end: int, buffer: BatchBuffer) -> bool:
         """Whether the text, which ends with a newline, is a valid row; it is in the buffer then."""
@@ -62,7 +62,7 @@ class JsonLine(NamedTuple):
     labels_are_words: bool
     label_words: Names
 
-    def is_plain(self, data: Any) -> bool:
+    def is_recognised(self, data: Any) -> bool:
         """What is a valid object is taken for one."""
         return True
 

@@ -88,7 +88,7 @@ def _is_line_read(
     if line.to[n - 1] == NEWLINE:
         n -= 1
     line.to[n] = NEWLINE
-    if not line.format.is_plain(line.text) or not line.format.parse(line.text, n + 1, buffer):
+    if not line.format.is_recognised(line.text) or not line.format.parse(line.text, n + 1, buffer):
         return False
     if math.isnan(y[0]):
         y[0], importance[0] = _target(line.own, buffer.labels[0]), buffer.importance[0]
