@@ -39,7 +39,7 @@ class Timed(InThisProcess):
         found = super().start(function, *arguments, n_results=n_results)
         self.seconds[function.__name__] += time.process_time() - begin
         if function.__name__ == "meet":
-            self.meetings += len(found[0].value.places)
+            self.meetings += len(found[0].value.indices)
             self.dealt += int(found[0].value.counts.sum())
             self.turns += 1
         return found

@@ -411,7 +411,11 @@ class TestTables:
         batches = list(read(first, second, third))
         found = [number for batch in batches for number in batch.keys.tolist()]
         assert found == [key("a", value) for value in "xyzw"]
-        assert [batch.place(0) for batch in batches] == [f"{first}:1", f"{second}:1", f"{third}:1"]
+        assert [batch.location(0) for batch in batches] == [
+            f"{first}:1",
+            f"{second}:1",
+            f"{third}:1",
+        ]
 
     def test_reused_rooms_hold_the_same(self, tmp_path):
         path = written(tmp_path, table_of(a=[f"v{i}" for i in range(100)]), "parquet")

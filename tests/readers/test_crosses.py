@@ -52,7 +52,7 @@ def rows_in(batches) -> list:
         for row in range(len(batch.labels)):
             entries = slice(batch.indptr[row], batch.indptr[row + 1])
             features = [names[key] for key in batch.keys[entries].tolist()]
-            about = batch.place(row), batch.label(row), batch.importance[row]
+            about = batch.location(row), batch.label(row), batch.importance[row]
             rows.append((*about, features, batch.values[entries].tolist()))
     return rows
 

@@ -760,7 +760,7 @@ class TestPaths:
     def test_each_batch_knows_its_file_and_lines(self, tmp_path):
         paths = [written(tmp_path, b"\n1 1:1\n", f"{i}.svm") for i in range(3)]
         batches = list(read(*paths))
-        assert [batch.place(0) for batch in batches] == [f"{path}:2" for path in paths]
+        assert [batch.location(0) for batch in batches] == [f"{path}:2" for path in paths]
 
     def test_files_without_a_last_newline_are_not_joined(self, tmp_path):
         paths = [written(tmp_path, b"%d 1:1" % i, f"{i}.svm") for i in (1, 2)]

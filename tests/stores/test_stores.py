@@ -324,7 +324,7 @@ class TestMergedRows:
     def test_places_are_in_the_memory_of_the_keys(self, kind):
         batch = batch_of(examples_of(random_rows([50] * 20, 30, seed=1, below=2**22)))
         prepared = make_store(kind).prepare(batch)
-        assert np.shares_memory(prepared.places, batch.keys)
+        assert np.shares_memory(prepared.indices, batch.keys)
         assert np.shares_memory(prepared.batch.values, batch.values)
 
     @pytest.mark.parametrize("kind", STORES)
@@ -332,11 +332,11 @@ class TestMergedRows:
         batch = batch_of(examples_of(random_rows([50] * 20, 30, seed=1, below=2**22)))
         given = [array for array in batch if isinstance(array, np.ndarray)]
         prepared = make_store(kind).prepare(batch, fresh)
-        assert not np.shares_memory(prepared.places, batch.keys)
+        assert not np.shares_memory(prepared.indices, batch.keys)
         assert not np.shares_memory(prepared.batch.values, batch.values)
         kept = prepared._replace(y=batch.labels).with_own_rows()
         assert kept.is_own
-        for array in (kept.places, *kept.rows(), kept.batch.keys, kept.batch.lines):
+        for array in (kept.indices, *kept.rows(), kept.batch.keys, kept.batch.lines):
             assert not any(np.shares_memory(array, other) for other in given)
 
     @pytest.mark.parametrize("kind", STORES)
@@ -1023,7 +1023,7 @@ def test_slots_that_were_located_beforehand_change_nothing(capacity, are_right):
                 prepared = [store.located(one) for one in prepared]
                 for one in prepared:
                     if not are_right:
-                        one.located.slots[:] = rng.integers(-1, store.n_slots, len(one.places))
+                        one.located.slots[:] = rng.integers(-1, store.n_slots, len(one.indices))
             for one in prepared:
                 table = store.index.entries
                 first, rest = one.cut(123)

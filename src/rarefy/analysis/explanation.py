@@ -111,7 +111,7 @@ def explain_row(model: Model, reader: Reader, number: int) -> Explanation:
     store, learner = scorer.store, scorer.learner
     scores = store.scores(learner, store.prepare(batch))
     names = texts_by_key(batch.names, values)
-    return explanation_of(model, scorer, batch.place(0), scores, values, names)
+    return explanation_of(model, scorer, batch.location(0), scores, values, names)
 
 
 def explanation_of(

@@ -51,9 +51,9 @@ class Side:
         self.intercepts = model.learner.settled().intercept()
         self._mask = np.uint64(model.store.most_keys - 1)
         self._keys, which = np.unique(kept.keys, return_inverse=True)
-        places = which * model.learner.n_outputs + kept.outputs
-        ascending = np.argsort(places)
-        self._places, self._weights = places[ascending], kept.weights[ascending]
+        coordinates = which * model.learner.n_outputs + kept.outputs
+        ascending = np.argsort(coordinates)
+        self._coordinates, self._weights = coordinates[ascending], kept.weights[ascending]
 
     def towards(self, wrong: Numbers, truth: Numbers, keys: Keys | None = None) -> Floats:
         """What the weights of the keys, or else the intercepts, say for wrong and against right."""
@@ -68,9 +68,9 @@ class Side:
         at = np.searchsorted(self._keys, keys & self._mask)
         known = _hits(self._keys, at, keys & self._mask)
         wanted = at * len(self.intercepts) + outputs
-        at = np.searchsorted(self._places, wanted)
+        at = np.searchsorted(self._coordinates, wanted)
         found = np.zeros(len(keys))
-        hits = known & _hits(self._places, at, wanted)
+        hits = known & _hits(self._coordinates, at, wanted)
         found[hits] = self._weights[at[hits]]
         return found
 

@@ -104,7 +104,7 @@ class BothAnswers(NamedTuple):
     old: Numbers
     new: Numbers
     importance: Floats
-    place: Callable[[int], str]  # of a row
+    location: Callable[[int], str]  # of a row
 
 
 class Tally:
@@ -142,7 +142,7 @@ class Tally:
 
     def _example(self, answers: BothAnswers, row: int) -> Example:
         labels = (self._classes[number[row]] for number in answers[:3])
-        return Example(self._n_rows + row, answers.place(row), *labels)
+        return Example(self._n_rows + row, answers.location(row), *labels)
 
     def flips(self, **causes: Any) -> Flips | None:
         """What was found, and what it came from, if that is known; None without any examples."""

@@ -29,7 +29,7 @@ class Part(NamedTuple):
     importance: Floats
     entries: Entries
 
-    def place(self, row: int) -> str:
+    def location(self, row: int) -> str:
         return f"{self.path}:{self.lines[row]}"
 
     def split(self, n_rows: int) -> "tuple[Part, Part | None]":
@@ -59,7 +59,7 @@ def stream_flips(old: Side, new: Side, reader: Reader, top: int) -> Flips:
     for before, now in side_by_side(*answers):
         check_labels(before, now, old.labels)
         lost = tally.add(
-            BothAnswers(now.truth, before.answers, now.answers, now.importance, now.place)
+            BothAnswers(now.truth, before.answers, now.answers, now.importance, now.location)
         )
         if len(lost):
             entries = before.entries.only(lost), now.entries.only(lost)
@@ -137,11 +137,11 @@ def side_by_side(old: Iterator[Part], new: Iterator[Part]) -> Iterator[tuple[Par
         differ = of_old.lines != of_new.lines
         if of_old.path != of_new.path or differ.any():
             row = int(differ.argmax())
-            raise _other_rows(of_old.place(row), of_new.place(row))
+            raise _other_rows(of_old.location(row), of_new.location(row))
         yield of_old, of_new
         before, now = before or next(old, None), now or next(new, None)
     if before is not now:
-        raise _other_rows(*(part.place(0) if part else "no more" for part in (before, now)))
+        raise _other_rows(*(part.location(0) if part else "no more" for part in (before, now)))
 
 
 def _other_rows(old: str, new: str) -> InputError:
@@ -157,6 +157,6 @@ def check_labels(before: Part, now: Part, labels: list[str]) -> None:
     if differ.any():
         row = int(differ.argmax())
         raise InputError(
-            f"{now.place(row)}: the label is {labels[before.truth[row]]} for the old model and "
+            f"{now.location(row)}: the label is {labels[before.truth[row]]} for the old model and "
             f"{labels[now.truth[row]]} for the new one: they use different label columns."
         )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rarefy.arrays import Numbers, Rows, chosen_rows, read_only
 from rarefy.cluster.shard_work import NO_NAMES, Met, Start, learn, meet, names_in
-from rarefy.cluster.stored_rows import Places, StoredRows, with_table
+from rarefy.cluster.stored_rows import RowLocations, StoredRows, with_table
 from rarefy.cluster.worker_protocol import Handle
 from rarefy.engine.learner import Learner
 from rarefy.engine.shard import Learned
@@ -31,7 +31,7 @@ class Shard(NamedTuple):
     """Rows that a worker learns."""
 
     outline: list[Rows]  # whose indices are the numbers of the rows
-    places: Places
+    located: RowLocations
     met: Handle
     rows: Handle  # with what they have by its number in `met`
 
@@ -84,21 +84,21 @@ class RemoteRound:
 
     def _begun(self, outline: list[Rows]) -> Shard:
         """A shard whose worker looks at what there is in its rows."""
-        places = self._stored.places(_numbers(outline))
+        located = self._stored.locate(_numbers(outline))
         importance = None
         if self._model.task.class_weight is not None:
             importance = np.concatenate([rows.importance for rows in outline])
         met, rows = self._workers.start(
-            meet, places.spans, importance, *places.handles, n_results=2
+            meet, located.spans, importance, *located.handles, n_results=2
         )
-        return Shard(outline, places, met, rows)
+        return Shard(outline, located, met, rows)
 
     def _asked_names(self, shard: Shard, met: Met) -> tuple[NDArray[np.uint64], Handle]:
         """Features that the store does not know, and their names, if it keeps any."""
-        absent = self._model.store.absent(met.places)
+        absent = self._model.store.absent(met.indices)
         if not len(absent) or not self._model.store.names_wanted:
             return absent, None
-        return absent, self._workers.start(names_in, absent, *shard.places.handles)
+        return absent, self._workers.start(names_in, absent, *shard.located.handles)
 
     def _take_in(self, shard: Shard, met: Met, asked: tuple[NDArray[np.uint64], Handle]) -> Taken:
         """Have the store give slots to what a shard has met."""
@@ -108,9 +108,9 @@ class RemoteRound:
         begin = len(self._gathering.parts)
         if len(absent) <= store.n_free:
             found = self._workers.result(names) if names is not None else None
-            store.learn(self._gathering, _as_row(met.places, found))
+            store.learn(self._gathering, _as_row(met.indices, found))
             store.count_more(self._gathering.parts[-1].indices, met.counts - 1)
-            return Taken(slice(begin, begin + 1), len(met.places), met.in_examples)
+            return Taken(slice(begin, begin + 1), len(met.indices), met.in_examples)
         for part in shard.outline:
             store.learn(self._gathering, self._sent(part, self._stored.fetch(_numbers([part]))))
         return Taken(slice(begin, len(self._gathering.parts)), None, None)
@@ -175,13 +175,13 @@ def _numbers(outline: Sequence[Rows]) -> Numbers:
     return np.concatenate([rows.indices[rows.indptr[0] : rows.indptr[-1]] for rows in outline])
 
 
-def _as_row(places: NDArray[np.uint64], names: Names | None) -> Prepared:
+def _as_row(indices: NDArray[np.uint64], names: Names | None) -> Prepared:
     """What was met, as a row whose values count from 1: so it is known what is dropped of it."""
-    one, values = np.ones(1), np.arange(1.0, len(places) + 1)
-    indptr = np.array([0, len(places)])
+    one, values = np.ones(1), np.arange(1.0, len(indices) + 1)
+    indptr = np.array([0, len(indices)])
     lookup = with_table(NO_NAMES if names is None else names)
-    batch = Batch("", indptr, places, values, one, one, np.zeros(1, np.int64), lookup)
-    return Prepared(batch, places, one)
+    batch = Batch("", indptr, indices, values, one, one, np.zeros(1, np.int64), lookup)
+    return Prepared(batch, indices, one)
 
 
 def _met(rows: Rows) -> Numbers:

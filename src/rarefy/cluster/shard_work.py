@@ -32,7 +32,7 @@ NO_NAMES = Names(
 class Met(NamedTuple):
     """The features of a shard's rows, in the order in which they come."""
 
-    places: NDArray[Any]  # keys, or slots where these are the same for all
+    indices: NDArray[Any]  # keys, or slots where these are the same for all
     counts: Numbers  # of the rows that have each of them
     in_examples: NDArray[np.bool_]  # whether it is in a row that counts
 
@@ -61,13 +61,13 @@ def meet(spans: Spans, importance: Floats | None, *stored: Prepared) -> tuple[Me
     rows = joined(spans, stored).rows()
     if importance is not None:
         rows = rows._replace(importance=read_only(importance))
-    places, numbers = numbered(rows.indices)
+    indices, numbers = numbered(rows.indices)
     are_examples = rows.importance != 0.0
-    in_examples = np.ones(len(places), np.bool_)
+    in_examples = np.ones(len(indices), np.bool_)
     if not are_examples.all():
         in_examples[:] = False
         in_examples[numbers[np.repeat(are_examples, np.diff(rows.indptr))]] = True
-    met = Met(places, np.bincount(numbers, minlength=len(places)), in_examples)
+    met = Met(indices, np.bincount(numbers, minlength=len(indices)), in_examples)
     by_number = rows._replace(indices=read_only(numbers))
     if not are_examples.all():
         by_number = chosen_rows(by_number, np.flatnonzero(are_examples))
@@ -96,7 +96,7 @@ def _by_feature(rows: Rows, features: NDArray[np.int32]) -> Rows:
 def rows_of(spans: Spans, *stored: Prepared) -> Prepared:
     """Rows, with the names of what they have."""
     part = joined(spans, stored)
-    return part._replace(batch=part.batch._replace(names=names_in(part.places, *stored)))
+    return part._replace(batch=part.batch._replace(names=names_in(part.indices, *stored)))
 
 
 def names_in(keys: NDArray[Any], *stored: Prepared) -> Names:
@@ -133,17 +133,17 @@ def joined(spans: Spans, stored: Sequence[Prepared]) -> Prepared:
     parts = [_at(part, rows) for part, rows in zip(stored, spans, strict=True)]
     first = parts[0].batch
     lengths = np.concatenate([np.diff(part.batch.indptr) for part in parts])
-    places = np.concatenate([part.places for part in parts])
+    indices = np.concatenate([part.indices for part in parts])
     batch = first._replace(
         indptr=np.concatenate([[0], np.cumsum(lengths)]),
-        keys=places,
+        keys=indices,
         values=np.concatenate([part.batch.values for part in parts]),
         labels=np.concatenate([part.batch.labels for part in parts]),
         importance=np.concatenate([part.batch.importance for part in parts]),
         lines=np.concatenate([part.batch.lines for part in parts]),
         names=NO_NAMES,
     )
-    return Prepared(batch, places, np.concatenate([part.y for part in parts]))
+    return Prepared(batch, indices, np.concatenate([part.y for part in parts]))
 
 
 def _at(part: Prepared, rows: NDArray[np.int32]) -> Prepared:

@@ -12,7 +12,7 @@ from rarefy.readers.feature_names import Names, names_of, new_names, texts_of
 from rarefy.stores import Prepared
 
 
-class Places(NamedTuple):
+class RowLocations(NamedTuple):
     """Where rows are."""
 
     spans: Spans  # the rows of each batch
@@ -36,10 +36,10 @@ class StoredRows:
         n = max(bisect_right(self._begins, row) - 1, 0)
         del self._begins[:n], self._handles[:n]
 
-    def places(self, numbers: Numbers) -> Places:
+    def locate(self, numbers: Numbers) -> RowLocations:
         """Where the rows of these numbers, ascending, are."""
         if len(numbers) == 0:
-            return Places([np.empty(0, np.int32)], self._handles[:1])
+            return RowLocations([np.empty(0, np.int32)], self._handles[:1])
         bounds = [*self._begins[1:], int(numbers[-1]) + 1]
         ends = np.searchsorted(numbers, bounds).tolist()
         spans, handles, begin = [], [], 0
@@ -48,12 +48,12 @@ class StoredRows:
                 spans.append((numbers[begin:end] - first_row).astype(np.int32))
                 handles.append(handle)
                 begin = end
-        return Places(spans, handles)
+        return RowLocations(spans, handles)
 
     def fetch(self, numbers: Numbers) -> Handle:
         """Have rows sent here."""
-        places = self.places(numbers)
-        return self.workers.start(rows_of, places.spans, *places.handles)
+        located = self.locate(numbers)
+        return self.workers.start(rows_of, located.spans, *located.handles)
 
     def fetched(self, handle: Handle) -> Prepared:
         """Rows that were sent."""

@@ -54,7 +54,7 @@ class Batch(NamedTuple):
             groups=self.groups[keeps],
         )
 
-    def place(self, row: int) -> str:
+    def location(self, row: int) -> str:
         """Where a row stands."""
         return f"{self.path}:{self.lines[row]}"
 

@@ -1,8 +1,8 @@
 """Stores: where the weight of a feature is, given its key.
 
 - array: at the index that the key is; for features that are whole numbers
-- hashed: in one of 2^bits places, which several features may share
-- table: in a place of its own, in a table that holds only features that carry state
+- hashed: in one of 2^bits slots, which several features may share
+- table: in a slot of its own, in a table that holds only features that carry state
 """
 
 from rarefy.checks import check_flag, check_whole, choose

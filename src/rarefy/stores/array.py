@@ -28,16 +28,16 @@ class ArrayStore(SlotStore):
             entry = int((batch.keys >= MOST_FEATURES).argmax())
             row = int(np.searchsorted(batch.indptr, entry, side="right")) - 1
             raise InputError(
-                f"{batch.place(row)}: the store array needs features that are whole numbers below "
-                f"2^30, not {batch.keys[entry]} (names are hashed to large numbers). To train on "
-                f"names, use the store table or hashed; a model that was fitted to a matrix "
-                f"predicts matrices, in Python."
+                f"{batch.location(row)}: the store array needs features that are whole numbers "
+                f"below 2^30, not {batch.keys[entry]} (names are hashed to large numbers). To "
+                f"train on names, use the store table or hashed; a model that was fitted to a "
+                f"matrix predicts matrices, in Python."
             )
         slots = batch.keys.view(np.int32)[: len(batch.keys)]
         return merged(batch, slots, EVERY_BIT, memory)
 
     def learn(self, learner: RowLearner, prepared: Prepared) -> None:
-        n_features = int(prepared.places.max(initial=-1)) + 1
+        n_features = int(prepared.indices.max(initial=-1)) + 1
         learner.learn(prepared.rows(), n_features, restorable=False)
 
     def scores(self, learner: RowLearner, prepared: Prepared) -> Floats:

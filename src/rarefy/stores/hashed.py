@@ -1,8 +1,8 @@
 """The hashed store: 2^bits slots, chosen by the lowest bits of a key; keys may collide.
 
-Whole numbers below 2^bits, as in svmlight files, thus have a place each. To tell the user how many
-places are shared, each has a byte: a mark of the key that came, the least one of several (0: none
-did), and whether there were several, in whatever order. Of the places that are shared, one in 127
+Whole numbers below 2^bits, as in svmlight files, thus have a slot each. To tell the user how many
+slots are shared, each has a byte: a mark of the key that came, the least one of several (0: none
+did), and whether there were several, in whatever order. Of the slots that are shared, one in 127
 goes unnoticed.
 """
 

@@ -127,15 +127,15 @@ def name_length(text: Any, at: int) -> Any:
 
 
 @compiled
-def _copy_names(name_at: Any, text: Any, places: Any, new_name_at: Any, new_text: Any) -> int:
-    """Copy the names at these positions of the text for features in these new places."""
+def _copy_names(name_at: Any, text: Any, slots: Any, new_name_at: Any, new_text: Any) -> int:
+    """Copy the names at these positions of the text for features in these new slots."""
     to = NO_NAME + 1
-    for j in range(len(places)):
+    for j in range(len(slots)):
         at = name_at[j]
         if at == NO_NAME:
             continue
         begin = at + LENGTH_BYTES
-        new_name_at[places[j]] = to
+        new_name_at[slots[j]] = to
         to = append_name(new_text, to, text, begin, begin + name_length(text, at))
     return to
 
@@ -156,12 +156,12 @@ def _names_apart(name_at: Any, text: Any, lengths: Any, to_text: Any) -> int:
 
 
 @compiled
-def _names_together(lengths: Any, text: Any, places: Any, name_at: Any, to_text: Any) -> int:
-    """Write names of these lengths, each behind its length, for features in these places."""
+def _names_together(lengths: Any, text: Any, slots: Any, name_at: Any, to_text: Any) -> int:
+    """Write names of these lengths, each behind its length, for features in these slots."""
     to, begin = NO_NAME + 1, 0
-    for j in range(len(places)):
+    for j in range(len(slots)):
         if lengths[j] != ABSENT:
-            name_at[places[j]] = to
+            name_at[slots[j]] = to
             to = append_name(to_text, to, text, begin, begin + lengths[j])
             begin += lengths[j]
     return to

@@ -50,10 +50,10 @@ class Located(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A batch in which every row has a place once, and no value is zero."""
+    """A batch in which every row has a feature once, and no value is zero."""
 
     batch: Batch
-    places: NDArray[Any]  # of the features: slots (int32), or keys (uint64) where slots may move
+    indices: NDArray[Any]  # of the features: slots (int32), or keys (uint64) where slots may move
     y: Floats | None = None  # what the loss learns for the labels, once that is known
     numbers: NDArray[np.int64] | None = None  # of the rows in the data, where they are shuffled
     is_own: bool = False  # the memory is theirs, and not that of a reader, who will use it again
@@ -61,7 +61,7 @@ class Prepared(NamedTuple):
 
     def rows(self) -> Rows:
         y = self.batch.labels if self.y is None else self.y
-        parts = (self.batch.indptr, self.places, self.batch.values, y, self.batch.importance)
+        parts = (self.batch.indptr, self.indices, self.batch.values, y, self.batch.importance)
         return Rows(*(read_only(part) for part in parts))
 
     def only(self, chosen: NDArray[np.bool_]) -> "Prepared":
@@ -74,12 +74,12 @@ class Prepared(NamedTuple):
 
     def copied(self) -> "Prepared":
         """The rows in memory of their own."""
-        places, values = self.places.copy(), self.batch.values.copy()
-        batch = self.batch._replace(keys=places, values=values)
-        return self._replace(batch=batch, places=places).with_own_rows()
+        indices, values = self.indices.copy(), self.batch.values.copy()
+        batch = self.batch._replace(keys=indices, values=values)
+        return self._replace(batch=batch, indices=indices).with_own_rows()
 
     def with_own_rows(self) -> "Prepared":
-        """The rows, of which only places and values are in memory of their own, all of them so."""
+        """The rows, of which only indices and values are in memory of their own, all of them so."""
         batch = self.batch
         own = batch._replace(
             indptr=batch.indptr.copy(),
@@ -115,7 +115,7 @@ class Prepared(NamedTuple):
         )
         return self._replace(
             batch=part,
-            places=self.places[entries],
+            indices=self.indices[entries],
             y=None if self.y is None else self.y[rows],
             numbers=None if self.numbers is None else self.numbers[rows],
             located=self.located and self.located.only(entries),
@@ -162,7 +162,7 @@ class Store(Protocol):
     def prepare(self, batch: Batch, memory: Memory | None = None) -> Prepared:
         """The batch for `learn` and `scores`; its arrays are used up.
 
-        Places and values are in its own memory, or in such that is given.
+        Indices and values are in its own memory, or in such that is given.
         """
 
     @property
@@ -184,10 +184,10 @@ class Store(Protocol):
     def slots_for(self, learner: Learner, kept: Kept) -> NDArray[Any]:
         """Slots for the weights of a model that was read; the store and the learner are empty."""
 
-    def places_of(self, learner: Learner, kept: Kept) -> NDArray[np.int64]:
+    def slots_of(self, learner: Learner, kept: Kept) -> NDArray[np.int64]:
         """Slots for the weights of a model from which this one has learned on.
 
-        Features that this one has forgotten since get a place again, unless there is a limit to
+        Features that this one has forgotten since get a slot again, unless there is a limit to
         features: then their slot is ABSENT.
         """
 
@@ -214,7 +214,7 @@ class Store(Protocol):
     def keep_to_capacity(self, learner: RowLearner) -> None:
         """Drop what is more than the store is to hold."""
 
-    def absent(self, places: NDArray[Any]) -> NDArray[Any]:
+    def absent(self, indices: NDArray[Any]) -> NDArray[Any]:
         """Which of these features it has no slots for yet."""
 
     @property
@@ -254,12 +254,12 @@ class SlotStore:
         return prepared
 
     def kept(self, learner: Learner) -> Kept:
-        places, weights = learner.nonzero()
-        slots, outputs = np.divmod(places, learner.n_outputs)
-        r = learner.field("r", places)
+        coordinates, weights = learner.nonzero()
+        slots, outputs = np.divmod(coordinates, learner.n_outputs)
+        r = learner.field("r", coordinates)
         return Kept(slots.astype(np.uint64), outputs, weights, None, None, r)
 
-    def places_of(self, learner: Learner, kept: Kept) -> NDArray[np.int64]:
+    def slots_of(self, learner: Learner, kept: Kept) -> NDArray[np.int64]:
         return kept.keys.astype(np.int64)
 
     def snapshot(self, learner: Learner) -> Arrays:
@@ -285,8 +285,8 @@ class SlotStore:
     def keep_to_capacity(self, learner: RowLearner) -> None:
         """It has none."""
 
-    def absent(self, places: NDArray[Any]) -> NDArray[Any]:
-        return places[:0]
+    def absent(self, indices: NDArray[Any]) -> NDArray[Any]:
+        return indices[:0]
 
     def count_more(self, slots: NDArray[Any], more: NDArray[np.int64]) -> None:
         """Nothing is counted."""
@@ -320,31 +320,33 @@ def check_slots(slots: NDArray[np.int64], n_slots: int) -> None:
         raise ValueError("no store has such slots")
 
 
-def merged(batch: Batch, places: NDArray[Any], mask: int, memory: Memory | None = None) -> Prepared:
-    """The batch with each place, key & mask, once a row; its arrays are used up.
+def merged(
+    batch: Batch, indices: NDArray[Any], mask: int, memory: Memory | None = None
+) -> Prepared:
+    """The batch with each index, key & mask, once a row; its arrays are used up.
 
-    `places` are where to write them, and may lie in the memory of the keys; with `memory`, places
+    `indices` are where to write them, and may lie in the memory of the keys; with `memory`, indices
     and values are written to that instead.
     """
     if not all(are_within(part, LARGEST_VALUE) for part in (batch.importance, batch.values)):
         raise _too_large(batch)
     keys, values = batch.keys, batch.values
     if memory is not None:
-        block = memory(values.nbytes + places.nbytes)
-        values, places = (
+        block = memory(values.nbytes + indices.nbytes)
+        values, indices = (
             block[: values.nbytes].view(values.dtype),
-            block[values.nbytes : values.nbytes + places.nbytes].view(places.dtype),
+            block[values.nbytes : values.nbytes + indices.nbytes].view(indices.dtype),
         )
     seen, in_place = new_seen(longest(batch.indptr)), memory is None
     n = unique_in_rows(
-        batch.indptr, keys, np.uint64(mask), batch.values, places, values, in_place, seen
+        batch.indptr, keys, np.uint64(mask), batch.values, indices, values, in_place, seen
     )
-    kept = keys if in_place else places
-    return Prepared(batch._replace(keys=kept[:n], values=values[:n]), places[:n])
+    kept = keys if in_place else indices
+    return Prepared(batch._replace(keys=kept[:n], values=values[:n]), indices[:n])
 
 
 def _too_large(batch: Batch) -> InputError:
-    """An error with the place of the first number that the engine cannot take."""
+    """An error that locates the first number that the engine cannot take."""
     for name, numbers in (("importance", batch.importance), ("value", batch.values)):
         if len(numbers) and not np.abs(numbers).max() <= LARGEST_VALUE:
             first = int((np.abs(numbers) > LARGEST_VALUE).argmax())
@@ -353,6 +355,6 @@ def _too_large(batch: Batch) -> InputError:
                 row = int(np.searchsorted(batch.indptr, first, side="right")) - 1
             break
     return InputError(
-        f"{batch.place(row)}: the {name} {numbers[first]:g} is too large; "
+        f"{batch.location(row)}: the {name} {numbers[first]:g} is too large; "
         f"numbers up to {LARGEST_VALUE:g} are expected."
     )

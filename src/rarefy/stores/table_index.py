@@ -96,7 +96,7 @@ def locate_or_insert(
     slots: Any,
     are_guesses: bool,
 ) -> tuple[int, int, int]:
-    """Write the slots of rows from `row` on, giving places to new keys, while there is room.
+    """Write the slots of rows from `row` on, giving slots to new keys, while there is room.
 
     If there are guesses in `slots`, keys are looked for only where these are wrong. The row to go
     on with, the number of features, and of bytes of names, afterwards.
@@ -144,9 +144,9 @@ def locate_or_insert(
 
 
 @compiled
-def insert_all(keys: Any, entries: Any, places: Any) -> None:
-    """Put keys, all different, into a table without them, and write their places."""
+def insert_all(keys: Any, entries: Any, slots: Any) -> None:
+    """Put keys, all different, into a table without them, and write their slots."""
     for j in range(len(keys)):
         at = slot_of(entries, keys[j])
         entries[at, 0], entries[at, 1] = keys[j], TAKEN
-        places[j] = np.int32(at)
+        slots[j] = np.int32(at)

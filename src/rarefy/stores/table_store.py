@@ -90,7 +90,7 @@ class TableStore:
 
     def located(self, prepared: Prepared, memory: Memory = fresh) -> Prepared:
         """Keys may come to the table meanwhile; so slots are guesses, and looked at again."""
-        table, keys = self._table, prepared.places
+        table, keys = self._table, prepared.indices
         slots = memory(np.dtype(np.int32).itemsize * len(keys)).view(np.int32)
         table.locate(keys, slots, are_guesses=False)
         return prepared._replace(located=Located(table.entries, slots))
@@ -107,7 +107,7 @@ class TableStore:
             known_until = self._table.names.n_bytes
             end = self._table.locate_or_insert(
                 batch,
-                prepared.places,
+                prepared.indices,
                 begin,
                 self._most_features(),
                 slots,
@@ -117,7 +117,7 @@ class TableStore:
                 if self.own_by_name is not None:
                     entries = slots[batch.indptr[begin] : batch.indptr[end]]
                     self._tell_own(learner, self.own_by_name, entries, known_until)
-                rows = prepared._replace(places=slots).rows()
+                rows = prepared._replace(indices=slots).rows()
                 part = rows._replace(
                     indptr=rows.indptr[begin : end + 1],
                     y=rows.y[begin:end],
@@ -144,8 +144,8 @@ class TableStore:
     def scores(self, learner: RowLearner, prepared: Prepared) -> Floats:
         slots = _slots_of(prepared)
         are_guesses = self._has_located(prepared)
-        self._table.locate(prepared.places, slots, are_guesses=are_guesses)
-        rows = prepared._replace(places=slots).rows()
+        self._table.locate(prepared.indices, slots, are_guesses=are_guesses)
+        rows = prepared._replace(indices=slots).rows()
         return learner.scores(without(rows, slots == ABSENT))
 
     def _has_located(self, prepared: Prepared) -> bool:
@@ -159,7 +159,7 @@ class TableStore:
         learner.grow(self.n_slots)
         return self._inserted(kept, keys, first)[which].astype(np.int64)
 
-    def places_of(self, learner: Learner, kept: Kept) -> NDArray[np.int64]:
+    def slots_of(self, learner: Learner, kept: Kept) -> NDArray[np.int64]:
         slots = self._table.located(kept.keys)
         if self.capacity is None and (slots == ABSENT).any():
             self._take_in(learner, kept, np.flatnonzero(slots == ABSENT))
@@ -185,13 +185,13 @@ class TableStore:
         return slots
 
     def kept(self, learner: Learner) -> Kept:
-        places, weights = learner.nonzero()
-        slots, outputs = np.divmod(places, learner.n_outputs)
+        coordinates, weights = learner.nonzero()
+        slots, outputs = np.divmod(coordinates, learner.n_outputs)
         names = None
         if self.names_wanted:
             names = [self._table.name(slot) for slot in slots.tolist()]
         counts = self._table.counts[slots].astype(np.int64)
-        r = learner.field("r", places)
+        r = learner.field("r", coordinates)
         return Kept(self._table.keys(slots), outputs, weights, names, counts, r)
 
     def n_seen(self, learner: Learner) -> int:
@@ -237,8 +237,8 @@ class TableStore:
             staying = self._most_useful(usefulness, self.capacity)
             self._rebuild(learner, staying, _slots_for(self.capacity, 0.75))
 
-    def absent(self, places: NDArray[Any]) -> NDArray[Any]:
-        return places[self._table.located(places) == ABSENT]  # type: ignore[no-any-return]
+    def absent(self, indices: NDArray[Any]) -> NDArray[Any]:
+        return indices[self._table.located(indices) == ABSENT]  # type: ignore[no-any-return]
 
     @property
     def n_free(self) -> int:
@@ -292,7 +292,7 @@ class TableStore:
         if len(too_long):
             row = int(too_long[0])
             raise InputError(
-                f"{batch.place(row)}: the row has {lengths[row]:,} features, more than "
+                f"{batch.location(row)}: the row has {lengths[row]:,} features, more than "
                 f"capacity={self.capacity}."
             )
 
@@ -332,7 +332,7 @@ class TableStore:
 def _slots_of(prepared: Prepared) -> NDArray[np.int32]:
     """Where to write the slots of rows; they may be there already."""
     located = prepared.located
-    return np.empty(len(prepared.places), np.int32) if located is None else located.slots
+    return np.empty(len(prepared.indices), np.int32) if located is None else located.slots
 
 
 def _slots_for(n_features: int, load: float) -> int:

@@ -15,7 +15,7 @@ class _Seen(NamedTuple):
     """The numbers of a row's entries, by slot; numbers of earlier rows are free slots."""
 
     numbers: NDArray[np.int64]
-    places: NDArray[Any]  # of the entries that were not left out
+    indices: NDArray[Any]  # of the entries that were not left out
     first_number: int  # of the row
     left_out: int
 
@@ -27,7 +27,7 @@ class _Seen(NamedTuple):
         number = self.numbers[at]
         if number < self.first_number:
             return True
-        return np.uint64(self.places[number - self.left_out]) == key
+        return np.uint64(self.indices[number - self.left_out]) == key
 
 
 def new_seen(longest_row: int) -> NDArray[np.int64]:
@@ -50,17 +50,17 @@ def unique_in_rows(
     keys: Any,
     mask: Any,
     values: Any,
-    places: Any,
+    indices: Any,
     sums: Any,
     in_place: bool,
     seen: NDArray[np.int64],
 ) -> int:
-    """Write each row's places, key & mask, once each, and the sum of their values; no zeros.
+    """Write each row's indices, key & mask, once each, and the sum of their values; no zeros.
 
-    Places may take the memory of the keys; sums take that of the values if they are `in_place`.
+    Indices may take the memory of the keys; sums take that of the values if they are `in_place`.
     Rows move together as they get shorter; the number of entries left is returned. As long as
-    places ascend within a row, as they mostly do in svmlight files, a comparison is enough. `seen`
-    is a small open-addressing table of what the row has so far; all bits of a place count in the
+    indices ascend within a row, as they mostly do in svmlight files, a comparison is enough. `seen`
+    is a small open-addressing table of what the row has so far; all bits of a index count in the
     upper bits of a product, which say where to begin to look for it. Entries are numbered through,
     those that were left out too; numbers of earlier rows count as free, so it is never cleared.
     """
@@ -71,19 +71,19 @@ def unique_in_rows(
         end, first = indptr[row + 1], written
         if _is_unique(keys, mask, values, np.uint64(begin), np.uint64(end)):
             entries = np.uint64(begin), np.uint64(end), np.uint64(written)
-            _move(keys, mask, places, *entries)
+            _move(keys, mask, indices, *entries)
             if written != begin or not in_place:
                 _copy(values, sums, *entries)
             written += end - begin
         else:
             sums_to_zero, first_number = False, first + left_out
             for j in range(begin, end):
-                place = keys[j] & mask
+                index = keys[j] & mask
                 value = values[j]
                 if value == 0.0:
                     continue
-                known_places = _Seen(seen, places, first_number, left_out)
-                slot = probe(known_places, place, place * SPREAD >> to_slot)
+                known = _Seen(seen, indices, first_number, left_out)
+                slot = probe(known, index, index * SPREAD >> to_slot)
                 number = seen[slot]
                 if number >= first_number:
                     known = number - left_out
@@ -91,13 +91,13 @@ def unique_in_rows(
                     sums_to_zero |= sums[known] == 0.0
                     continue
                 seen[slot] = written + left_out
-                places[written], sums[written] = place, value
+                indices[written], sums[written] = index, value
                 written += 1
             if sums_to_zero:
                 kept = first
                 for k in range(first, written):
                     if sums[k] != 0.0:
-                        places[kept], sums[kept] = places[k], sums[k]
+                        indices[kept], sums[kept] = indices[k], sums[k]
                         kept += 1
                 left_out += written - kept
                 written = kept
@@ -108,7 +108,7 @@ def unique_in_rows(
 
 @inlined
 def _is_unique(keys: Any, mask: Any, values: Any, begin: Any, end: Any) -> Any:
-    """Whether the places of a row ascend, and no value is zero; told without a branch an entry."""
+    """Whether the indices of a row ascend, and no value is zero; told without a branch an entry."""
     wrong = np.uint64(0)
     for j in range(begin, end):
         wrong |= np.uint64(values[j] == 0.0)
@@ -118,10 +118,10 @@ def _is_unique(keys: Any, mask: Any, values: Any, begin: Any, end: Any) -> Any:
 
 
 @inlined
-def _move(keys: Any, mask: Any, places: Any, begin: Any, end: Any, to: Any) -> None:
-    """Write the places of a row."""
+def _move(keys: Any, mask: Any, indices: Any, begin: Any, end: Any, to: Any) -> None:
+    """Write the indices of a row."""
     for k in range(end - begin):
-        places[to + k] = keys[begin + k] & mask
+        indices[to + k] = keys[begin + k] & mask
 
 
 @inlined

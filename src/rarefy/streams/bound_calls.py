@@ -31,7 +31,7 @@ from rarefy.streams.fast_path_loops import (
 )
 from rarefy.system.model_lock import ModelLock
 
-NO_OWNERS = np.empty(0, np.uint8)  # of places that features share
+NO_OWNERS = np.empty(0, np.uint8)  # of slots that features share
 
 
 class Owner(Protocol):

@@ -38,13 +38,13 @@ class ClassNumbers:
             row = int(wrong.argmax())
             said = "missing" if np.isnan(labels[row]) else batch.label(row)
             raise InputError(
-                f"{batch.place(row)}: the label is {said}; a word or a whole number is expected, "
-                f"as the label of a class."
+                f"{batch.location(row)}: the label is {said}; a word or a whole number is "
+                f"expected, as the label of a class."
             )
         if batch.label_names is not None:
             found = [batch.label_names[int(number)] for number in labels]
             for name in set(found).difference(self._numbers):
-                check_ending(batch.place(found.index(name)), [name])
+                check_ending(batch.location(found.index(name)), [name])
             return self.of(found)
         return self.of(map(_whole, labels))
 

@@ -114,7 +114,7 @@ def targets_of(batch: Batch, classes: tuple[str, ...]) -> Floats:
         if classes:
             accepted, remedy = f"one of the classes {listed(classes)}", f" {MORE_CLASSES}"
         raise InputError(
-            f"{batch.place(row)}: the label is {label}; {accepted} is expected.{remedy}"
+            f"{batch.location(row)}: the label is {label}; {accepted} is expected.{remedy}"
         )
     return y
 

@@ -116,7 +116,7 @@ def _slots_in_table(model: RowModel, indptr: Any, keys: Any, values: Any, slots:
 
 
 @inlined
-def _placed(model: RowModel, rows: RowMemory) -> int:
+def _located(model: RowModel, rows: RowMemory) -> int:
     """Lead from the keys of rows to slots, each once a row; what is in the way."""
     indptr = rows.buffer.indptr[: rows.n_rows[0] + 1]
     if model.turns[0] != rows.turn[0] or model.is_on[0] == 0 or indptr[-1] > len(rows.slots):
@@ -133,10 +133,10 @@ def _placed(model: RowModel, rows: RowMemory) -> int:
     longest = 0
     for row in range(len(indptr) - 1):
         longest = max(longest, indptr[row + 1] - indptr[row])
-    n_places, needed = 64, 4 * longest
-    while n_places < needed:
-        n_places *= 2
-    seen = rows.seen[:n_places]
+    n_slots, needed = 64, 4 * longest
+    while n_slots < needed:
+        n_slots *= 2
+    seen = rows.seen[:n_slots]
     seen[:] = -1
     n = _unique_in_rows(indptr, keys, mask, values, keys, values, True, seen)
     slots = rows.slots[:n]
@@ -163,7 +163,7 @@ def _is_learned_as_it_is(model: RowModel, rows: RowMemory) -> bool:
 
 @inlined
 def _added(table: TableIndex, rows: RowMemory) -> int:
-    """Give places to features that are new, if there is room for all, and count all features."""
+    """Give slots to features that are new, if there is room for all, and count all features."""
     indptr = rows.buffer.indptr[: rows.n_rows[0] + 1]
     keys, slots, names = rows.buffer.keys[: indptr[-1]], rows.slots[: indptr[-1]], rows.names
     n_features, n_bytes = table.n_features[0], table.n_name_bytes[0]
@@ -182,9 +182,9 @@ def _added(table: TableIndex, rows: RowMemory) -> int:
 
 
 @inlined
-def _placed_to_learn(model: RowModel, rows: RowMemory) -> int:
+def _located_to_learn(model: RowModel, rows: RowMemory) -> int:
     """Place rows that are learned as they are, with new features if they may come."""
-    problem = _placed(model, rows)
+    problem = _located(model, rows)
     if problem == NOT_TAKEN or not _is_learned_as_it_is(model, rows):
         return NOT_TAKEN
     if problem == UNKNOWN_FEATURE and rows.may_add[0] != 0:
@@ -273,7 +273,7 @@ class SeveralScores(NamedTuple):
 @compiled
 def learn_rows(model: RowModel, rows: RowMemory) -> int:
     """Learn rows, if the model has, or may get, all of their features."""
-    found = _placed_to_learn(model, rows)
+    found = _located_to_learn(model, rows)
     if found not in (DONE, ADDED):
         return found
     n_rows = rows.n_rows[0]
@@ -289,7 +289,7 @@ def learn_rows(model: RowModel, rows: RowMemory) -> int:
 @compiled
 def score_rows(model: RowModel, rows: RowMemory) -> int:
     """Write the scores of rows; features that the model does not have weigh nothing."""
-    problem = _placed(model, rows)
+    problem = _located(model, rows)
     if problem == NOT_TAKEN:
         return problem
     clock = next_round(model.rule, clock_of(model.schedule, model.clock))

@@ -115,12 +115,12 @@ def _parts(run: Run) -> Iterator[tuple[Rows, NDArray[np.bool_]]]:
 
 def _only_kept(rows: Rows, keys: NDArray[np.uint64], features: NDArray[np.int64]) -> Rows:
     """Copies of the rows without other features than the keys, which are in order."""
-    places = rows.indices.astype(np.uint64)
-    at = np.searchsorted(keys, places)
+    wanted = rows.indices.astype(np.uint64)
+    at = np.searchsorted(keys, wanted)
     absent = at == len(keys)
     at[absent] = 0
     if len(keys):
-        absent |= keys[at] != places
+        absent |= keys[at] != wanted
     found = without(rows._replace(indices=at), absent)
     return Rows(
         found.indptr,

@@ -157,7 +157,7 @@ class RowCache:
         batch, n_rows = prepared.batch, len(prepared.batch.labels)
         columns = dict(zip(ROW_COLUMNS, (batch.labels, batch.importance, batch.lines), strict=True))
         arrays = {name: _array(column) for name, column in columns.items()}
-        for name, entries in (("places", prepared.places), ("values", batch.values)):
+        for name, entries in (("places", prepared.indices), ("values", batch.values)):
             arrays[name] = pa.LargeListArray.from_arrays(_array(batch.indptr), _array(entries))
         if self._store.names_wanted:
             for name, entries in zip(NAME_COLUMNS, texts_of(batch.names), strict=True):

@@ -52,14 +52,14 @@ class Window:
     """Rows that follow each other in the data; most of the room for them never becomes memory."""
 
     def __init__(self, memory: int, first: Prepared) -> None:
-        entry_bytes = first.places.itemsize + first.batch.values.itemsize
+        entry_bytes = first.indices.itemsize + first.batch.values.itemsize
         n_rows = memory // ROW_BYTES + 1
         n_entries = max(memory // entry_bytes, int(np.diff(first.batch.indptr).max(initial=0)))
         self._memory, self._entry_bytes = memory, entry_bytes
         self.indptr = np.zeros(n_rows + 1, np.int64)
         self.labels, self.y, self.importance = (np.empty(n_rows) for _ in range(3))
         self.lines = np.empty(n_rows, np.int64)
-        self.places = np.empty(n_entries, first.places.dtype)
+        self.indices = np.empty(n_entries, first.indices.dtype)
         self.values = np.empty(n_entries)
         self.names = new_names(FEWEST_NAMES if len(first.batch.names.keys) else 0)
         self.sections: list[Section] = []
@@ -79,12 +79,12 @@ class Window:
         """Copy rows, whose own memory is used again."""
         batch, begin = rows.batch, self.n_rows
         end, entry = begin + len(batch.labels), int(self.indptr[begin])
-        entries = slice(entry, entry + len(rows.places))
-        if entries.stop > len(self.places):  # a row that is larger than the window
-            self.places = np.empty(entries.stop, self.places.dtype)
+        entries = slice(entry, entry + len(rows.indices))
+        if entries.stop > len(self.indices):  # a row that is larger than the window
+            self.indices = np.empty(entries.stop, self.indices.dtype)
             self.values = np.empty(entries.stop)
         self.indptr[begin + 1 : end + 1] = entry + batch.indptr[1:] - batch.indptr[0]
-        self.places[entries], self.values[entries] = rows.places, batch.values
+        self.indices[entries], self.values[entries] = rows.indices, batch.values
         self.labels[begin:end], self.importance[begin:end] = batch.labels, batch.importance
         self.lines[begin:end] = batch.lines
         self.y[begin:end] = np.nan if rows.y is None else rows.y
@@ -116,7 +116,7 @@ class Window:
                 whole = self._batch(section, rows)
                 begin(whole._replace(label_names=names, block_labels=labels))
             if np.isnan(self.y[rows]).any():
-                prepared = with_targets(Prepared(self._batch(section, rows), self.places[:0]))
+                prepared = with_targets(Prepared(self._batch(section, rows), self.indices[:0]))
                 assert prepared.y is not None
                 self.y[rows] = prepared.y
 
@@ -147,13 +147,13 @@ class Window:
 
     def _some(self, rows: NDArray[np.int64], share: float) -> Prepared:
         indptr = np.concatenate([[0], np.cumsum(self.indptr[rows + 1] - self.indptr[rows])])
-        places, values = np.empty(indptr[-1], self.places.dtype), np.empty(indptr[-1])
-        _gather(self.indptr, self.places, self.values, rows, places, values)
+        indices, values = np.empty(indptr[-1], self.indices.dtype), np.empty(indptr[-1])
+        _gather(self.indptr, self.indices, self.values, rows, indices, values)
         before, after = self.shares
         batch = Batch(
             " ".join(dict.fromkeys(section.path for section in self.sections)),
             indptr,
-            places,
+            indices,
             values,
             self.labels[rows],
             self.importance[rows],
@@ -162,7 +162,7 @@ class Window:
             self.sections[-1].label_names,
             share=before + share * (after - before),
         )
-        return Prepared(batch, places, self.y[rows], self.first_number + rows, is_own=True)
+        return Prepared(batch, indices, self.y[rows], self.first_number + rows, is_own=True)
 
 
 class Shuffling:
@@ -223,13 +223,13 @@ def _windows(batches: Iterator[Prepared], memory: int) -> Iterator[tuple[Window,
 
 @compiled
 def _gather(
-    indptr: Any, places: Any, values: Any, rows: Any, to_places: Any, to_values: Any
+    indptr: Any, indices: Any, values: Any, rows: Any, to_indices: Any, to_values: Any
 ) -> None:
     """Copy the entries of rows, one row after the other."""
     to = 0
     for row in rows:
         for j in range(indptr[row], indptr[row + 1]):
-            to_places[to], to_values[to] = places[j], values[j]
+            to_indices[to], to_values[to] = indices[j], values[j]
             to += 1
 
 

@@ -73,8 +73,8 @@ def anchored_model(old: Model, path: str, asked: Mapping[str, Any]) -> Model:
     model.reading, model.decision_threshold = old.reading, old.decision_threshold
     model.class_totals = np.array(old.class_totals)
     learner = model.learner.settled()
-    places = model.store.slots_for(learner, old.kept) * learner.n_outputs + old.kept.outputs
-    learner.state[places, learner.rule.state_fields.index(ANCHOR)] = old.kept.weights
+    coordinates = model.store.slots_for(learner, old.kept) * learner.n_outputs + old.kept.outputs
+    learner.state[coordinates, learner.rule.state_fields.index(ANCHOR)] = old.kept.weights
     at = learner.intercept_rule.state_fields.index(ANCHOR)
     if learner.intercept_state.size:
         learner.intercept_state[:, at] = old.intercepts

@@ -21,9 +21,9 @@ class Blend:
     def __init__(self, old: Kept, old_intercepts: Floats, new: StreamModel) -> None:
         self.new = new
         learner = new.learner.settled()
-        places = new.store.places_of(learner, old)
-        there = places != ABSENT
-        of_old = places[there] * learner.n_outputs + old.outputs[there]
+        slots = new.store.slots_of(learner, old)
+        there = slots != ABSENT
+        of_old = slots[there] * learner.n_outputs + old.outputs[there]
         of_new, weights = learner.nonzero()
         self._slots = np.union1d(of_old, of_new)
         self._old, self._new_weights = np.zeros((2, len(self._slots)))

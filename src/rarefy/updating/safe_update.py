@@ -238,7 +238,7 @@ def _check_golden(old: StreamModel, reader: Reader) -> None:
         for part in prepared_batches(again, old.store, old.with_targets):
             assert part.y is not None
             right = right_answers(old.scores_of(part), part.y, old.decision_threshold)
-            wrong += [part.batch.place(row) for row in np.flatnonzero(~right).tolist()]
+            wrong += [part.batch.location(row) for row in np.flatnonzero(~right).tolist()]
     if wrong:
         more = ", ..." if len(wrong) > SHOWN_PLACES else ""
         raise InputError(

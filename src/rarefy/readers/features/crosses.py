@@ -163,7 +163,7 @@ def _rows(batch: Batch, begin: int, end: int) -> Batch:
 
 def _too_many(batch: Batch, row: int, n_entries: int) -> str:
     return (
-        f"{batch.place(row)}: with its crosses the row has {n_entries:,} features, more than "
+        f"{batch.location(row)}: with its crosses the row has {n_entries:,} features, more than "
         f"{MOST_IN_ROW:,}. Cross columns that have fewer features: a text of n words has 2n - 1."
     )
 
