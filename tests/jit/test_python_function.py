@@ -20,6 +20,7 @@ def _count(found) -> int:
 @pytest.mark.skipif(private_path.is_refused(), reason="loops are compiled by Numba alone")
 def test_a_function_keeps_its_code():
     """Threads that want the same code at once make it twice, and one of the two is forgotten."""
+    python_function._code.cache_clear()  # so that no other function has this one
     found = np.zeros(1)
     call = _count.bound(found)
     engine = weakref.ref(python_function._code(1, 0, False)[0])
