@@ -7,7 +7,7 @@ from typing import Any
 from benchmarks.one import N_ROWS, learned_dicts, learned_lines
 from benchmarks.tables import markdown_table
 from rarefy.jit import compiled, in_turn
-from rarefy.streams.fast_path_loops import RowMemory, RowModel, _placed, learn_rows, score_rows
+from rarefy.streams.fast_path_loops import RowMemory, RowModel, learn_rows, located, score_rows
 
 REPEATS = 200
 
@@ -19,7 +19,7 @@ def nothing(model: RowModel, rows: RowMemory) -> int:
 
 @compiled
 def placing(model: RowModel, rows: RowMemory) -> int:
-    return _placed(model, rows)
+    return located(model, rows)
 
 
 def nanoseconds(call: Callable[[Any, Any], Any], rows: list[Any], labels: list[Any]) -> float:

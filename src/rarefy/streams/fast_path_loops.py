@@ -116,7 +116,7 @@ def _slots_in_table(model: RowModel, indptr: Any, keys: Any, values: Any, slots:
 
 
 @inlined
-def _located(model: RowModel, rows: RowMemory) -> int:
+def located(model: RowModel, rows: RowMemory) -> int:
     """Lead from the keys of rows to slots, each once a row; what is in the way."""
     indptr = rows.buffer.indptr[: rows.n_rows[0] + 1]
     if model.turns[0] != rows.turn[0] or model.is_on[0] == 0 or indptr[-1] > len(rows.slots):
@@ -184,7 +184,7 @@ def _added(table: TableIndex, rows: RowMemory) -> int:
 @inlined
 def _located_to_learn(model: RowModel, rows: RowMemory) -> int:
     """Place rows that are learned as they are, with new features if they may come."""
-    problem = _located(model, rows)
+    problem = located(model, rows)
     if problem == NOT_TAKEN or not _is_learned_as_it_is(model, rows):
         return NOT_TAKEN
     if problem == UNKNOWN_FEATURE and rows.may_add[0] != 0:
@@ -289,7 +289,7 @@ def learn_rows(model: RowModel, rows: RowMemory) -> int:
 @compiled
 def score_rows(model: RowModel, rows: RowMemory) -> int:
     """Write the scores of rows; features that the model does not have weigh nothing."""
-    problem = _located(model, rows)
+    problem = located(model, rows)
     if problem == NOT_TAKEN:
         return problem
     clock = next_round(model.rule, clock_of(model.schedule, model.clock))
