@@ -787,6 +787,15 @@ def test_the_first_label_tells_whether_labels_are_words(tmp_path):
     ]  # fmt: skip
 
 
+def test_a_missing_label_says_how_to_leave_rows_out(tmp_path):
+    path = written(tmp_path, b"label,a\nx,1\n,2\ny,3\n", "data.csv")
+    with pytest.raises(InputError, match=r":3:1: a label .* near ',2'\. .* bad_lines='skip' "):
+        list(read(path))
+    reader = read(path, bad_lines="skip")
+    assert [row.label for row in all_of(reader)[0]] == [0, 1]
+    assert reader.bad_lines == [f"{path}:3:1: a label is expected, near ',2'."]
+
+
 def test_a_first_label_that_is_too_large_is_no_word(tmp_path):
     path = written(tmp_path, b"label,a\n1e999,1\n1,1\n0,1\n", "data.csv")
     reader = read(path, bad_lines="skip")

@@ -10,6 +10,8 @@ from rarefy.readers.line_errors import SHOWN, end_of_line, fault, without_invali
 from rarefy.readers.parsed import EXPECTED, Parsed, Problem, remedy
 from rarefy.readers.source import Block
 
+NO_LABEL = "To leave out rows without a label, use bad_lines='skip' (--bad-lines skip)."
+
 
 class ParsedBlock(NamedTuple):
     """The rows of a block."""
@@ -56,7 +58,7 @@ def parse_block(
                 valid,
                 parsed.position,
                 _expected(opened, valid, parsed, labels),
-                _remedy(Problem(parsed.problem), by_model=by_model),
+                _remedy(Problem(parsed.problem), by_model=by_model, skip=skip),
             )
             messages.append(f"{file}:{parsed.line}:{what}")
         if not skip:
@@ -70,7 +72,10 @@ def parse_block(
     return ParsedBlock(batch, parsed.line, n_bad, messages)
 
 
-def _remedy(problem: Problem, *, by_model: bool) -> str | None:
+def _remedy(problem: Problem, *, by_model: bool, skip: bool) -> str | None:
+    """What to do about it, where that is known and not done already."""
+    if problem == Problem.NO_LABEL and not by_model and not skip:
+        return NO_LABEL
     return MORE_CLASSES if problem == Problem.NEW_LABEL else remedy(problem, by_model=by_model)
 
 
