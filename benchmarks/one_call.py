@@ -41,7 +41,7 @@ def of_parts(model: Any, rows: list[Any], labels: list[Any]) -> list[float]:
     """Nanoseconds of the loops that a row goes through, and of both methods."""
     for x, y in zip(rows, labels, strict=True):
         model.learn_one(x, y)
-    bound = model._hot.bound
+    bound = model._fast.bound
     reading, arguments = bound.object_reading, bound.object_arguments
     steps, given = reading.steps(is_learned=True), reading.given
     parts = [

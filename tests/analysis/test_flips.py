@@ -278,7 +278,7 @@ def test_a_reader_is_as_a_matrix(tmp_path, kind, store):
     )
     assert found.intercept == pytest.approx(expected.intercept)
     first = found.first_negative[0]
-    assert first.place == f"{path}:{first.row + 1}"
+    assert first.location == f"{path}:{first.row + 1}"
     assert float(first.label) == problem.y[first.row]
 
 

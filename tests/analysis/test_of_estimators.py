@@ -60,7 +60,7 @@ class TestEvaluate:
         rows = [{"message": "win", "length": 3, "site": "x"}] * 3
         found = rarefy.evaluate("some.model", rows, ["spam", "ham", "spam"])
         assert (found["examples"], found["classes"]) == (3, ["ham", "spam"])
-        assert rarefy.explain("some.model", rows, row=2).place == "rows:3"
+        assert rarefy.explain("some.model", rows, row=2).location == "rows:3"
 
     def test_the_threshold_in_use(self):
         problem = data.problem("binary", n=200)
@@ -106,7 +106,7 @@ class TestExplain:
         X = data.problem(kind, n=200).dense
         of_file = rarefy.explain(model, rarefy.read(f"{kind}.svm"), row=7)
         found = rarefy.explain(model, X[:, : model.n_features_in_], row=7)
-        assert found.place == "row 7"
+        assert found.location == "row 7"
         assert found.label == of_file.label
         assert found.scores == pytest.approx(of_file.scores)
         assert [part.name for part in found.parts] == [part.name for part in of_file.parts]

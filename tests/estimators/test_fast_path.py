@@ -1,4 +1,4 @@
-"""The short way of plain dicts leads to the same bits as files, and is taken."""
+"""The fast path of plain dicts leads to the same bits as files, and is taken."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def folder(tmp_path, monkeypatch) -> Path:
         ),
     ],
 )
-def test_dicts_on_the_short_way(n_classes, options):
+def test_dicts_on_the_fast_path(n_classes, options):
     """Also with weights of zero, a look at the clock in between, and features that are new."""
     some = rows(n_classes)
     some[300]["later"] = 3.5
@@ -97,16 +97,16 @@ def test_dicts_on_the_short_way(n_classes, options):
     assert model.predict_many(some) == predicted
     scores = [model._single().scores([row], None)[0].tolist() for row in some[:20]]
     for row, expected_scores in zip(some, scores, strict=False):
-        assert model._hot.take_dicts([row])
-        assert model._hot.score()
-        assert model._hot.scores[0].tolist() == expected_scores
+        assert model._fast.take_dicts([row])
+        assert model._fast.score()
+        assert model._fast.scores[0].tolist() == expected_scores
     assert_same(
         copy.deepcopy(model).learn_one(some[0]), expected.partial_fit([{**some[0], "w": 1.0}])
     )
 
 
 @pytest.mark.slow
-def test_regression_on_the_short_way():
+def test_regression_on_the_fast_path():
     some = [{**row, "label": float(n % 7)} for n, row in enumerate(rows())]
     expected = train(some, loss="huber", rule="adagrad-fobos")
     model = SparseOnlineRegressor(loss="huber", rule="adagrad-fobos").start()
@@ -178,7 +178,7 @@ def lines(format: str) -> list[str]:
 
 
 @pytest.mark.parametrize("format", ["svmlight", pytest.param("vw", marks=pytest.mark.slow)])
-def test_lines_on_the_short_way(format):
+def test_lines_on_the_fast_path(format):
     some = lines(format)
     Path(f"rows.{format}").write_text("\n".join(some) + "\n")
     options = {"ngram": {"w": 2}} if format == "vw" else {}
@@ -213,7 +213,7 @@ def json_lines(some: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.parametrize("store", ["table", pytest.param("hashed", marks=pytest.mark.slow)])
-def test_lines_of_json_on_the_short_way(store):
+def test_lines_of_json_on_the_fast_path(store):
     some = json_lines(rows())
     Path("rows.jsonl").write_text("\n".join(some) + "\n")
     stored = {"store": store} if store == "table" else {"store": store, "bits": 5}
@@ -240,7 +240,7 @@ def test_lines_of_json_on_the_short_way(store):
 
 
 @pytest.mark.slow
-def test_the_hashed_store_on_the_short_way():
+def test_the_hashed_store_on_the_fast_path():
     some = [{name: x for name, x in row.items() if name != "label"} for row in rows()]
     labels = [row["label"] for row in rows()]
     Path("rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows()))
@@ -254,7 +254,7 @@ def test_the_hashed_store_on_the_short_way():
     assert [model.predict_one(row) for row in some] == predicted
 
 
-def test_texts_and_floats_of_numpy_on_the_short_way():
+def test_texts_and_floats_of_numpy_on_the_fast_path():
     model = SparseOnlineClassifier(rule="ftrl").start(classes=["x", "y"], text=["words"])
     twin = SparseOnlineClassifier(rule="ftrl").start(classes=["x", "y"], text=["words"])
     for n in range(20):
@@ -276,12 +276,12 @@ def test_a_model_that_is_loaded_predicts_on_the_short_way_and_learns_if_it_may()
     full, slim = rarefy.load("full.model"), rarefy.load("slim.model")
     answers = [full.predict_one(row) for row in some]
     assert [slim.predict_one(row) for row in some] == answers
-    assert slim._hot.score_one(some[0]) is not None
+    assert slim._fast.score_one(some[0]) is not None
     with pytest.raises(rarefy.InputError, match="slim"):
         slim.learn_one(some[0], "a")
     assert slim.learner_.t == full.learner_.t
     full.learn_one(some[0], "a").learn_one(some[1], "b")
-    assert full._hot.learn_one(some[2], 1.0, 1.0) == 0
+    assert full._fast.learn_one(some[2], 1.0, 1.0) == 0
     assert full.t_ == N + 3
 
 
@@ -291,26 +291,26 @@ def test_nobody_gets_in_while_somebody_holds_the_lock():
     row = {"x": 1.0, "y": 2.0}
     for label in "abab":
         model.learn_one(row, label)
-    hot = model._hot
-    assert hot.learn_one(row, 1.0, 1.0) == 0
-    assert hot.score_one(row) is not None
+    fast = model._fast
+    assert fast.learn_one(row, 1.0, 1.0) == 0
+    assert fast.score_one(row) is not None
     with model._lock:
-        assert hot.learn_one(row, 1.0, 1.0) != 0
-        assert hot.score_one(row) is None
+        assert fast.learn_one(row, 1.0, 1.0) != 0
+        assert fast.score_one(row) is None
         with model._lock:
             pass
-        assert hot.score_one(row) is None
+        assert fast.score_one(row) is None
         assert model.predict_one(row) in ("a", "b")  # its owner may go on
-        assert hot.score_one(row) is None
-    assert hot.score_one(row) is not None
+        assert fast.score_one(row) is None
+    assert fast.score_one(row) is not None
     model.learner_.calibration = None  # by somebody who does not ask
-    assert hot.learn_one(row, 1.0, 1.0) != 0
+    assert fast.learn_one(row, 1.0, 1.0) != 0
     t = model.t_
     assert model.learn_one(row, "a").t_ == t + 1
     model.learn_many([row], ["b"], weight=[2.0])  # which goes the other way
-    assert hot.score_one(row) is None
+    assert fast.score_one(row) is None
     model.predict_one(row)
-    assert hot.score_one(row) is not None
+    assert fast.score_one(row) is not None
 
 
 def test_long_texts_have_room():

@@ -1,4 +1,4 @@
-"""The short way of matrices with few rows: the same bits and errors as the other one."""
+"""The fast path of matrices with few rows: the same bits and errors as the other one."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def assert_same(ours: list[Any], theirs: list[Any]) -> None:
 
 
 def is_short(model: Any) -> bool:
-    hot, learner = model._matrix_rows._hot, model.learner_
-    return hot is not None and hot.bound.learner is learner and learner.live_scalars is not None
+    fast, learner = model._matrix_rows._fast, model.learner_
+    return fast is not None and fast.bound.learner is learner and learner.live_scalars is not None
 
 
 @pytest.mark.parametrize("as_row", [sparse.csr_array, sparse.csr_matrix, lambda row: row.toarray()])
@@ -183,7 +183,7 @@ def test_few_calls_are_not_compiled_for(monkeypatch):
     model = SparseOnlineClassifier().partial_fit(X, y, classes=[0, 1])
     for n in range(60):
         model.partial_fit(X[[n]], y[n : n + 1])
-        assert model._matrix_rows._hot is None
+        assert model._matrix_rows._fast is None
     for n in range(50):
         model.predict(X[[n]])
     assert is_short(model)

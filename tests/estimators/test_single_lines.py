@@ -57,18 +57,18 @@ def changed(random: Any, line: str, alphabet: str) -> str:
 @pytest.mark.parametrize("format", list(LINES))
 def test_lines_without_the_lock(format):
     model, twin = started(format), started(format)
-    hot = model._hot
+    fast = model._fast
     for line in LINES[format]:
-        assert hot.learn_one(line, OWN, 1.0) == 0
-        assert hot.learn_one(line + "\n", -1.0, 3.0) == 0
+        assert fast.learn_one(line, OWN, 1.0) == 0
+        assert fast.learn_one(line + "\n", -1.0, 3.0) == 0
         twin.learn_many([line])
         twin.learn_many([line], [-1], weight=[3.0])
-        assert hot.score_one(line) == twin._single().scores([line])[0, 0]
+        assert fast.score_one(line) == twin._single().scores([line])[0, 0]
     assert_same(model, twin)
     model.predict_one(LINES[format][0])
     with model._lock:
-        assert hot.learn_one(LINES[format][0], OWN, 1.0) != 0
-        assert hot.score_one(LINES[format][0]) is None
+        assert fast.learn_one(LINES[format][0], OWN, 1.0) != 0
+        assert fast.score_one(LINES[format][0]) is None
 
 
 @pytest.mark.parametrize("format", list(LINES))
@@ -83,7 +83,7 @@ def test_whatever_a_text_is_it_is_in_a_list_of_one(format):
         if format == "json" and "label" not in line:
             line = line.replace("{", '{"label": 1, ', 1)
         before = copy.deepcopy(state(model))
-        n_short += model._hot.score_one(line) is not None
+        n_short += model._fast.score_one(line) is not None
         said = of_learning(model, line, alone=True)
         assert said == of_learning(twin, line, alone=False)
         if said != "learned":
@@ -104,7 +104,7 @@ def test_crosses_and_n_grams_without_the_lock(options):
     )
     for n, line in enumerate(lines * 4):
         if n > 6:
-            assert model._hot.learn_one(line, OWN, 1.0) == 0
+            assert model._fast.learn_one(line, OWN, 1.0) == 0
         else:
             model.learn_one(line)
         twin.learn_many([line])
@@ -119,7 +119,7 @@ def test_crosses_of_dicts_without_the_lock():
     )
     for n, row in enumerate(rows * 4):
         if n > 6:
-            assert model._hot.learn_one(row, n % 2 * 2.0 - 1.0, 1.0) == 0
+            assert model._fast.learn_one(row, n % 2 * 2.0 - 1.0, 1.0) == 0
         else:
             model.learn_one(row, n % 2)
         twin.learn_many([row], [n % 2])
@@ -131,9 +131,9 @@ def test_targets_of_lines():
     model = SparseOnlineRegressor().start(format="vw")
     for line in ("3.5 | a", "-2 | a b:2") * 150:
         model.learn_one(line)
-    assert model._hot.learn_one("1e3 | a", OWN, 1.0) == 0
+    assert model._fast.learn_one("1e3 | a", OWN, 1.0) == 0
     for line in ("| a", "1e300 | a", "3 2 1 | a"):
-        assert model._hot.learn_one(line, OWN, 1.0) != 0
+        assert model._fast.learn_one(line, OWN, 1.0) != 0
         with pytest.raises(rarefy.InputError, match="rows"):
             model.learn_one(line)
     found = targets_by_number({2**53 + 1: 0.0, 3: 1.0, "4": 2.0, True: 3.0, 0.5: 4.0})
@@ -148,7 +148,7 @@ def test_words_as_labels_and_weights_of_rows_are_read_otherwise():
         line = json.dumps({"label": ["no", "yes"][n % 2], "w": n % 3, "a": n})
         model.learn_one(line)
         twin.learn_many([line])
-    assert model._hot.learn_one(line, OWN, 1.0) != 0
+    assert model._fast.learn_one(line, OWN, 1.0) != 0
     assert_same(model, twin)
 
 
@@ -171,8 +171,8 @@ def test_lines_of_formats_that_a_model_does_not_read():
         twin.learn_many(["1 | a:2"]).learn_many([{"a": 2.0}], [1]).learn_many(['{"a": 2.0}'], [0])
     assert_same(model, twin)
     model.learn_one('{"a": 2.0}', 0)
-    assert model._hot.learn_one('{"a": 2.0}', 1.0, 1.0) == 0
-    assert model._hot.learn_one("1 | a:2", 1.0, 1.0) != 0
+    assert model._fast.learn_one('{"a": 2.0}', 1.0, 1.0) == 0
+    assert model._fast.learn_one("1 | a:2", 1.0, 1.0) != 0
 
 
 def test_rows_after_a_divergence_are_learned():
@@ -185,5 +185,5 @@ def test_rows_after_a_divergence_are_learned():
     t = model.t_
     for _ in range(4):
         model.learn_one({"b": 1e-10}, 0.5)
-    assert model._hot.learn_one({"b": 1e-10}, 0.5, 1.0) == 0
+    assert model._fast.learn_one({"b": 1e-10}, 0.5, 1.0) == 0
     assert model.t_ == t + 5

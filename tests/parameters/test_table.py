@@ -47,7 +47,7 @@ ESTIMATORS = {
     SparseOnlineClassifierCV: ClassifierCVParameters,
     SparseOnlineRegressorCV: RegressorCVParameters,
 }
-OF_TABLE = {f"parameters/{name}.py" for name in ("of_models", "of_fitting", "of_sweeps")}
+OF_TABLE = {f"parameters/of_{name}.py" for name in ("rules", "models", "fitting", "sweeps")}
 # Where a parameter of a rule has to be known by name, beside the table and the rules.
 OF_INTENSITY = {"parameters/build.py"}
 KNOWN_BY_NAME = {

@@ -19,7 +19,7 @@ NANS = [math.nan, np.float64("nan"), np.float32("nan"), Decimal("nan")]
 @pytest.fixture(scope="module")
 def model():
     found = SparseOnlineClassifier().start(classes=["no", "yes"], text=["words"], ignore=["z"])
-    return found.learn_many(64 * ROWS, 64 * LABELS)  # enough for the short way
+    return found.learn_many(64 * ROWS, 64 * LABELS)  # enough for the fast path
 
 
 @pytest.mark.parametrize("nan", NANS, ids=lambda nan: type(nan).__name__)

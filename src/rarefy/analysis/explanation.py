@@ -50,7 +50,7 @@ class Explanation(NamedTuple):
 
     Attributes
     ----------
-    place : str
+    location : str
         The row, as path:line.
     scores : array
         One score, or one for each class.
@@ -67,7 +67,7 @@ class Explanation(NamedTuple):
         The features of the row to which the model gives no weight.
     """
 
-    place: str
+    location: str
     scores: Floats
     probabilities: Floats | None
     label: str | None
@@ -117,7 +117,7 @@ def explain_row(model: Model, reader: Reader, number: int) -> Explanation:
 def explanation_of(
     model: Model,
     scorer: StreamModel,
-    place: str,
+    location: str,
     scores: Floats,
     values: Mapping[int, float],
     names: Mapping[int, str],
@@ -126,7 +126,7 @@ def explanation_of(
     mask = scorer.store.most_keys - 1
     weights = _weights_at(model, {key & mask for key in values})
     return Explanation(
-        place,
+        location,
         scores[0],
         scorer.probabilities(scores)[0] if model.loss in LOSSES_WITH_PROBABILITIES else None,
         None if scorer.task.is_regression else predicted_labels(scorer, scores)[0],
@@ -153,7 +153,7 @@ def explanation_as_json(
         return {plural: None if values is None else dict(zip(model.classes, values, strict=True))}
 
     return {
-        "row": explanation.place,
+        "row": explanation.location,
         "label": explanation.label,
         **numbers("score", "scores", explanation.scores),
         **numbers("probability", "probabilities", explanation.probabilities),
@@ -205,12 +205,12 @@ def _values_by_key(batch: Batch) -> dict[int, float]:
     return {key: value for key, value in values.items() if value != 0.0}
 
 
-def _weights_at(model: Model, places: set[int]) -> dict[int, Floats]:
-    """The weights that the model has at some of these places."""
+def _weights_at(model: Model, keys: set[int]) -> dict[int, Floats]:
+    """The weights that the model has for some of these keys, as its store masks them."""
     kept = model.kept
     found: dict[int, Floats] = {}
-    for at in np.flatnonzero(np.isin(kept.keys, np.array([*places], np.uint64))).tolist():
-        place = int(kept.keys[at])
-        weights = found.setdefault(place, np.zeros(len(model.intercepts)))
+    for at in np.flatnonzero(np.isin(kept.keys, np.array([*keys], np.uint64))).tolist():
+        key = int(kept.keys[at])
+        weights = found.setdefault(key, np.zeros(len(model.intercepts)))
         weights[kept.outputs[at]] = kept.weights[at]
     return found

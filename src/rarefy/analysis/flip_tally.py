@@ -13,7 +13,7 @@ class Example(NamedTuple):
     """An example whose answer flipped."""
 
     row: int  # counted from 0
-    place: str  # path:line, or the row of a matrix
+    location: str  # path:line, or the row of a matrix
     label: Any
     old: Any
     new: Any
@@ -52,7 +52,7 @@ class Flips:
     negative_rows, positive_rows : array of int
         The rows that flipped, counted from 0.
     first_negative, first_positive : list of Example
-        The first of them: row, place, label, old and new answer.
+        The first of them: row, location, label, old and new answer.
     features : list of Feature or None
         What moved the lost examples towards their wrong answers, largest first: name, key and
         `towards_wrong`. None if it is not known for these models.

@@ -45,7 +45,7 @@ class FromMatrices:
     """Part of the base of both estimators."""
 
     stream_: StreamModel | None
-    _hot: FastPath | None
+    _fast: FastPath | None
     _class_totals: NDArray[np.float64] = NO_TOTALS  # what the rows of each class weigh so far
     _first_rows: Content | None = None  # of those that were learned first
     _label_runs = LabelRuns()  # of what partial_fit has learned; never changed, but replaced
@@ -141,7 +141,7 @@ class FromMatrices:
     def _take_over_learner(self: Any, learner: OnlineLearner, task: Task, *, is_slim: bool) -> None:
         """Be the model that has learned this task from a matrix."""
         self.learner_, self.stream_, self.is_slim_ = learner, None, is_slim
-        self._hot = None  # that of a stream
+        self._fast = None  # that of a stream
         self._learned(task)
 
     def _refitted(self: Any, learner: Learner, X: Any, y: Any, importance: Any) -> Learner:
@@ -206,28 +206,28 @@ class FromMatrices:
         self._matrix_rows.note_parameters(self)
 
     @property
-    def _has_short_way(self: Any) -> bool:
-        """Whether matrices with few rows may go the short way."""
+    def _has_fast_path(self: Any) -> bool:
+        """Whether matrices with few rows may take the fast path."""
         known = self.__dict__
         return "learner_" in known and self.stream_ is None and "feature_names_in_" not in known
 
     def _few(self: Any, X: Any) -> FastPath | None:
-        """What learns and scores the rows of a matrix on the short way, if they can go it."""
+        """What learns and scores the rows of a matrix on the fast path, if they can take it."""
         task, n_columns = self._learned_by.task, self.n_features_in_
         self._matrix_rows.watch = self._watch
         return self._matrix_rows.take(X, self.learner_, task, n_columns)  # type: ignore[no-any-return]
 
     def _scores_of_few(self: Any, X: Any) -> NDArray[np.float64] | None:
-        """The scores of rows that go the short way; None for all others."""
-        if not self._has_short_way:
+        """The scores of rows that take the fast path; None for all others."""
+        if not self._has_fast_path:
             return None
         with self._lock:
             few = self._few(X)
             return few.scores.copy() if few is not None and few.score() else None
 
     def _learn_one_row(self: Any, X: Any, y: Any) -> bool:
-        """Whether a matrix of one row was learned on the short way; if not, nothing has changed."""
-        if not self._has_short_way or not self._matrix_rows.are_parameters_checked(self):
+        """Whether a matrix of one row was learned on the fast path; if not, nothing has changed."""
+        if not self._has_fast_path or not self._matrix_rows.are_parameters_checked(self):
             return False
         target = self._target_of_one(y)
         if target is None or getattr(X, "shape", ())[:1] != (1,):

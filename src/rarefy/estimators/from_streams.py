@@ -48,7 +48,7 @@ class FromStreams:
     """Part of the base of both estimators."""
 
     stream_: StreamModel | None = None  # of an estimator that learned from a reader
-    _hot: FastPath | None
+    _fast: FastPath | None
 
     def fit_stream(
         self: Any,
@@ -116,7 +116,7 @@ class FromStreams:
     def _take_over(self: Any, model: StreamModel) -> None:
         """Have the weights and classes of a model of a stream."""
         if self.stream_ is not model:
-            self._hot = None
+            self._fast = None
         self.stream_ = model
         model.watch = self._watch
         self.learner_ = model.learner

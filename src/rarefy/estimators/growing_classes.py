@@ -39,7 +39,7 @@ class GrowingClasses:
             single.learn(ready, numbers)
             self.classes_ = classes
             self._note_learned()
-        self._begin_short_way(single.hot, has_learned=True)
+        self._begin_fast_path(single.fast_path, has_learned=True)
 
     def _grown_targets(self: Any, y: NDArray[Any]) -> NDArray[np.float64]:
         """The numbers of the classes of a matrix; those that are new become known."""

@@ -36,7 +36,7 @@ class MatrixRows:
         self.task: Task | None = None
         self.watch: Watch | None = None
         self._n_calls = 0
-        self._hot: FastPath | None = None
+        self._fast: FastPath | None = None
         self._checked: tuple[Any, ...] = ()  # parameters that were checked
 
     def note_parameters(self, estimator: Any) -> None:
@@ -61,9 +61,9 @@ class MatrixRows:
         if self._n_calls <= CALLS_BEFORE:
             return None
         self.learner, self.task = learner, task
-        if self._hot is None:
-            self._hot = FastPath(self, Columns())
-        return self._hot if self._hot.take_features(*entries) else None
+        if self._fast is None:
+            self._fast = FastPath(self, Columns())
+        return self._fast if self._fast.take_features(*entries) else None
 
 
 def _entries_of(X: Any, n_columns: int) -> tuple[Any, NDArray[Any], NDArray[Any]] | None:

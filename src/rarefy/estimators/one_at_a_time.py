@@ -31,7 +31,7 @@ class OneAtATime:
 
     stream_: StreamModel | None
     _single_rows: SingleRows | None = None
-    _hot: FastPath | None = None  # for rows that can go the short way, once one has gone the other
+    _fast: FastPath | None = None  # once a row has gone the other way
 
     def start(
         self: Any,
@@ -110,17 +110,17 @@ class OneAtATime:
             Instead of x: the row that was predicted by `predict_one(x, id=...)`. Progressive
             figures count the prediction that was made then.
         """
-        hot = self._hot
-        if hot is not None and weight is None and format is None and id is None:
+        fast = self._fast
+        if fast is not None and weight is None and format is None and id is None:
             try:
-                target = OWN if y is None and type(x) is str else hot.target_of(y)
+                target = OWN if y is None and type(x) is str else fast.target_of(y)
             except TypeError:
                 target = None
-            if target is not None and hot.learn_one(x, target, 1.0) == DONE:
+            if target is not None and fast.learn_one(x, target, 1.0) == DONE:
                 return self
         if id is not None:
             self._learn_asked(id, x, y, weight)
-        elif hot is None or not self._learn_one_short(hot, x, y, weight, format):
+        elif fast is None or not self._learn_one_fast(fast, x, y, weight, format):
             if isinstance(y, list | tuple | np.ndarray):
                 raise InputError(f"y={y!r}: a single label is expected (learn_many takes lists).")
             weights = None if weight is None else [weight]
@@ -128,21 +128,21 @@ class OneAtATime:
         self._tell_drifts()
         return self
 
-    def _learn_one_short(
-        self: Any, hot: FastPath, x: Any, y: Any, weight: Any, format: str | None
+    def _learn_one_fast(
+        self: Any, fast: FastPath, x: Any, y: Any, weight: Any, format: str | None
     ) -> bool:
-        """Whether a row was learned on the short way; if not, nothing has changed."""
+        """Whether a row was learned on the fast path; if not, nothing has changed."""
         if weight is not None and not _needs_no_check(weight):
             return False
         with self.stream_.lock:
-            if not hot.take(x, format, with_label=y is None):
+            if not fast.take(x, format, with_label=y is None):
                 return False
-            target, own_weight = hot.own_target() if y is None else (self._target_at_once(y), 1.0)
-            is_learned = target is not None and hot.learn(
+            target, own_weight = fast.own_target() if y is None else (self._target_at_once(y), 1.0)
+            is_learned = target is not None and fast.learn(
                 target, own_weight if weight is None else weight
             )
             if is_learned:
-                hot.offer()
+                fast.offer()
         return is_learned
 
     def learn_many(
@@ -161,7 +161,7 @@ class OneAtATime:
         targets = self._targets_at_once(y) if isinstance(y, list | tuple) else None
         if targets is not None and len(targets) != len(rows):
             targets = None
-        if weight is None and format is None and self._learn_short(rows, targets):
+        if weight is None and format is None and self._learn_fast(rows, targets):
             return
         importance = None if weight is None else check_importance(weight, len(rows))
         if self._learned_by.task.classes_grow:
@@ -171,13 +171,13 @@ class OneAtATime:
             targets = self._targets_of(rows, y)
         self._learn_rows(rows, targets, importance, format)
 
-    def _learn_short(self: Any, rows: Any, targets: Any) -> bool:
-        """Whether rows were learned on the short way; if not, nothing has changed."""
-        hot = self._hot
-        if hot is None or targets is None:
+    def _learn_fast(self: Any, rows: Any, targets: Any) -> bool:
+        """Whether rows were learned on the fast path; if not, nothing has changed."""
+        fast = self._fast
+        if fast is None or targets is None:
             return False
         with self.stream_.lock:
-            return hot.take_dicts(rows) and hot.learn(targets, 1.0)  # type: ignore[no-any-return]
+            return fast.take_dicts(rows) and fast.learn(targets, 1.0)  # type: ignore[no-any-return]
 
     def _learn_rows(self: Any, rows: Any, y: Any, importance: Any, format: str | None) -> None:
         single: SingleRows = self._single()
@@ -185,37 +185,37 @@ class OneAtATime:
         with Deferral():
             single.learn(ready)
             self._note_learned()
-        self._begin_short_way(single.hot, has_learned=True)
+        self._begin_fast_path(single.fast_path, has_learned=True)
 
-    def _begin_short_way(self: Any, hot: FastPath, *, has_learned: bool) -> None:
-        """Have rows go the short way from now on, if they can."""
-        hot.bound.has_learned |= has_learned
-        hot.target_of, hot.own_target_of, hot.labels = self._for_single_labels()
-        hot.bound.own_targets = self._own_targets()
-        self._hot = hot
+    def _begin_fast_path(self: Any, fast: FastPath, *, has_learned: bool) -> None:
+        """Have rows take the fast path from now on, if they can."""
+        fast.bound.has_learned |= has_learned
+        fast.target_of, fast.own_target_of, fast.labels = self._for_single_labels()
+        fast.bound.own_targets = self._own_targets()
+        self._fast = fast
 
     def predict_one(self: Any, x: Any, id: Hashable = None, format: str | None = None) -> Any:
         """The prediction for one row, which is what `learn_one` takes.
 
         With an `id`, the row is remembered, until `learn_one(id=..., y=...)` brings its label.
         """
-        hot = self._hot
-        if hot is not None and id is None and format is None:
-            found = hot.score_one(x)
+        fast = self._fast
+        if fast is not None and id is None and format is None:
+            found = fast.score_one(x)
             if found is not None:
-                if hot.labels is not None and self.decision_threshold == 0.0:
-                    return hot.labels[found > 0.0]
+                if fast.labels is not None and self.decision_threshold == 0.0:
+                    return fast.labels[found > 0.0]
                 return self._answer_to(found)
         if id is not None:
             return self._answer(self._remembered_scores(x, id, format))
-        if hot is not None:
+        if fast is not None:
             with self.stream_.lock:
-                if hot.take(x, format) and hot.score():
-                    hot.offer()
-                    return self._answer(hot.scores)
+                if fast.take(x, format) and fast.score():
+                    fast.offer()
+                    return self._answer(fast.scores)
         answer = self._answers(self._scores_of_rows([x], format)).tolist()[0]
-        if hot is None:
-            self._begin_short_way(self._single().hot, has_learned=False)
+        if fast is None:
+            self._begin_fast_path(self._single().fast_path, has_learned=False)
         return answer
 
     def predict_many(self: Any, rows: Sequence[Any], *, format: str | None = None) -> list[Any]:
@@ -224,18 +224,18 @@ class OneAtATime:
 
     def _scores_of_row(self: Any, x: Any, format: str | None) -> NDArray[np.float64]:
         """The scores of one row; the next one may overwrite them."""
-        hot = self._hot
-        if hot is not None and hot.take(x, format) and hot.score():
-            return hot.scores  # type: ignore[no-any-return]
+        fast = self._fast
+        if fast is not None and fast.take(x, format) and fast.score():
+            return fast.scores  # type: ignore[no-any-return]
         return self._scores_of_rows([x], format)  # type: ignore[no-any-return]
 
     def _scores_of_rows(self: Any, rows: Sequence[Any], format: str | None) -> NDArray[np.float64]:
         check_is_fitted(self, msg=NOTHING_LEARNED)
-        hot = self._hot
-        if hot is not None and format is None:
+        fast = self._fast
+        if fast is not None and format is None:
             with self.stream_.lock:
-                if isinstance(rows, list | tuple) and hot.take_dicts(rows) and hot.score():
-                    return hot.scores.copy()  # type: ignore[no-any-return]
+                if isinstance(rows, list | tuple) and fast.take_dicts(rows) and fast.score():
+                    return fast.scores.copy()  # type: ignore[no-any-return]
         return self._single().scores(rows, format)  # type: ignore[no-any-return]
 
     def _single(self: Any) -> SingleRows:

@@ -71,7 +71,7 @@ class SparseOnline(
     def __getstate__(self) -> dict[str, Any]:
         """Without what reads single rows, which is made anew."""
         state = dict(super().__getstate__())
-        for name in ("_single_rows", "_hot", "_labels", "_few_rows"):
+        for name in ("_single_rows", "_fast", "_labels", "_few_rows"):
             state.pop(name, None)
         return state
 
@@ -85,7 +85,7 @@ class SparseOnline(
 
     @property
     def _matrix_rows(self) -> MatrixRows:
-        """The short way of matrices with few rows."""
+        """The fast path of matrices with few rows."""
         few: MatrixRows | None = self.__dict__.get("_few_rows")
         if few is None:
             few = self.__dict__["_few_rows"] = MatrixRows(_parameter_names(type(self)))  # type: ignore[arg-type]

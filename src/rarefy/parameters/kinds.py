@@ -191,6 +191,7 @@ Kind = (
     | Share
     | Whole
     | Flag
+    | Verbosity
     | OneOf
     | WeightsOfClasses
     | L1OfFeatures

@@ -2,7 +2,7 @@
 
 Checks, the signatures and docstrings of the estimators, options of commands and their help, grids
 of sweeps, and the parameters in model files follow from it. A parameter of a rule stands in
-`of_models`, and as a field of the rule.
+`of_rules`, and as a field of the rule.
 
 The entries are annotations of TypedDicts, by which type checkers and editors know the arguments of
 the estimators.
@@ -19,13 +19,12 @@ from rarefy.parameters.of_models import (
     OfClasses,
     OfDecision,
     OfEndowment,
-    OfFeatures,
     OfImportance,
     OfLosses,
     OfProbabilities,
-    OfRules,
     OfSearch,
 )
+from rarefy.parameters.of_rules import OfFeatures, OfRules
 from rarefy.parameters.of_sweeps import OfChoice, OfDefaultGrid
 
 DEFAULT_RULE = "scale-free"

@@ -125,16 +125,7 @@ class Reader:
                 f"{once[0]}: {_what_is_read_once(once[0])} can be read only once, but two models "
                 f"have to read the data; write it to a file first."
             )
-        return Reader(
-            self.files,
-            self.format,
-            columns=self.columns,
-            classes=self.labels.classes,
-            cross=self.cross,
-            skip_bad_lines=self.skip_bad_lines,
-            max_classes=self.labels.most,
-            stated=self._stated,
-        )
+        return Reader(**{**self.settings(), "columns": self.columns, "stated": self._stated})
 
     @property
     def n_bad_lines(self) -> int:

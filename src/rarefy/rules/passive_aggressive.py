@@ -52,14 +52,19 @@ class AdditiveWeight:
 
 
 class _Methods(AdditiveWeight):
-    """What all of them have in common."""
+    """What all of them have in common, those for classes with a `tau` of their own."""
+
+    tau: Any
 
     def row_terms(self, clock: Clock, state: State, x: float) -> State:
         return (x * x,)
 
+    def meet(self, clock: Clock, example: Example) -> tuple[State, float]:
+        return clock.common, -example.y * self.tau(shortfall(example), example)
+
 
 def passive_aggressive(cls: Any) -> Any:
-    """Make a rule of a NamedTuple that has only `meet`."""
+    """Make a rule of a NamedTuple that has only `tau`, or a `meet` of its own."""
     return rule("w", row_sums=("squares",), by_margin=True, like=_Methods)(cls)
 
 
@@ -70,9 +75,6 @@ class Pa(NamedTuple):
     def tau(self, missing: float, example: Example) -> float:
         (norm,) = example.sums
         return missing / norm if norm > 0.0 else 0.0
-
-    def meet(self, clock: Clock, example: Example) -> tuple[State, float]:
-        return clock.common, -example.y * self.tau(shortfall(example), example)
 
 
 @passive_aggressive
@@ -86,9 +88,6 @@ class Pa1(NamedTuple):
         most = self.aggressiveness * example.weight
         return min(most, missing / norm) if norm > 0.0 else 0.0
 
-    def meet(self, clock: Clock, example: Example) -> tuple[State, float]:
-        return clock.common, -example.y * self.tau(shortfall(example), example)
-
 
 @passive_aggressive
 class Pa2(NamedTuple):
@@ -100,9 +99,6 @@ class Pa2(NamedTuple):
         (norm,) = example.sums
         slack = 0.5 / (self.aggressiveness * example.weight)
         return missing / (norm + slack)
-
-    def meet(self, clock: Clock, example: Example) -> tuple[State, float]:
-        return clock.common, -example.y * self.tau(shortfall(example), example)
 
 
 @passive_aggressive

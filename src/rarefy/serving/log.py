@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from rarefy.errors import RarefyError
 from rarefy.serving.bodies import Body, decode_json
@@ -35,6 +35,7 @@ CREATE TABLE IF NOT EXISTS asked (
 CREATE INDEX IF NOT EXISTS asked_of_model ON asked (model, number);
 """
 GROUP_BYTES = 16 << 20  # of one transaction
+SMALL = 1000  # bytes
 PAGE_BYTES = 1 << 14  # four times the usual: long bodies take half of the time
 COLUMNS = "seq, model, kind, at, rows, format, body"
 LEARN, CREATE, LOAD, CHALLENGE, DROP, PROMOTE = (
@@ -62,14 +63,19 @@ class Receipt(NamedTuple):
     repeated: bool = False
 
 
-class Operation(Protocol):
+class Operation:
     """Something to be written; it is done in the thread that writes, inside a transaction."""
 
+    __slots__ = ()
+
     @property
-    def n_bytes(self) -> int: ...
+    def n_bytes(self) -> int:
+        """About how much it writes."""
+        return SMALL
 
     def carry_out(self, log: "Log", at: float) -> tuple[Any, Entry | None]:
         """What is to be answered, and what was added to the log; refused before it is begun."""
+        raise NotImplementedError
 
 
 class Log:

@@ -83,7 +83,7 @@ class Member:
                 "the model was trained on matrices, and has no names of features; train it on "
                 "files, or begin it with start()."
             )
-        estimator._begin_short_way(estimator._single().hot, has_learned=False)
+        estimator._begin_fast_path(estimator._single().fast_path, has_learned=False)
         task = estimator._learned_by.task
         self._loss_name: str = task.loss_name
         has_chances = self._loss_name in LOSSES_WITH_PROBABILITIES and not task.is_regression

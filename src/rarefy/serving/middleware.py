@@ -1,4 +1,4 @@
-"""ASGI middleware: security headers, and a short way for frequent requests."""
+"""ASGI middleware: security headers, and a shortcut for frequent requests."""
 
 from typing import Any
 

@@ -1,24 +1,27 @@
 """The operations that the log records."""
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from rarefy.serving.bodies import Body, encode_json
-from rarefy.serving.log import CREATE, LEARN, Entry, Log, Receipt
+from rarefy.serving.log import CREATE, LEARN, Entry, Log, Operation, Receipt
 from rarefy.serving.refusals import ConflictError, NotFoundError
 
 
-class Learn:
+@dataclass(slots=True)
+class Learn(Operation):
     """Rows to be learned, once for each key."""
 
-    __slots__ = ("body", "digest", "key", "model", "n_bytes", "ready", "rows")
+    model: str
+    body: Body
+    key: str | None = None
+    digest: bytes | None = None
+    rows: int | None = None  # None: they have not been looked at yet
+    ready: Any = None  # as they were read, also for others, if they are learned from it
 
-    def __init__(
-        self, model: str, body: Body, key: str | None = None, digest: bytes | None = None
-    ) -> None:
-        self.model, self.body, self.key, self.digest = model, body, key, digest
-        self.n_bytes = len(body.data)
-        self.rows: int | None = None  # they have not been looked at yet
-        self.ready: Any = None  # as they were read, also for others, if they are learned from it
+    @property
+    def n_bytes(self) -> int:
+        return len(self.body.data)
 
     def note(self, rows: int, ready: Any) -> None:
         """The rows have been looked at, and can be learned."""
@@ -43,7 +46,8 @@ class Learn:
         return Receipt(entry.seq, n_rows), entry
 
 
-class Create(NamedTuple):
+@dataclass(frozen=True)
+class Create(Operation):
     """A new model, by its parameters or as it is in a file, or another in the place of one."""
 
     model: str
@@ -51,10 +55,6 @@ class Create(NamedTuple):
     said: dict[str, Any]
     source: str | None = None  # the file that it was found in, by its content
     most: int = 1 << 30
-
-    @property
-    def n_bytes(self) -> int:
-        return 1000
 
     def carry_out(self, log: Log, at: float) -> tuple[Receipt, Entry | None]:
         if self.model in log.leaving:
@@ -80,16 +80,13 @@ class Create(NamedTuple):
         return Receipt(entry.seq, 0), entry
 
 
-class Change(NamedTuple):
+@dataclass(frozen=True)
+class Change(Operation):
     """What is done to a model that exists: a challenger comes, goes, or is promoted."""
 
     model: str
     kind: str
     said: dict[str, Any]
-
-    @property
-    def n_bytes(self) -> int:
-        return 1000
 
     def carry_out(self, log: Log, at: float) -> tuple[Receipt, Entry]:
         check_model(log, self.model)
@@ -97,14 +94,11 @@ class Change(NamedTuple):
         return Receipt(entry.seq, 0), entry
 
 
-class Delete(NamedTuple):
+@dataclass(frozen=True)
+class Delete(Operation):
     """A model goes, with all that is in the log of it."""
 
     model: str
-
-    @property
-    def n_bytes(self) -> int:
-        return 1000
 
     def carry_out(self, log: Log, at: float) -> tuple[None, None]:
         check_model(log, self.model)
@@ -114,15 +108,12 @@ class Delete(NamedTuple):
         return None, None
 
 
-class Forget(NamedTuple):
+@dataclass(frozen=True)
+class Forget(Operation):
     """Some entries of a model go, the oldest first, up to one; how many is told."""
 
     model: str
     until: int
-
-    @property
-    def n_bytes(self) -> int:
-        return 1000
 
     def carry_out(self, log: Log, at: float) -> tuple[int, None]:
         found = log.db.execute(

@@ -1,9 +1,10 @@
 """Predictions that wait for their labels, kept in the database of the log."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rarefy.serving.bodies import Body, decode_json, encode_json, with_member
-from rarefy.serving.log import LEARN, Entry, Log, Receipt
+from rarefy.serving.log import LEARN, Entry, Log, Operation, Receipt
 from rarefy.serving.operations import check_model
 from rarefy.serving.refusals import ConflictError, RefusedError
 
@@ -20,7 +21,8 @@ class PendingPrediction(NamedTuple):
     seq: int | None
 
 
-class Remember(NamedTuple):
+@dataclass(frozen=True)
+class Remember(Operation):
     """Remember rows that were predicted, by their ids; the oldest are forgotten, by and by."""
 
     model: str
@@ -53,15 +55,12 @@ class Remember(NamedTuple):
         return None, None
 
 
-class Find(NamedTuple):
+@dataclass(frozen=True)
+class Find(Operation):
     """Look for what is remembered, when all that came before has been written."""
 
     model: str
     ids: list[str]
-
-    @property
-    def n_bytes(self) -> int:
-        return 1000
 
     def carry_out(self, log: Log, at: float) -> tuple[dict[str, PendingPrediction], None]:
         check_model(log, self.model)
@@ -79,7 +78,8 @@ class Find(NamedTuple):
         return found, None
 
 
-class Label(NamedTuple):
+@dataclass(frozen=True)
+class Label(Operation):
     """Have rows learned that were remembered; none of them twice."""
 
     model: str
@@ -109,15 +109,12 @@ class Label(NamedTuple):
         return Receipt(entry.seq, self.rows), entry
 
 
-class Expire(NamedTuple):
+@dataclass(frozen=True)
+class Expire(Operation):
     """Forget what was asked too long ago; how many of them never got a label."""
 
     model: str
     before: float
-
-    @property
-    def n_bytes(self) -> int:
-        return 1000
 
     def carry_out(self, log: Log, at: float) -> tuple[int, None]:
         first_kept = log.db.execute(

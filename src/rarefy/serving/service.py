@@ -70,20 +70,18 @@ class Service:
 
     def to_learn(self, name: str, body: Body, key: str | None = None) -> Learn:
         """The operation that has rows learned."""
-        served, champion = self.served(name), self.champion(name)
-        if served.backlog > self.limits.backlog:
+        champion = self.champion(name)
+        if self.is_behind(name):
             raise BusyError(
-                f"{served.backlog:,} rows are waiting to be learned; try again in a moment."
+                f"{self.served(name).backlog:,} rows are waiting to be learned; try again in a "
+                f"moment."
             )
         body = champion.understood(body)
         rows = ready = None
         if champion.takes_a_while(body) or not champion.can_join(body):
             rows, ready = self._checked(name, body)
         digest = None if key is None else hashlib.sha256(body.data).digest()
-        operation = Learn(name, body, key, digest)
-        if rows is not None:
-            operation.note(rows, ready)
-        return operation
+        return Learn(name, body, key, digest, rows, ready)
 
     def is_behind(self, name: str) -> bool:
         """Whether more has come than may wait to be learned."""

@@ -56,14 +56,5 @@ class ArrayStore(SlotStore):
             raise ValueError("no array is that large")
         super().restore(learner, arrays)
 
-    def findings(self) -> dict[str, int]:
-        return {}
-
-    def recall(self, findings: dict[str, int]) -> None:
-        """There is nothing to recall."""
-
-    def report(self) -> str:
-        return ""
-
     def settings(self) -> dict[str, Any]:
         return {"kind": self.kind}

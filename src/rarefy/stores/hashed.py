@@ -34,9 +34,13 @@ class HashedStore(SlotStore):
 
     def __init__(self, bits: int) -> None:
         self.bits = bits
-        self.n_slots = self.most_keys = 1 << bits
+        self.most_keys = 1 << bits
         self.owners = np.zeros(self.n_slots, np.uint8)
         self._recalled: dict[str, int] = {}
+
+    @property
+    def n_slots(self) -> int:
+        return self.most_keys
 
     def prepare(self, batch: Batch, memory: Memory | None = None) -> Prepared:
         """The slots take the memory of the keys."""

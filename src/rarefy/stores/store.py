@@ -148,16 +148,16 @@ class Features(NamedTuple):
 
 
 class Store(Protocol):
-    """Leads from keys to coordinates.
+    """Leads from keys to coordinates; stores inherit what most of them have in common.
 
     `prepare` runs in the readers' threads, side by side and ahead of learning, and so must not look
     at anything that learning changes.
     """
 
     kind: str
-    names_wanted: bool
+    names_wanted: bool = False
     most_keys: int  # keys of a model are below this
-    own_by_name: OwnByName | None  # numbers that the rule keeps for each feature
+    own_by_name: OwnByName | None = None  # numbers that the rule keeps for each feature
 
     def prepare(self, batch: Batch, memory: Memory | None = None) -> Prepared:
         """The batch for `learn` and `scores`; its arrays are used up.
@@ -174,6 +174,7 @@ class Store(Protocol):
 
         It may run in any thread, also while rows are learned.
         """
+        return prepared
 
     def learn(self, learner: RowLearner, prepared: Prepared) -> None: ...
 
@@ -213,45 +214,47 @@ class Store(Protocol):
 
     def keep_to_capacity(self, learner: RowLearner) -> None:
         """Drop what is more than the store is to hold."""
+        return
 
     def absent(self, indices: NDArray[Any]) -> NDArray[Any]:
         """Which of these features it has no slots for yet."""
+        return indices[:0]
 
     @property
     def n_free(self) -> int:
-        """For how many more features it has slots without being made anew."""
+        """For how many more features it has slots without being made anew, if it ever is."""
+        return 0
 
     def count_more(self, slots: NDArray[Any], more: NDArray[np.int64]) -> None:
         """Features in these slots, all different, have occurred in so many more examples."""
+        return
 
     def noted(self) -> Any:
         """What preparing rows has brought to light, for another store to `note`; may be None."""
+        return None
 
     def note(self, noted: Any) -> None:
         """What another store of this kind has noted in other rows."""
+        return
 
     def findings(self) -> dict[str, int]:
         """What preparing all the rows has brought to light, for the cache to keep."""
+        return {}
 
     def recall(self, findings: dict[str, int]) -> None:
         """What another store of this kind found in rows that come from a cache."""
+        return
 
     def report(self) -> str:
         """What a user should know about how the store fared; empty if nothing."""
+        return ""
 
     def settings(self) -> dict[str, Any]:
         """The arguments of make_store that give such a store."""
 
 
-class SlotStore:
+class SlotStore(Store):
     """What stores have in common whose keys are slots, each for ever."""
-
-    names_wanted = False
-    n_free = 0  # none is needed
-    own_by_name: OwnByName | None = None
-
-    def located(self, prepared: Prepared, memory: Memory = fresh) -> Prepared:
-        return prepared
 
     def kept(self, learner: Learner) -> Kept:
         coordinates, weights = learner.nonzero()
@@ -281,21 +284,6 @@ class SlotStore:
     ) -> NDArray[np.int64]:
         learner.grow(int(keys.max(initial=np.uint64(0))) + 1)
         return keys.astype(np.int64)
-
-    def keep_to_capacity(self, learner: RowLearner) -> None:
-        """It has none."""
-
-    def absent(self, indices: NDArray[Any]) -> NDArray[Any]:
-        return indices[:0]
-
-    def count_more(self, slots: NDArray[Any], more: NDArray[np.int64]) -> None:
-        """Nothing is counted."""
-
-    def noted(self) -> Any:
-        return None
-
-    def note(self, noted: Any) -> None:
-        """There is nothing to note."""
 
 
 def counted(

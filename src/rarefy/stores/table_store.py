@@ -33,6 +33,7 @@ from rarefy.stores.store import (
     Located,
     Memory,
     Prepared,
+    Store,
     counted,
     fresh,
     merged,
@@ -44,14 +45,13 @@ EVERY_BIT = (1 << 64) - 1
 MOST_FEATURES = 3 << 29  # that 2^31 slots, the most there can be, hold
 
 
-class TableStore:
+class TableStore(Store):
     kind = "table"
     most_keys = 1 << 64
 
     def __init__(self, *, capacity: int | None = None, names: bool = True) -> None:
         self.capacity = capacity
         self.names_wanted = names
-        self.own_by_name: OwnByName | None = None  # numbers that the rule keeps for each feature
         self.n_erased = 0  # by the rule's own doing
         self.n_dropped = 0  # to stay below capacity
         self.n_dropped_weights = 0  # of these, with a weight that was not zero
@@ -247,12 +247,6 @@ class TableStore:
     def count_more(self, slots: NDArray[Any], more: NDArray[np.int64]) -> None:
         self._table.counts[slots] += more.astype(np.uint64)
 
-    def noted(self) -> Any:
-        return None
-
-    def note(self, noted: Any) -> None:
-        """There is nothing to note."""
-
     def _can_have(self, n_slots: int, n_features: int) -> bool:
         """Whether the table can have so many slots, and so many of them taken, between rows."""
         if self.capacity is not None:
@@ -261,12 +255,6 @@ class TableStore:
         most_slots = max(FEWEST_SLOTS, 8 * n_features)
         is_power = n_slots > 0 and n_slots & (n_slots - 1) == 0
         return is_power and n_features <= n_slots * 3 // 4 and n_slots <= most_slots
-
-    def findings(self) -> dict[str, int]:
-        return {}
-
-    def recall(self, findings: dict[str, int]) -> None:
-        """There is nothing to recall."""
 
     def report(self) -> str:
         if self.n_dropped == 0:

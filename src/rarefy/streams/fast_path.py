@@ -124,7 +124,7 @@ class FastPath:
     def offer(self) -> None:
         """Learn and score single rows without the lock, until it is taken for something else.
 
-        Who calls holds it, and has just learned or scored something else on the short way.
+        Who calls holds it, and has just learned or scored something else on the fast path.
         """
         bound, owner = self.bound, self.owner
         if bound.learner is None:

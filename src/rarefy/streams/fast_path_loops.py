@@ -262,7 +262,7 @@ class SeveralScores(NamedTuple):
     work: Floats  # (2, class)
 
     def learn(self, model: RowModel, examples: Rows, scores: Floats) -> tuple[Clock, int]:
-        """As above."""
+        """Learn them; the clock after them, and how many were learned before weights diverged."""
         return _learn_classes(  # type: ignore[no-any-return]
             model.rule, model.intercept_rule, model.loss, model.weighting, examples,
             clock_of(model.schedule, model.clock), model.state, model.intercept, model.progress,

@@ -34,7 +34,7 @@ class SingleRows:
         self._lines = RowLines(self._columns)
         self._labelled_lines = RowLines(self._with_label)
         self._dicts = DictBatches(self._columns)
-        self.hot = FastPath(model, self._columns, self._cross)
+        self.fast_path = FastPath(model, self._columns, self._cross)
 
     def reads_like(self, reading: Reading) -> bool:
         return (self._with_label, self._cross) == (

@@ -27,10 +27,10 @@ def show_explanation(model: Model, explanation: Explanation, top: int, output: i
 
 def _verdict(model: Model, explanation: Explanation) -> str:
     """The prediction, and how likely it is."""
-    place, label, chances = explanation.place, explanation.label, explanation.probabilities
+    location, label, chances = explanation.location, explanation.label, explanation.probabilities
     if label is None:
-        return f"{visible(place)}: {explanation.scores[0]:.6g}"
-    verdict = f"{visible(place)}: {visible(label)}"
+        return f"{visible(location)}: {explanation.scores[0]:.6g}"
+    verdict = f"{visible(location)}: {visible(label)}"
     if chances is None:
         return verdict
     of_each = chances if len(chances) > 1 else (1.0 - chances[0], chances[0])

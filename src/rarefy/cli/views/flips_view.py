@@ -11,7 +11,7 @@ from rarefy.cli.views.tables import Column, Page, bars, signed
 def flips_as_json(found: Flips) -> dict[str, Any]:
     def listed(examples: list[Example]) -> list[dict[str, Any]]:
         return [
-            {"row": each.place, "label": each.label, "old": each.old, "new": each.new}
+            {"row": each.location, "label": each.label, "old": each.old, "new": each.new}
             for each in examples
         ]
 
@@ -80,7 +80,7 @@ def _example_columns(examples: list[Example]) -> Iterator[Column]:
     for title in ("label", "old", "new"):
         labels = [visible(getattr(example, title)) for example in examples]
         yield Column(title, labels, "labels")
-    yield Column("row", [visible(example.place) for example in examples], "names")
+    yield Column("row", [visible(example.location) for example in examples], "names")
 
 
 def _feature_columns(page: Page, found: Flips) -> Iterator[Column]:

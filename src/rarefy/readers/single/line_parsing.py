@@ -67,7 +67,10 @@ class JsonLine(NamedTuple):
         return True
 
     def parse(self, data: Any, end: int, buffer: BatchBuffer) -> bool:
-        """As above; a row with a column that is not known is left to the readers of files."""
+        """Whether the text is a valid row of known columns; it is in the buffer then.
+
+        One with a column that is not known is left to the readers of files.
+        """
         self.scratch.unknown[0] = ABSENT
         parsed = _parse_jsonl(
             data, end, Parsed(0, 0, 0, 1, 0), buffer, self.plan, self.scratch,

@@ -1,4 +1,4 @@
-"""Rows of every form on the short way, also with features that are new, lead to the bits of files.
+"""Rows of every form on the fast path, also with features that are new, lead to the bits of files.
 
 That they go this way is seen by what else would have to prepare them.
 """
