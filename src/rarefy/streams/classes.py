@@ -100,7 +100,7 @@ def doubt_measured(classes: NDArray[Any], n_rows: int) -> None:
             f"y has {len(classes):,} distinct numbers, such as {some}, and each of them becomes a "
             f"class. If they are numbers to predict, use SparseOnlineRegressor.",
             RarefyWarning,
-            stacklevel=2,
+            stacklevel=4,
         )
 
 
