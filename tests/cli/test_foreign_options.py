@@ -34,6 +34,11 @@ def flags_of(name: str) -> set[str]:
         ("train rows.csv -o m --alpha 1", "--alpha", "Use --l1 and --l2."),
         ("train rows.csv -o m --random_state 1", "--random_state", "Use --seed."),
         ("train rows.csv -o m --decision-threshold 1", "--decision-threshold", "Use rarefy thresh"),
+        (
+            "train rows.csv -o m --early_stopping",
+            "--early_stopping",
+            "Use --passes N and --holdout",
+        ),
         ("train rows.csv -o m --regression", "--regression", "Use --loss: squared"),
         ("train rows.csv -o m --test-size 0.2", "--test-size", "Use --holdout SHARE."),
         ("train rows.csv -o m --exclude id", "--exclude", "Use --ignore NAME,..."),

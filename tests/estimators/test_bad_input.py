@@ -21,6 +21,8 @@ from rarefy import (
     DivergenceError,
     InputError,
     RarefyError,
+    RarefyWarning,
+    SparseOnlineClassifier,
 )
 from rarefy.rules import RULES
 from tests import data
@@ -767,3 +769,22 @@ def test_weights_are_finite_or_the_call_fails(rule):
         assert not hasattr(model, "coef_")
     else:
         assert np.isfinite(model.coef_).all()
+
+
+# --- numbers that are probably no classes ----------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [float, int])
+def test_classes_that_look_like_numbers_to_predict_are_doubted(kind):
+    X = np.random.default_rng(0).random((300, 5))
+    y = np.random.default_rng(1).integers(25, 346, 300).astype(kind)
+    with pytest.warns(
+        RarefyWarning, match="distinct numbers, such as .* use SparseOnlineRegressor"
+    ):
+        SparseOnlineClassifier(passes=1).fit(X, y)
+
+
+@pytest.mark.parametrize("y", [np.arange(300) % 26, np.array(list("abc"))[np.arange(300) % 3]])
+def test_classes_that_are_counted_are_not(y, recwarn):
+    SparseOnlineClassifier(passes=1).fit(np.random.default_rng(0).random((300, 5)), y)
+    assert not [found for found in recwarn if found.category is RarefyWarning]

@@ -134,3 +134,16 @@ def test_tags(tmp_path):
     reader.tags_wanted = True
     (batch,) = reader
     assert batch.tags == ("one", "two", "", "té", "", "three", "")
+
+
+@pytest.mark.parametrize("given", [{"cross": ["us*,ad"]}, {"ignore": ["us*"]}])
+def test_a_glob_of_namespaces_is_refused_as_such(tmp_path, given):
+    path = tmp_path / "row.vw"
+    path.write_text("1 |user a |ad b\n-1 |user b |ad c\n")
+    with pytest.raises(InputError, match="Globs are for columns only"):
+        list(read(path, **given))
+
+
+def test_the_error_of_a_cross_names_the_option():
+    with pytest.raises(ConfigError, match=r"\(--cross\): two or three names"):
+        read("no.csv", cross=["a,b,c,d"])

@@ -13,6 +13,7 @@ _STEPS = "Use --eta0 and --schedule; the default rule seldom needs them."
 _RULE = "Use --rule: its default, scale-free, adapts steps to each feature and needs no scaling."
 _WHY = "Use rarefy inspect MODEL --why DATA."
 _NAMES = "Use rarefy inspect MODEL: the model keeps the names of features."
+_STOPPING = "Use --passes N and --holdout SHARE, which shows what each pass gains."
 _READING = "Leave it out: the model reads data as in training."
 _THRESHOLD = "Use rarefy threshold MODEL --set SCORE: the model keeps it."
 _TASK = "Use --loss: squared, for one, is for numbers, and logistic, the default, for classes."
@@ -61,6 +62,7 @@ INSTEAD = {
     **dict.fromkeys(("--drop", "--exclude"), "Use --ignore NAME,..."),
     **dict.fromkeys(("--metric", "--scoring"), "In rarefy sweep, use --by."),
     "--cv": "Use --folds.",
+    **dict.fromkeys(("--early-stopping", "--early_stopping", "--patience", "--tol"), _STOPPING),
     "--balanced": "Use --class-weight balanced.",
     # ours, of commands that train
     **dict.fromkeys(("--text", "--categorical", "--numeric", "--ngram", "--skips"), _READING),

@@ -83,7 +83,7 @@ quotes_option = click.option(
     default=None,
     help="Whether CSV fields may be quoted.  [default: quotes]",
 )
-ignore_option = names_option("--ignore", help="Columns or namespaces to ignore; globs allowed.")
+ignore_option = names_option("--ignore", help="Columns (globs allowed) or namespaces to ignore.")
 # What may differ in data that a model reads as it has learned to.
 new_data_options = options(ignore_option, delimiter_option, quotes_option)
 labelled_data_options = options(

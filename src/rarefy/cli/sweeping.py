@@ -12,6 +12,7 @@ from rarefy.cli.views.formatting import count, size, visible
 from rarefy.cli.views.sweep_view import MODEL
 from rarefy.errors import InputError, RarefyWarning
 from rarefy.model.label_runs import LabelRuns
+from rarefy.model.target_order import TargetOrder
 from rarefy.parameters.table import LOSS, RULE
 from rarefy.readers import Reader
 from rarefy.streams.design_matrix import DesignMatrix, RowsTooLargeError, to_matrix
@@ -21,7 +22,9 @@ from rarefy.training.procedure import HOW_TO_SHUFFLE
 from rarefy.training.request import READING, RequestError
 
 
-def swept(asked: dict[str, Any], memory: int, display: Display) -> tuple[Any, int, LabelRuns]:
+def swept(
+    asked: dict[str, Any], memory: int, display: Display
+) -> tuple[Any, int, LabelRuns | TargetOrder]:
     """Judge the grid, by rows in memory if they fit.
 
     And how many points were asked for, and what was seen, and said, of the order of the labels.
@@ -103,7 +106,7 @@ def _judged(
                 raise _rows_too_large(error, memory) from error
             display.say("The rows do not fit memory; they are read again in every pass.")
         else:
-            if not is_regression and not asked["shuffle"]:
+            if not asked["shuffle"]:
                 runs = plan.run.label_runs
                 runs.add(rows.y)
                 if complaint := runs.complaint():

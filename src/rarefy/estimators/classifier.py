@@ -25,6 +25,7 @@ from rarefy.parameters.build import make_loss
 from rarefy.parameters.table import CLASSIFIER, DEFAULT_RULE, ClassifierParameters
 from rarefy.readers import Reader
 from rarefy.readers.features.labels import checked_classes
+from rarefy.streams.classes import doubt_measured
 from rarefy.streams.stream_model import StreamModel
 
 
@@ -236,6 +237,7 @@ class SparseOnlineClassifier(
         y = self._checked_y(X, y)
         if not self._goes_on:
             self.classes_ = sorted_labels("y", y)
+            doubt_measured(self.classes_, len(y))
         return X, self._encode(y), check_importance(sample_weight, len(y))
 
     def _targets_to_learn(self, y: NDArray[Any], task: Task, classes: Any) -> NDArray[np.float64]:

@@ -28,6 +28,7 @@ from rarefy.model.class_weights import ClassWeights
 from rarefy.model.columns_by_name import ColumnNames, groups_of_columns, l1_of_columns
 from rarefy.model.label_runs import LabelRuns
 from rarefy.model.numbers_by_name import NAMESPACES, L1ByName
+from rarefy.model.target_order import TargetOrder
 from rarefy.parameters.entry import AUTO
 from rarefy.rules import FINITE_DATA
 from rarefy.rules.anchoring import anchored, is_anchored
@@ -60,8 +61,8 @@ class FromMatrices:
         class_weights = self._class_weights(task)
         if class_weights is not None:
             importance, self._class_totals = class_weights.of_all(y, importance)
-        if not self.shuffle and not task.is_regression:
-            runs = LabelRuns()
+        if not self.shuffle:
+            runs = TargetOrder() if task.is_regression else LabelRuns()
             runs.add(y)
             warn_of(runs, "Use shuffle=True.")
         how = bool(self.shuffle), self.random_state, self.verbose, self.shards

@@ -17,6 +17,7 @@ from rarefy.estimators.sparse_online import examples_for, task_of
 from rarefy.estimators.training_warnings import warn_of
 from rarefy.files.label_types import label_names
 from rarefy.model.label_runs import LabelRuns
+from rarefy.model.target_order import TargetOrder
 from rarefy.parameters.entry import LARGEST_SEED, MOST_PASSES
 from rarefy.parameters.of_sweeps import (
     DEFAULT_MEMORY,
@@ -269,8 +270,8 @@ def judge_of(
     X, y, importance, n_classes = examples_for(first, X, y, sample_weight)
     if not importance.any():
         raise InputError("sample_weight is zero for all rows: there is nothing to learn.")
-    if n_classes and not asked.shuffle:
-        runs = LabelRuns()
+    if not asked.shuffle:
+        runs = LabelRuns() if n_classes else TargetOrder()
         runs.add(y)
         warn_of(runs, "Use shuffle=True.")
     classes = first.classes_ if n_classes else np.empty(0)

@@ -35,6 +35,11 @@ from rarefy.readers.source import STDIN, Block, blocks, file_sizes, is_pipe
 from rarefy.readers.text.scan import n_lines
 
 NAMED_KINDS = ("text", "categorical", "numeric")
+AT_LABEL = " The label of a row is the first word of its line."
+AT_WEIGHT = {
+    "svmlight": " All its rows have the same weight; VW text has weights.",
+    "vw": " The weight of a row is the number after its label.",
+}
 WITHOUT_COLUMNS = ("svmlight", "vw")
 
 Placed = tuple[Job[Batch], int]  # what makes a batch, and the position in the file behind it
@@ -299,6 +304,18 @@ class Reader:
                 f"{file}: {format} has no columns, so no column {named[0]!r}."
                 f"{known if self._by_model else ''}"
             )
+        if not self._by_model:
+            self._refuse_roles(file, format)
+
+    def _refuse_roles(self, file: str, format: str) -> None:
+        """Label and weight are no columns there, and svmlight has no names to ignore."""
+        columns = self.columns
+        if columns.label != Columns().label:
+            raise InputError(_no_column(file, format, "label", columns.label, AT_LABEL))
+        if columns.weight is not None:
+            raise InputError(_no_column(file, format, "weight", columns.weight, AT_WEIGHT[format]))
+        if columns.ignore and format == "svmlight":
+            raise InputError(_no_column(file, format, "ignore", columns.ignore[0]))
 
     def _parse(
         self,
@@ -341,6 +358,13 @@ class Reader:
             options += [("ngram", (name,)) for name, _ in self.columns.ngram]
             options += [("skips", (name,)) for name, _ in self.columns.skips]
         check_first_features(batch, options, is_all=is_all)
+
+
+def _no_column(file: str, format: str, option: str, name: str, instead: str = "") -> InputError:
+    return InputError(
+        f"{file}: {format} has no columns, so no column {name!r} ({option}=..., --{option})."
+        f"{instead}"
+    )
 
 
 def _what_is_read_once(file: str) -> str:

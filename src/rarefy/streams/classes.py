@@ -1,6 +1,7 @@
 """The classes of a stream, from its labels, and the target for each label."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +89,23 @@ def _are_too_many(values: Floats, n_rows: int, most: int | None) -> bool:
     n = len(values)
     if most is not None or n > MOST_CLASSES:
         return n > (most or MOST_CLASSES)
+    return _look_measured(values, n_rows)
+
+
+def doubt_measured(classes: NDArray[Any], n_rows: int) -> None:
+    """Warn of classes in memory that are probably numbers to predict."""
+    if classes.dtype.kind in "iuf" and _look_measured(classes.astype(np.float64), n_rows):
+        some = ", ".join(f"{value:g}" for value in classes[:3])
+        warnings.warn(
+            f"y has {len(classes):,} distinct numbers, such as {some}, and each of them becomes a "
+            f"class. If they are numbers to predict, use SparseOnlineRegressor.",
+            RarefyWarning,
+            stacklevel=4,
+        )
+
+
+def _look_measured(values: Floats, n_rows: int) -> bool:
+    n = len(values)
     are_counted = (
         n > 0 and values[0] in (0.0, 1.0) and n > LEAST_COUNTED * (values[-1] - values[0] + 1)
     )

@@ -16,6 +16,7 @@ from rarefy.errors import ConfigError, InputError
 from rarefy.hashing import PRIME1, PRIME2, PRIME3
 from rarefy.jit import compiled
 from rarefy.model.label_runs import LabelRuns
+from rarefy.model.target_order import TargetOrder
 from rarefy.readers import Reader
 from rarefy.readers.prefetch import READY_ITEMS, WORKERS
 from rarefy.stores import Prepared
@@ -124,7 +125,9 @@ class Run:
         self.held_out = held_out
         self.before = predicted(model) if before is None else before  # when the run began
         self._first_pass = first_pass  # once it is over
-        self.label_runs = LabelRuns()  # of the first pass, in this process; not of numbers
+        self.label_runs: LabelRuns | TargetOrder = (  # of the first pass, in this process
+            TargetOrder() if model.task.is_regression else LabelRuns()
+        )
         self.share = math.nan  # of the work that is done, where that is known
         self.is_waiting = False  # for the next batch, and so not in the middle of learning
         self.is_whole = True  # the model has learned the rows up to the position, and no others
@@ -321,7 +324,7 @@ class Run:
         self.position = self._read
 
     def _learn(self, parts: list[Prepared]) -> None:
-        if self.position.pass_number == 1 and not self.model.task.is_regression:
+        if self.position.pass_number == 1:
             for part in parts:
                 assert part.y is not None
                 self.label_runs.add(part.y)

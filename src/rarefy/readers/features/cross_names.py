@@ -67,8 +67,14 @@ def check_first_features(
                 continue
             text = (
                 f"{batch.path}: {option}={','.join(names)!r} (--{option}): there is no feature of "
-                f"{name!r} in the first {len(batch.labels):,} rows."
+                f"{name!r} in the first {len(batch.labels):,} rows.{_about_globs(name)}"
             )
             if is_all:
                 raise InputError(text)
             warnings.warn(text, RarefyWarning, stacklevel=2)
+
+
+def _about_globs(name: str) -> str:
+    if not any(sign in name for sign in "*?["):
+        return ""
+    return " Globs are for columns only: write the names of namespaces in full."

@@ -45,8 +45,8 @@ def checked_crosses(cross: Sequence[Any]) -> tuple[tuple[str, ...], ...]:
     for names, given in zip(crosses, cross, strict=True):
         if len(names) not in (2, 3) or not all(is_text(name) and name for name in names):
             raise ConfigError(
-                f"cross={given!r}: two or three names of namespaces or columns are expected, as in "
-                f"'a,b'."
+                f"cross={given!r} (--cross): two or three names of namespaces or columns are "
+                f"expected, as in 'a,b'."
             )
     return each_once(
         (names[1], ANY_NAME, ANY_NAME) if _is_around(names) else names for names in crosses

@@ -16,7 +16,7 @@ def check_texts(file: str, columns: Columns) -> None:
             there_is = "no text column" if name == ALL else f"no text column {name!r}"
             raise InputError(
                 f"{file}: {option}={_shown(name, number)} (--{option}): there is {there_is}"
-                f"{nearest(name, texts)}; text columns (--text) are {listed_columns(texts)}."
+                f"{nearest(name, texts)}; {_listed_texts(texts)}."
             )
 
 
@@ -31,6 +31,12 @@ def check_format_has_grams(file: str, format: str, columns: Columns) -> None:
             f"{file}: skips (--skips) has no meaning for VW's text without ngram (--ngram), which "
             f"is 1 there by default."
         )
+
+
+def _listed_texts(texts: tuple[str, ...]) -> str:
+    if not texts:
+        return "text=[...] (--text) names text columns"
+    return f"text columns (--text) are {listed_columns(texts)}"
 
 
 def _shown(name: str, number: int) -> str:
