@@ -144,6 +144,24 @@ def test_the_command_starts_its_own_cluster(tmp_path, monkeypatch):
     assert Path("there.model").read_bytes() == expected(files, **HOW)
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "ray://127.0.0.1:9", "127.0.0.1:99999"])
+def test_no_cluster_at_the_address(tmp_path, address):
+    (tmp_path / "rows.vw").write_text("1 | a\n-1 | b\n" * 50)
+    command = [sys.executable, "-m", "rarefy", "train", "rows.vw", "-o", "some.model"]
+    options = ["--shards", "2", "--on", f"ray:{address}"]
+    done = subprocess.run(
+        [*command, *options],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=60,  # Ray itself tries for a quarter of an hour
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"Error: Ray: there is no cluster at {address}: ")
+    assert not (tmp_path / "some.model").exists()
+
+
 def test_a_node_that_is_lost_with_its_memory(tmp_path):
     command = [sys.executable, "-m", "experiments.cluster.lost_node", str(tmp_path)]
     root = Path(__file__).parents[2]
