@@ -84,6 +84,26 @@ def test_datasets(cluster, tmp_path, monkeypatch, kind):
     assert weights(rarefy.load("there.model")) == weights(here)
 
 
+@pytest.mark.parametrize("block", [0, 2])
+def test_messages_name_the_block_of_a_dataset(cluster, tmp_path, monkeypatch, block):
+    pandas = pytest.importorskip("pandas")
+    monkeypatch.setattr(ray.data.DataContext.get_current(), "enable_progress_bars", False)
+    good = pandas.DataFrame({"label": ["a", "b"] * 500, "x": [1.0, 2.0] * 500})
+    bad = good.assign(x=[*good.x[:-1], 1e60])
+    frames = [bad if n == block else good for n in range(3)]
+    with pytest.raises(InputError, match=f"^dataset, block {block}:1000: the value 1e\\+60"):
+        train(ray.data.from_pandas(frames), shards=2)
+
+
+def test_a_dataset_that_cannot_be_read(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(ray.data.DataContext.get_current(), "enable_progress_bars", False)
+    (tmp_path / "rows.csv").write_text("label,x\na,1\nb,2\n")
+    dataset = ray.data.read_csv(str(tmp_path / "rows.csv"))
+    (tmp_path / "rows.csv").unlink()
+    with pytest.raises(InputError, match=r"^dataset: Ray Data cannot read it: .*rows\.csv"):
+        train(dataset, shards=2)
+
+
 def weights(model) -> dict[str, list[float]]:
     return {name: weight.tolist() for name, weight in model.weights_.items()}
 
