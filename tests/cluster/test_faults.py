@@ -17,7 +17,7 @@ from rarefy.readers import prefetch
 from tests.streams.test_merging import vw_lines
 
 HOW = {"shards": 4, "save_every": 500, "holdout": 0.1}
-N_FILES, N_ROWS = 16, 200
+N_FILES, N_ROWS = 20, 200
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +68,7 @@ def test_a_full_disk(files, learn):
 
 @pytest.mark.parametrize("learn", [here, there])
 def test_a_file_that_is_lost(files, learn, monkeypatch):
-    monkeypatch.setattr(prefetch, "READY_KEPT", 4)  # else all files may be open before one is lost
+    monkeypatch.setattr(prefetch, "READY_KEPT", 1)  # else all files may be open before one is lost
     learn(*files, output="whole.model", **HOW)
 
     def lose(line) -> None:
