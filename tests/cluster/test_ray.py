@@ -182,6 +182,24 @@ def test_no_cluster_at_the_address(tmp_path, address):
     assert not (tmp_path / "some.model").exists()
 
 
+def test_a_cluster_of_this_machine_that_has_died(tmp_path):
+    (tmp_path / "ray").mkdir()
+    (tmp_path / "ray" / "ray_current_cluster").write_text("127.0.0.1:9")
+    (tmp_path / "rows.vw").write_text("1 | a\n-1 | b\n" * 50)
+    command = [sys.executable, "-m", "rarefy", "train", "rows.vw", "--shards", "2", "--on", "ray"]
+    done = subprocess.run(
+        [*command, "-o", "some.model"],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "RAY_TMPDIR": str(tmp_path)},
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: Ray: there is no cluster at 127.0.0.1:9 (it was started")
+
+
 def test_a_node_that_is_lost_with_its_memory(tmp_path):
     command = [sys.executable, "-m", "experiments.cluster.lost_node", str(tmp_path)]
     root = Path(__file__).parents[2]
