@@ -13,10 +13,11 @@ from rarefy.cluster.train_on_workers import train
 from rarefy.cluster.worker_protocol import InThisProcess
 from rarefy.engine import sharding
 from rarefy.errors import InputError, RarefyWarning
+from rarefy.readers import prefetch
 from tests.streams.test_merging import vw_lines
 
 HOW = {"shards": 4, "save_every": 500, "holdout": 0.1}
-N_FILES, N_ROWS = 16, 200  # a reader is fewer files ahead
+N_FILES, N_ROWS = 20, 200
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +67,8 @@ def test_a_full_disk(files, learn):
 
 
 @pytest.mark.parametrize("learn", [here, there])
-def test_a_file_that_is_lost(files, learn):
+def test_a_file_that_is_lost(files, learn, monkeypatch):
+    monkeypatch.setattr(prefetch, "READY_KEPT", 1)  # else all files may be open before one is lost
     learn(*files, output="whole.model", **HOW)
 
     def lose(line) -> None:

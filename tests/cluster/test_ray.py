@@ -84,6 +84,26 @@ def test_datasets(cluster, tmp_path, monkeypatch, kind):
     assert weights(rarefy.load("there.model")) == weights(here)
 
 
+@pytest.mark.parametrize("block", [0, 2])
+def test_messages_name_the_block_of_a_dataset(cluster, tmp_path, monkeypatch, block):
+    pandas = pytest.importorskip("pandas")
+    monkeypatch.setattr(ray.data.DataContext.get_current(), "enable_progress_bars", False)
+    good = pandas.DataFrame({"label": ["a", "b"] * 500, "x": [1.0, 2.0] * 500})
+    bad = good.assign(x=[*good.x[:-1], 1e60])
+    frames = [bad if n == block else good for n in range(3)]
+    with pytest.raises(InputError, match=f"^dataset, block {block}:1000: the value 1e\\+60"):
+        train(ray.data.from_pandas(frames), shards=2)
+
+
+def test_a_dataset_that_cannot_be_read(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(ray.data.DataContext.get_current(), "enable_progress_bars", False)
+    (tmp_path / "rows.csv").write_text("label,x\na,1\nb,2\n")
+    dataset = ray.data.read_csv(str(tmp_path / "rows.csv"))
+    (tmp_path / "rows.csv").unlink()
+    with pytest.raises(InputError, match=r"^dataset: Ray Data cannot read it: .*rows\.csv"):
+        train(dataset, shards=2)
+
+
 def weights(model) -> dict[str, list[float]]:
     return {name: weight.tolist() for name, weight in model.weights_.items()}
 
@@ -142,6 +162,42 @@ def test_the_command_starts_its_own_cluster(tmp_path, monkeypatch):
     assert done.returncode == 0, done.stderr
     assert "examples" in done.stderr
     assert Path("there.model").read_bytes() == expected(files, **HOW)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "ray://127.0.0.1:9", "127.0.0.1:99999"])
+def test_no_cluster_at_the_address(tmp_path, address):
+    (tmp_path / "rows.vw").write_text("1 | a\n-1 | b\n" * 50)
+    command = [sys.executable, "-m", "rarefy", "train", "rows.vw", "-o", "some.model"]
+    options = ["--shards", "2", "--on", f"ray:{address}"]
+    done = subprocess.run(
+        [*command, *options],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=60,  # Ray itself tries for a quarter of an hour
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"Error: Ray: there is no cluster at {address}: ")
+    assert not (tmp_path / "some.model").exists()
+
+
+def test_a_cluster_of_this_machine_that_has_died(tmp_path):
+    (tmp_path / "ray").mkdir()
+    (tmp_path / "ray" / "ray_current_cluster").write_text("127.0.0.1:9")
+    (tmp_path / "rows.vw").write_text("1 | a\n-1 | b\n" * 50)
+    command = [sys.executable, "-m", "rarefy", "train", "rows.vw", "--shards", "2", "--on", "ray"]
+    done = subprocess.run(
+        [*command, "-o", "some.model"],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "RAY_TMPDIR": str(tmp_path)},
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: Ray: there is no cluster at 127.0.0.1:9 (it was started")
 
 
 def test_a_node_that_is_lost_with_its_memory(tmp_path):

@@ -11,6 +11,7 @@ import rarefy
 from rarefy.cli.group import main
 from rarefy.errors import ConfigError, DivergenceError, InputError, RarefyWarning
 from rarefy.streams.stream_model import StreamModel
+from rarefy.training.procedure import Training
 from tests import data
 from tests.in_order import classifier_in_order
 
@@ -242,6 +243,26 @@ def test_a_checkpoint_that_cannot_be_written_is_a_warning(folder, monkeypatch):
 def test_divergence_is_an_error(folder):
     with warnings.catch_warnings(), pytest.raises(DivergenceError):
         rarefy.train("regression.svm", loss="squared", rule="ogd", eta0=1e30)
+
+
+def test_a_file_that_is_lost_before_held_out_rows_are_judged(folder, monkeypatch):
+    carry_out = Training.carry_out
+
+    def carry_out_and_lose(training) -> bool:
+        is_over = carry_out(training)
+        Path("binary.svm").rename("away")
+        return is_over
+
+    monkeypatch.setattr(Training, "carry_out", carry_out_and_lose)
+    told = "The model is finished, and saved in a.model; only what"
+    with pytest.raises(InputError, match="No such file") as error:
+        rarefy.train("binary.svm", output="a.model", holdout=0.1)
+    assert told in error.value.__notes__[-1]
+    assert rarefy.load("a.model").t_ > 2000
+    Path("away").rename("binary.svm")
+    result = CliRunner().invoke(main, ["train", "binary.svm", "-o", "a.model", "--holdout", "0.1"])
+    assert result.exit_code == 1
+    assert "Error: binary.svm: No such file or directory.\n" + told in result.stderr
 
 
 def sorted_lines(path: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rarefy.cluster.pieces import Piece
 from rarefy.cluster.worker_protocol import Handle, Workers
-from rarefy.errors import InputError
+from rarefy.errors import ClusterError, InputError
 from rarefy.readers import read
 from rarefy.readers.in_memory import RowsReader
 
@@ -22,12 +22,10 @@ class DatasetReader(RowsReader):
 
     def __init__(self, first_rows: Any, blocks: list[Handle], **reading: Any) -> None:
         like = read(os.devnull, format="parquet", **reading)
-        super().__init__(first_rows, like.labels.classes)
+        super().__init__(first_rows, like.labels.classes, _name(0))
         self.columns, self.labels, self.cross = like.columns, like.labels, like.cross
         self.skip_bad_lines = like.skip_bad_lines
-        self.pieces = [
-            Piece(f"{NAME}, block {n}", 1.0 / len(blocks), block) for n, block in enumerate(blocks)
-        ]
+        self.pieces = [Piece(_name(n), 1.0 / len(blocks), block) for n, block in enumerate(blocks)]
 
 
 def is_dataset(data: Any) -> bool:
@@ -38,13 +36,30 @@ def reader_of_dataset(dataset: Any, workers: Workers, reading: dict[str, Any]) -
     """A reader of a dataset, the order of whose rows is kept."""
     options = dataset.context.execution_options
     options.preserve_order = True
-    blocks = dataset.to_arrow_refs()
+    blocks = _blocks_of(dataset)
     sizes = [workers.start(_n_rows, block) for block in blocks]
     blocks = [b for b, size in zip(blocks, sizes, strict=True) if workers.result(size)]
     if not blocks:
         raise InputError(f"{NAME}: there are no rows.")
     first = workers.result(workers.start(_first_rows, blocks[0]))
     return DatasetReader(first, blocks, **reading)
+
+
+def _blocks_of(dataset: Any) -> list[Handle]:
+    """The blocks, which Ray reads now."""
+    from ray.exceptions import RayError, RayTaskError
+
+    try:
+        return list(dataset.to_arrow_refs())
+    except RayTaskError as error:
+        reason = str(error.cause).partition("\n")[0]
+        raise InputError(f"{NAME}: Ray Data cannot read it: {reason}") from error
+    except RayError as error:
+        raise ClusterError(f"Ray: {str(error).splitlines()[0]}") from error
+
+
+def _name(block: int) -> str:
+    return f"{NAME}, block {block}"
 
 
 def _n_rows(table: Any) -> int:

@@ -121,7 +121,7 @@ def read_piece(
     """
     reader = like = reader_of({**reading.settings, "files": [piece.file]})
     if table is not None:
-        reader = RowsReader(table, like.labels.classes)
+        reader = RowsReader(table, like.labels.classes, piece.file)
     reader.read_like(like.columns, like.cross, by_model=False)
     reader.labels.settle(words=reading.words is not None)
     reader.labels.add(reading.words or ())

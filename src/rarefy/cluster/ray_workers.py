@@ -5,6 +5,8 @@ task that made it. All tasks are plain functions, so they give the same.
 """
 
 import logging
+import os
+import socket
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -15,6 +17,7 @@ from rarefy.errors import ClusterError, ConfigError
 
 RETRIES = 20  # of a task whose workers die
 BATCHES_AHEAD = 8  # of a piece, that are read before they are needed
+PATIENCE = 10.0  # seconds after which a cluster counts as not there
 
 
 class RayWorkers:
@@ -28,6 +31,7 @@ class RayWorkers:
         self._ray = ray
         self._is_own = not ray.is_initialized()
         if self._is_own:
+            _check_that_one_listens(address or "auto")
             try:
                 ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
             except (ConnectionError, ValueError, RuntimeError) as error:
@@ -73,3 +77,30 @@ class RayWorkers:
     def close(self) -> None:
         if self._is_own:
             self._ray.shutdown()
+
+
+def _check_that_one_listens(address: str) -> None:
+    """Refuse an address where nothing listens: Ray itself would try it for a quarter of an hour."""
+    advice = ""
+    if address == "auto":
+        address = os.environ.get("RAY_ADDRESS") or address
+    if address == "auto":
+        address = _address_of_this_machine()
+        advice = " (it was started on this machine; `ray stop` has Ray forget it)"
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():
+        return  # "local", none, or another one that Ray knows
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), PATIENCE).close()
+    except (OSError, OverflowError) as error:
+        raise ClusterError(f"Ray: there is no cluster at {address}{advice}: {error}") from error
+
+
+def _address_of_this_machine() -> str:
+    """Of the cluster that `ray start` has started last, which Ray joins; empty if there is none."""
+    try:
+        from ray._private.utils import read_ray_address
+
+        return read_ray_address() or ""
+    except (ImportError, TypeError):  # other versions of Ray
+        return ""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rarefy.errors import EXPECTED, ConfigError
+from rarefy.errors import EXPECTED, ConfigError, InputError
 from rarefy.estimators.persistence import Saving, estimator_with, model_of_estimator
 from rarefy.estimators.training_warnings import WarningReporter
 from rarefy.files.model import Model
@@ -146,8 +146,13 @@ def _carry_out(plan: Plan, progress: Callable[[ProgressLine], None] | None) -> d
         if checkpoints is not None:
             error.add_note(checkpoints.after(error))
         raise
-    training.summary(is_over=True)
-    return training.tracker.final_holdout(is_over=True)
+    try:
+        training.summary(is_over=True)
+        return training.tracker.final_holdout(is_over=True)
+    except InputError as error:  # the data, which are read again, are not what they were
+        if checkpoints is not None:
+            error.add_note(checkpoints.after_the_end(error))
+        raise
 
 
 class _Caller(WarningReporter):

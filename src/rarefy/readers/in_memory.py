@@ -36,13 +36,17 @@ def are_rows(X: Any) -> bool:
 
 
 class RowsReader(Reader):
-    """Gives batches of rows that are in memory, for what has learned from files."""
+    """Gives batches of rows that are in memory, for what has learned from files.
 
-    def __init__(self, rows: Any, classes: Sequence[str]) -> None:
+    The name is that of the rows in messages.
+    """
+
+    def __init__(self, rows: Any, classes: Sequence[str], name: str = NAME) -> None:
         super().__init__(
             [], "json", columns=Columns(), classes=classes, cross=(), skip_bad_lines=False
         )
         self._rows: Any = [rows] if isinstance(rows, Mapping) else rows
+        self._name = name
 
     def jobs(self, n_buffers: int | None = None) -> Iterator[Job[Batch]]:
         self.faults, self._numbers = BadLines(skip=False), count()
@@ -51,11 +55,11 @@ class RowsReader(Reader):
         pool = self._pool(n_buffers, has_groups=bool(self.cross))
         table = None if isinstance(self._rows, list | tuple) else _as_table(self._rows)
         if table is None:
-            yield from (job for job, _ in self._text_jobs(NAME, pool))
+            yield from (job for job, _ in self._text_jobs(self._name, pool))
             return
         from rarefy.readers.formats.arrow import table_batches
 
-        for batch in table_batches(NAME, table, self.arrow_reading(NAME, pool)):
+        for batch in table_batches(self._name, table, self.arrow_reading(self._name, pool)):
             yield from self._parts(batch)
 
     def _blocks(self, file: str, line_reached: Callable[[], int]) -> Iterator[Block]:

@@ -72,6 +72,13 @@ class Checkpoints:
             return f"{said} The model is finished; just move the file."
         return f"{said} To continue after fixing the error: {self._plan.command_to_go_on(path)}"
 
+    def after_the_end(self, error: BaseException) -> str:
+        """What there is to say of an error that comes when the finished model is saved."""
+        return (
+            f"{sentence(error)}\nThe model is finished, and saved in {self._path}; only what is to "
+            f"be said of it at the end is missing, like figures of held-out rows."
+        )
+
     def _save_unfinished(self) -> str:
         """Write what an error has left, at the first place where that is possible; where it is."""
         errors = []
