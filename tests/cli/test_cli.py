@@ -1055,6 +1055,19 @@ class TestDoubt:
         assert "look at held-out rows (--holdout 0.2)" in said
         assert "--rule" not in said
 
+    def test_no_weights_are_left(self, folder):
+        Path("fine.csv").write_text("label,a\n" + "0,x\n1,y\n" * 100)
+        said = run("train", "fine.csv", "-o", "m", "--l1", "1000").stderr
+        assert "The model keeps no weights" in said
+
+    def test_a_single_label(self, folder):
+        Path("ones.svm").write_text("1 1:1\n1 2:1\n" * 100)
+        assert "All 200 labels are the same" in run("train", "ones.svm", "-o", "m").stderr
+        Path("more.svm").write_text("0 1:1\n1 2:1\n" * 100)
+        run("train", "more.svm", "-o", "m")
+        said = run("train", "ones.svm", "--resume", "m", "-o", "n").stderr
+        assert "labels are the same" not in said
+
     def test_none_where_something_was_learned(self, folder):
         Path("fine.csv").write_text("label,a\n" + "0,x\n1,y\n" * 100)
         assert "Warning" not in run("train", "fine.csv", "-o", "m").stderr

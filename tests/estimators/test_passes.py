@@ -15,7 +15,7 @@ def test_sorted_labels_do_no_harm():
     model = SparseOnlineClassifier().fit(X, Y)
     assert model.score(X, Y) > 0.93
     assert model.passes_ > 1
-    again = SparseOnlineClassifier(passes=model.passes_).fit(X, Y)
+    again = SparseOnlineClassifier(passes=model.passes_, l1=model.found_["l1"]).fit(X, Y)
     assert again.coef_.tobytes() == model.coef_.tobytes()
 
 

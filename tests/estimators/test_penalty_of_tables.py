@@ -33,23 +33,61 @@ def test_it_is_kept_where_one_matters():
     assert bits(SparseOnlineClassifier(l1=1.0).fit(X, ONE_MATTERS)) == bits(model)
 
 
-@pytest.mark.parametrize("n_that_matter", [1, 8, 12, 14, 16, 18, 20])
-def test_it_is_dropped_if_halves_are_better_predicted_by_a_standard_error(n_that_matter):
-    noise = np.random.default_rng(1).logistic(size=N_ROWS)
-    y = X[:, :n_that_matter].sum(axis=1) + noise > 0.0
-    model = SparseOnlineClassifier().fit(X, y)
+def losses_of_halves(y, l1, passes):
+    """What each row adds to the loss of a model that has learned the other half."""
     order = np.random.RandomState(0).permutation(N_ROWS)
     halves = np.sort(order[: N_ROWS // 2]), np.sort(order[N_ROWS // 2 :])
-    gains = []
+    losses = np.empty(N_ROWS)
     for learned, others in (halves, halves[::-1]):
-        losses = {}
-        for l1 in (0.0, 1.0):
-            half = SparseOnlineClassifier(l1=l1, passes=model.passes_, calibrate=False)
-            scores = half.fit(X[learned], y[learned]).decision_function(X[others])
-            losses[l1] = np.logaddexp(0.0, np.where(y[others], -scores, scores))
-        gains.extend(losses[1.0] - losses[0.0])
-    is_better = np.mean(gains) > np.std(gains) / np.sqrt(N_ROWS)
+        half = SparseOnlineClassifier(l1=l1, passes=passes, calibrate=False)
+        scores = half.fit(X[learned], y[learned]).decision_function(X[others])
+        losses[others] = np.logaddexp(0.0, np.where(y[others], -scores, scores))
+    return losses
+
+
+@pytest.mark.parametrize("n_that_matter", [1, 8, 12, 14, 16, 18, 20])
+def test_it_is_dropped_if_halves_are_better_predicted_by_half_a_standard_error(n_that_matter):
+    noise = np.random.default_rng(1).logistic(size=N_ROWS)
+    y = X[:, :n_that_matter].sum(axis=1) + noise > 0.0
+    with_penalty = SparseOnlineClassifier(l1=1.0).fit(X, y).passes_
+    best, least = with_penalty, losses_of_halves(y, 0.0, with_penalty)
+    for number in (4 * with_penalty, 16 * with_penalty):
+        losses = losses_of_halves(y, 0.0, number)
+        if losses.sum() < least.sum():
+            is_gain = losses.sum() < (1.0 - passes.GAIN) * least.sum()
+            best, least = number, losses
+            if is_gain:
+                continue
+        break
+    gains = losses_of_halves(y, 1.0, with_penalty) - least
+    is_better = np.mean(gains) > 0.5 * np.std(gains) / np.sqrt(N_ROWS)
+    model = SparseOnlineClassifier().fit(X, y)
     assert model.found_ == {"l1": 0.0 if is_better else 1.0}
+    assert model.passes_ == (best if is_better else with_penalty)
+
+
+def correlated(n_rows, seed=0):
+    """Columns that differ little, and a target that is made of their differences."""
+    rng = np.random.default_rng(seed)
+    first = rng.normal(size=n_rows)
+    columns = np.column_stack([first, first + 0.2 * rng.normal(size=n_rows)])
+    return columns, 10.0 * (columns[:, 1] - columns[:, 0]) + 0.1 * rng.normal(size=n_rows)
+
+
+def test_without_it_there_are_more_passes_where_they_pay():
+    columns, targets = correlated(300)
+    model = SparseOnlineRegressor().fit(columns, targets)
+    few = SparseOnlineRegressor(l1=1.0).fit(columns, targets)
+    assert model.found_ == {"l1": 0.0}
+    assert 4 * few.passes_ <= model.passes_ <= passes.MOST_PASSES_WITHOUT_PENALTY
+    assert model.score(*correlated(300, seed=1)) > 0.95
+    assert model.score(*correlated(300, seed=1)) > few.score(*correlated(300, seed=1)) + 0.1
+
+
+def test_passes_without_it_take_no_longer_than_they_may(monkeypatch):
+    monkeypatch.setattr(passes, "MOST_UPDATES", 20 * 600)
+    columns, targets = correlated(300)
+    assert SparseOnlineRegressor().fit(columns, targets).passes_ <= 20
 
 
 def test_regression_has_the_choice_as_well():
@@ -124,6 +162,7 @@ def test_both_show_their_held_out_loss(capsys):
     SparseOnlineClassifier(verbose=True).fit(X, Y)
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("l1=")]
     losses = [float(line.split("loss ")[1].split(",")[0]) for line in lines]
-    assert [line.split(":")[0] for line in lines] == ["l1=1", "l1=0"]
+    assert [line.split(",")[0] for line in lines[:2]] == ["l1=1", "l1=0"]
+    assert all(line.startswith("l1=0, passes=") for line in lines[1:])
     assert all(line.endswith(f", {N_ROWS} rows") for line in lines)
-    assert losses[0] > losses[1]
+    assert losses[0] > min(losses[1:])

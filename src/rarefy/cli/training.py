@@ -11,7 +11,8 @@ import click
 from rarefy.cli import signals
 from rarefy.cli.memory_advice import memory_advice
 from rarefy.cli.views.display import Display
-from rarefy.errors import EXPECTED, InputError
+from rarefy.errors import EXPECTED
+from rarefy.model.label_runs import LabelRuns
 from rarefy.rules.scale_free import ScaleFree
 from rarefy.rules.scale_free_ftrl import ScaleFreeFtrl
 from rarefy.streams.run import Run
@@ -97,10 +98,7 @@ def carry_out(plan: Plan, checkpoints: Checkpoints, display: Display) -> None:
             _conclude(plan, training, display, is_over=False)
             display.say(checkpoints.how_to_go_on())
             raise _interrupted(interrupts)
-    try:
-        _conclude(plan, training, display, is_over=True)
-    except InputError as error:  # the data, which are read again, are not what they were
-        raise click.ClickException(checkpoints.after_the_end(error)) from error
+    _conclude(plan, training, display, is_over=True)
 
 
 def _conclude(plan: Plan, training: Training, display: Display, *, is_over: bool) -> None:
@@ -110,7 +108,7 @@ def _conclude(plan: Plan, training: Training, display: Display, *, is_over: bool
     for remark in (_found(model), model.store.report()):
         if remark:
             display.say(remark)
-    if complaint := doubt(model):
+    if complaint := doubt(plan.run):
         display.warn(complaint)
     display.end({**summary, "path": plan.path, "bytes": training.n_bytes})
 
@@ -132,10 +130,20 @@ def _as_option(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def doubt(model: StreamModel) -> str:
-    """A warning, if what was learned made predictions worse than none."""
+def doubt(run: Run) -> str:
+    """A warning, if the model tells nothing apart, or predictions were worse than none."""
+    model, labels = run.model, run.label_runs
+    if model.t < ENOUGH_TO_DOUBT:
+        return ""
+    if isinstance(labels, LabelRuns) and labels.n_labels == 1 and labels.n_rows == model.t:
+        return f"All {model.t:,} labels are the same: the model cannot tell classes apart."
+    if getattr(model.task.rule, "l1", 0.0) and not model.learner.settled().n_nonzero():
+        return (
+            "The model keeps no weights and predicts the same for all rows: the features may say "
+            "little about the labels, or --l1 is too large."
+        )
     before = model.loss_without_weights()
-    if model.t < ENOUGH_TO_DOUBT or not model.learner.progressive_loss > before:
+    if not model.learner.progressive_loss > before:
         return ""
     worse = (
         f"Predictions while learning were worse than those of an empty model (loss {before:.5f})."

@@ -21,7 +21,7 @@ from rarefy.engine.task import Task
 from rarefy.engine.watched import Seen, watched
 from rarefy.errors import ConfigError, InputError, RarefyWarning
 from rarefy.estimators.matrices import Content, content_of
-from rarefy.estimators.passes import Fitting, Passes, as_good, with_eta0
+from rarefy.estimators.passes import PENALTY_MARGIN, Fitting, Passes, as_good, with_eta0
 from rarefy.estimators.training_warnings import warn_of
 from rarefy.files.label_types import label_names
 from rarefy.model.class_weights import ClassWeights
@@ -116,11 +116,11 @@ class FromMatrices:
         if not fitting.may_hold_out(self._new_learner(task)):
             return task, passes
         free = task._replace(rule=task.rule._replace(l1=0.0))
-        kept, dropped = (
-            fitting.cross_predicted(one, passes.number, self._new_learner) for one in (task, free)
-        )
-        if not as_good(kept.losses, dropped.losses):
-            task, kept = free, dropped
+        more = fitting.more_passes(self._new_learner(task), passes.number)
+        _, kept = fitting.cross_predicted(task, more[:1], self._new_learner)
+        number, dropped = fitting.cross_predicted(free, more, self._new_learner)
+        if not as_good(kept.losses, dropped.losses, PENALTY_MARGIN):
+            task, kept, passes = free, dropped, passes._replace(number=number)
         found["l1"] = task.rule.l1
         return task, passes._replace(predicted=kept)
 

@@ -8,7 +8,7 @@ all those of many classes. Then the scores of held-out rows calibrate the probab
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,8 +37,10 @@ FEW_UPDATES = 1e6  # which take no time
 FEWEST_TRIED = 10  # passes, if they are no more updates than that
 MOST_UPDATES = 2e7  # in all passes that are tried
 MOST_PASSES = 300
+MOST_PASSES_WITHOUT_PENALTY = 1000  # where columns are correlated, steps take long to the minimum
 ENOUGH_PASSES = 16  # for short steps
 LONGER = (2.0, 4.0)  # steps that are tried
+PENALTY_MARGIN = 0.5  # standard errors by which a table must be better predicted without a penalty
 GAIN = 0.003  # by which more passes must lower the loss for still more to be tried
 
 
@@ -182,22 +184,43 @@ class Fitting(NamedTuple):
         return len(self.y) >= FEWEST_ROWS and self._updates(learner) <= MANY_UPDATES
 
     def cross_predicted(
-        self, task: Task, passes: int, new_learner: Callable[[Task], OnlineLearner]
-    ) -> Predicted:
-        """Each half of the rows, predicted by what was learned from the other half."""
+        self, task: Task, numbers: Sequence[int], new_learner: Callable[[Task], OnlineLearner]
+    ) -> tuple[int, Predicted]:
+        """Each half of the rows, predicted by what was learned from the other half.
+
+        So many passes are tried, in turn, until more of them lower the loss by less than GAIN; the
+        best number.
+        """
         order = check_random_state(0).permutation(len(self.y))
         halves = [np.sort(half) for half in np.array_split(order, 2)]
-        parts = []
-        for learned, held_out in (halves, halves[::-1]):
-            learner = new_learner(task)
-            for _ in self._passes(learner, learned, passes):
-                pass
-            parts.append(self._predicted(learner, held_out))
-        found = Predicted(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-        if self.verbose:
-            loss = found.losses.sum() / self.importance.sum()
-            print(f"l1={task.rule.l1:g}: held-out loss {loss:.5g}, {len(self.y):,} rows")
-        return found
+        learners = [new_learner(task) for _ in halves]
+        passes = [self._passes(*one, numbers[-1]) for one in zip(learners, halves, strict=True)]
+        best: tuple[int, Predicted] | None = None
+        for number in numbers:
+            for going_on in passes:
+                while next(going_on) < number:
+                    pass
+            parts = map(self._predicted, learners, halves[::-1])
+            found = Predicted(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+            if self.verbose:
+                loss = found.losses.sum() / self.importance.sum()
+                what = f"l1={task.rule.l1:g}, passes={number}"
+                print(f"{what}: held-out loss {loss:.5g}, {len(self.y):,} rows")
+            least = np.inf if best is None else best[1].losses.sum()
+            if best is None or found.losses.sum() < least:
+                best = number, found
+            if not found.losses.sum() < (1.0 - GAIN) * least:
+                break
+        assert best is not None
+        return best
+
+    def more_passes(self, learner: OnlineLearner, passes: int) -> list[int]:
+        """So many passes, and four times as many, again and again, as far as that takes no time."""
+        most = int(min(MOST_PASSES_WITHOUT_PENALTY, MOST_UPDATES / self._updates(learner)))
+        numbers = [passes]
+        while numbers[-1] < most:
+            numbers.append(min(4 * numbers[-1], most))
+        return numbers
 
     def _split(self, n_held_out: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Rows to hold out, and the others."""
@@ -261,11 +284,11 @@ def _is_checked(number: int) -> bool:
     return number % (1 << max(number.bit_length() - 2, 0)) == 0
 
 
-def as_good(losses: Floats, least: Floats) -> bool:
+def as_good(losses: Floats, least: Floats, margin: float = 1.0) -> bool:
     """Whether losses are no more than the least, or by no more than chance would have it.
 
-    That is a standard error. More passes leave less to chance: few rows are held out, and all of
-    them are learned. So does a penalty.
+    That is so many standard errors. More passes leave less to chance: few rows are held out, and
+    all of them are learned. So does a penalty.
     """
     behind = losses - least
-    return float(behind.sum()) <= float(behind.std()) * math.sqrt(len(behind))
+    return float(behind.sum()) <= margin * float(behind.std()) * math.sqrt(len(behind))

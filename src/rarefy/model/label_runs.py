@@ -41,6 +41,11 @@ class LabelRuns:
         self._counts = counts
 
     @property
+    def n_labels(self) -> int:
+        """How many different ones there were."""
+        return int(np.count_nonzero(self._counts))
+
+    @property
     def n_expected(self) -> float:
         """How many changes there are in random order, in the mean."""
         return float(self.n_rows - self._counts @ self._shares()) if self.n_rows else 0.0
