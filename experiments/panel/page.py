@@ -76,8 +76,8 @@ REASONS = """\
 Where rarefy is behind, one setting is mostly the reason: the penalty on rcv1, the loss on reuters,
 the length of steps on imdb. [Decision 33](../decisions/0033-defaults-that-stayed.md) has what was
 measured and tried as a default, decisions [35](../decisions/0035-the-penalty-of-tables.md) and
-[42](../decisions/0042-passes-without-a-penalty.md) how `fit` chooses whether to penalise a table and
-how many passes it makes, measured on other tables as well. Some of it is chance: see
+[42](../decisions/0042-passes-without-a-penalty.md) how `fit` chooses whether to penalise a table,
+and how many passes it makes, measured on other tables as well. Some of it is chance: see
 [below](#where-rarefy-is-behind-measured-again-on-fresh-splits).
 
 """

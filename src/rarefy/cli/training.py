@@ -11,7 +11,7 @@ import click
 from rarefy.cli import signals
 from rarefy.cli.memory_advice import memory_advice
 from rarefy.cli.views.display import Display
-from rarefy.errors import EXPECTED
+from rarefy.errors import EXPECTED, InputError
 from rarefy.model.label_runs import LabelRuns
 from rarefy.rules.scale_free import ScaleFree
 from rarefy.rules.scale_free_ftrl import ScaleFreeFtrl
@@ -98,7 +98,10 @@ def carry_out(plan: Plan, checkpoints: Checkpoints, display: Display) -> None:
             _conclude(plan, training, display, is_over=False)
             display.say(checkpoints.how_to_go_on())
             raise _interrupted(interrupts)
-    _conclude(plan, training, display, is_over=True)
+    try:
+        _conclude(plan, training, display, is_over=True)
+    except InputError as error:  # the data, which are read again, are not what they were
+        raise click.ClickException(checkpoints.after_the_end(error)) from error
 
 
 def _conclude(plan: Plan, training: Training, display: Display, *, is_over: bool) -> None:

@@ -189,7 +189,7 @@ class Fitting(NamedTuple):
         """Each half of the rows, predicted by what was learned from the other half.
 
         So many passes are tried, in turn, until more of them lower the loss by less than GAIN; the
-        best number.
+        number before that.
         """
         order = check_random_state(0).permutation(len(self.y))
         halves = [np.sort(half) for half in np.array_split(order, 2)]
@@ -206,11 +206,9 @@ class Fitting(NamedTuple):
                 loss = found.losses.sum() / self.importance.sum()
                 what = f"l1={task.rule.l1:g}, passes={number}"
                 print(f"{what}: held-out loss {loss:.5g}, {len(self.y):,} rows")
-            least = np.inf if best is None else best[1].losses.sum()
-            if best is None or found.losses.sum() < least:
-                best = number, found
-            if not found.losses.sum() < (1.0 - GAIN) * least:
+            if best is not None and not found.losses.sum() < (1.0 - GAIN) * best[1].losses.sum():
                 break
+            best = number, found
         assert best is not None
         return best
 
