@@ -19,7 +19,7 @@ def test_no_two_modules_have_one_name():
 def test_folders_of_tests_are_those_of_the_source():
     packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
     folders = {path.parent.name for path in TESTS.glob("*/__init__.py")}
-    assert folders - packages == {"experiments"}
+    assert folders ^ packages == {"experiments"}
 
 
 def test_docstrings_stand_alone():
