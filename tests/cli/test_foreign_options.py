@@ -82,3 +82,21 @@ def test_a_misspelt_command():
     found = CliRunner().invoke(main, ["trian", "rows.vw"])
     assert found.exit_code == 2
     assert found.stderr.endswith("Error: No such command 'trian'. (is it 'train'?)\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "advice"),
+    [("fit", "rarefy train"), ("explain", "rarefy inspect MODEL --why DATA"), ("test", "evaluate")],
+)
+def test_a_command_of_another_name(command, advice):
+    found = CliRunner().invoke(main, [command, "rows.vw"])
+    assert found.exit_code == 2
+    assert f"No such command '{command}'. Use " in found.stderr
+    assert advice in found.stderr
+
+
+@pytest.mark.parametrize("command", ["train rows.vw -o m", "sweep rows.vw -o m"])
+def test_passes_are_a_number(command):
+    found = CliRunner().invoke(main, [*command.split(), "--passes", "auto"])
+    assert found.exit_code == 2
+    assert "only fit in Python chooses it" in found.stderr

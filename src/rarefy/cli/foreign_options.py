@@ -1,4 +1,4 @@
-"""Options of other programs, most of them Vowpal Wabbit's, and what to use instead."""
+"""Options and commands of other programs, most of them Vowpal Wabbit's, and what to use instead."""
 
 import click
 
@@ -69,6 +69,14 @@ INSTEAD = {
     **dict.fromkeys(("--header", "--no-header", "--cross"), _READING),
     "--label": "Leave it out: labels are not needed.",
     **dict.fromkeys(("--decision-threshold", "--decision_threshold", "--threshold"), _THRESHOLD),
+}
+
+COMMANDS_INSTEAD = {
+    **dict.fromkeys(("fit", "learn"), "Use rarefy train."),
+    **dict.fromkeys(("test", "score"), "Use rarefy evaluate."),
+    "explain": _WHY,
+    "tune": "Use rarefy sweep, or rarefy train --target-features N.",
+    "convert": "Use rarefy export.",
 }
 
 

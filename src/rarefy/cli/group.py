@@ -33,8 +33,12 @@ class Commands(click.Group):
             return super().resolve_command(context, args)
         except click.UsageError as error:
             from rarefy.checks import nearest  # which imports NumPy
+            from rarefy.cli.foreign_options import COMMANDS_INSTEAD
 
-            text = f"{error.message}{nearest(args[0], list(COMMANDS))}"
+            name = args[0]
+            instead = COMMANDS_INSTEAD.get(name)
+            advice = f" {instead}" if instead else nearest(name, list(COMMANDS))
+            text = f"{error.message}{advice}"
             raise click.UsageError(text, context) from error
 
     def invoke(self, context: click.Context) -> Any:

@@ -9,7 +9,7 @@ import click
 from rarefy.checks import OUT_OF_REACH
 from rarefy.model.class_weights import BALANCED
 from rarefy.model.numbers_by_name import NAMESPACES
-from rarefy.parameters.entry import AUTO
+from rarefy.parameters.entry import AUTO, MOST_PASSES
 from rarefy.parameters.kinds import (
     GroupsOfFeatures,
     Kind,
@@ -53,6 +53,19 @@ class WholeNumber(click.IntRange):
     def _describe_range(self) -> str:
         is_out_of_reach = self.max is not None and self.max > OUT_OF_REACH
         return f"x>={self.min}" if is_out_of_reach else super()._describe_range()
+
+
+class Passes(WholeNumber):
+    """A number of passes; who asks for "auto", as `fit` has it, is told what there is instead."""
+
+    def __init__(self) -> None:
+        super().__init__(1, MOST_PASSES)
+
+    def convert(self, value: Any, param: Any, context: Any) -> Any:
+        if value == AUTO:
+            text = "only fit in Python chooses it, as it has all rows in memory. Give a number; "
+            self.fail(text + "rarefy train --holdout 0.1 shows what each gains.", param, context)
+        return super().convert(value, param, context)
 
 
 class NumberOrAuto(click.ParamType):  # type: ignore[type-arg]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import click
 
 from rarefy.analysis.release_records import DEFAULTS, METHODS
-from rarefy.cli.option_types import FILE, Rate, WholeNumber
+from rarefy.cli.option_types import FILE, Passes, Rate
 from rarefy.cli.options import (
     column_options,
     format_options,
@@ -16,7 +16,6 @@ from rarefy.cli.options import (
     report_bad_lines,
 )
 from rarefy.cli.views.releases_view import releases_as_json, show_releases
-from rarefy.parameters.entry import MOST_PASSES
 from rarefy.parameters.table import RULE
 from rarefy.readers import read
 from rarefy.readers.source import expand
@@ -69,9 +68,7 @@ KNOBS = {
     "holdout": Knob(
         float, "SHARE", "The share of new rows that updates are judged by, and do not learn."
     ),
-    "passes": Knob(
-        WholeNumber(1, MOST_PASSES), None, "Number of passes that updates make over their rows."
-    ),
+    "passes": Knob(Passes(), None, "Number of passes that updates make over their rows."),
 }
 
 

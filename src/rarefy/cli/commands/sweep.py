@@ -13,7 +13,7 @@ import click
 
 from rarefy.analysis.model_description import feature_as_json
 from rarefy.cli.command_line import RememberingCommand, command_line
-from rarefy.cli.option_types import FILE, Name, Several, Size, WholeNumber
+from rarefy.cli.option_types import FILE, Name, Passes, Several, Size, WholeNumber
 from rarefy.cli.options import (
     class_weight_option,
     column_options,
@@ -38,7 +38,7 @@ from rarefy.cli.views.sweep_view import (
     show_sweep,
 )
 from rarefy.files.model import model_of
-from rarefy.parameters.entry import LARGEST_SEED, MOST_PASSES
+from rarefy.parameters.entry import LARGEST_SEED
 from rarefy.parameters.table import CHOICE, DEFAULT_RULE
 from rarefy.readers.source import expand
 from rarefy.stores import MOST_FEATURES
@@ -76,7 +76,7 @@ FEATURES_IN_REPORT = 100
 )
 @click.option(
     "--passes",
-    type=WholeNumber(1, MOST_PASSES),
+    type=Passes(),
     help="Number of passes over the data.  [default: 20, or 1 with --progressive]",
 )
 @click.option("--shuffle", is_flag=True, help="Learn the rows in random order.")

@@ -6,7 +6,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from rarefy.cli.option_types import FILE, Size, WholeNumber
+from rarefy.cli.option_types import FILE, Passes, Size, WholeNumber
 from rarefy.cli.options import (
     column_options,
     format_options,
@@ -21,7 +21,6 @@ from rarefy.cli.options import (
 from rarefy.cli.training import carry_out
 from rarefy.cli.views.display import make_display
 from rarefy.cli.views.running_table import RunningTable
-from rarefy.parameters.entry import MOST_PASSES
 from rarefy.stores import DEFAULT_BITS, MOST_BITS, STORES
 from rarefy.streams.run import NEVER
 from rarefy.streams.shuffle import DEFAULT_MEMORY
@@ -51,7 +50,7 @@ NOT_OF_PLANS = ("json", "quiet", "on")  # options
 @rule_options
 @weight_options
 @no_intercept_option
-@parameter_option("passes", type=WholeNumber(1, MOST_PASSES), default=1)
+@parameter_option("passes", type=Passes(), default=1)
 @parameter_option("shards", metavar="K")
 @parameter_option("refit")
 @parameter_option("refit_l2")

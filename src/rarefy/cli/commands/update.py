@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from rarefy.cli.option_types import FILE, Rate, WholeNumber
+from rarefy.cli.option_types import FILE, Passes, Rate
 from rarefy.cli.options import (
     data_options,
     json_option,
@@ -15,7 +15,6 @@ from rarefy.cli.options import (
 )
 from rarefy.cli.views.display import make_display
 from rarefy.cli.views.update_view import show_update, update_as_json
-from rarefy.parameters.entry import MOST_PASSES
 from rarefy.system.atomic_write import Output
 from rarefy.system.output_checks import STREAM, check_outputs
 from rarefy.training.request import RequestError
@@ -79,7 +78,7 @@ EXIT_CODE = 3  # the old model stays
 )
 @click.option(
     "--passes",
-    type=WholeNumber(1, MOST_PASSES),
+    type=Passes(),
     help=f"Number of passes over the rows.  [default: {DEFAULT_PASSES}; 1 from a pipe]",
 )
 @click.option("--shuffle", is_flag=True, help="Learn the rows in random order.")
