@@ -60,7 +60,7 @@ def make_task(
             )
     from rarefy.tuning.open_task import open_task
 
-    if scoring == "accuracy":
+    if isinstance(scoring, str) and scoring != "loss":
         check_has_classes("scoring", scoring, asked["loss"], ", which predicts numbers")
     task = open_task(
         parameters,

@@ -105,9 +105,9 @@ def regret(model: SparseOnline, X: Any, y: Any, *, sample_weight: Any = None) ->
     if type(rule) in FINITE_DATA.values() or is_averaged(rule) or task.is_open:
         raise ConfigError("regret is of rules that learn online, with fixed parameters.")
     examples = examples_for(clone(model), X, y, sample_weight)
-    if examples.n_classes > 2:
+    if len(examples.classes) > 2:
         raise ConfigError("regret is of two classes, or a regression.")
-    learner = task.new_learner(examples.n_classes, examples.X.shape[1]).settled()
+    learner = task.new_learner(examples.classes, examples.X.shape[1]).settled()
     has_penalty = not isinstance(rule, PENALTY_ONCE)
     l1 = getattr(rule, "l1", 0.0) if has_penalty else 0.0
     l2 = (getattr(rule, "l2", None) or 0.0) if has_penalty else 0.0

@@ -14,6 +14,7 @@ from rarefy.parameters.kinds import (
     GroupsOfFeatures,
     Kind,
     L1OfFeatures,
+    MeasureOrFunction,
     Number,
     OneOf,
     WeightsOfClasses,
@@ -181,7 +182,7 @@ def click_type(kind: Kind) -> Any:
     match kind:
         case Whole():
             return WholeNumber(kind.least, kind.most)
-        case OneOf():
+        case OneOf() | MeasureOrFunction():
             return Name(kind.names)
         case Number() if kind.whole_of:
             return click.INT

@@ -12,11 +12,11 @@ from rarefy.cli.views.formatting import count, size, visible
 from rarefy.cli.views.sweep_view import MODEL
 from rarefy.errors import InputError, RarefyWarning
 from rarefy.model.label_runs import LabelRuns
+from rarefy.model.scoring import make_scoring
 from rarefy.model.target_order import TargetOrder
 from rarefy.parameters.table import LOSS, RULE
 from rarefy.readers import Reader
 from rarefy.streams.design_matrix import DesignMatrix, RowsTooLargeError, to_matrix
-from rarefy.sweeping.scoring import make_scoring
 from rarefy.training.plan import Plan, new_plan
 from rarefy.training.procedure import HOW_TO_SHUFFLE
 from rarefy.training.request import READING, RequestError

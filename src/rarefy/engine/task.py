@@ -1,6 +1,6 @@
 """What is to be learned, and the making of a learner for it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from rarefy.engine.learner import Learner
@@ -58,9 +58,9 @@ class Task(NamedTuple):
             return self.loss, 1
         return multiclass_loss(self.multiclass, self.loss), max(n_classes, 2)
 
-    def new_learner(self, n_classes: int, n_features: int) -> OnlineLearner:
-        """A learner that has not learned."""
-        loss, n_outputs = self.loss_over(n_classes)
+    def new_learner(self, classes: Collection[Any], n_features: int) -> OnlineLearner:
+        """A learner that has not learned. `classes` are labels, in order; regression has none."""
+        loss, n_outputs = self.loss_over(len(classes))
         return Learner(
             self.rule,
             self.schedule,

@@ -275,13 +275,12 @@ class SparseOnlineClassifier(
         return len(self.classes_) == 2
 
     @property
-    def _n_classes(self) -> int:
-        n_classes = len(self.classes_)
-        if n_classes < 2:
+    def _known_classes(self) -> NDArray[Any]:
+        if len(self.classes_) < 2:
             raise InputError(
-                f"y contains {n_classes} class; a classifier needs at least two classes."
+                f"y contains {len(self.classes_)} class; a classifier needs at least two classes."
             )
-        return n_classes
+        return self.classes_
 
     def _check_classes(self, classes: Any) -> None:
         if not self.__sklearn_is_fitted__():

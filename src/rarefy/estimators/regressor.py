@@ -147,8 +147,8 @@ class SparseOnlineRegressor(RegressorMixin, SparseOnline):
         return X, y, check_importance(sample_weight, len(y))
 
     @property
-    def _n_classes(self) -> int:
-        return 0
+    def _known_classes(self) -> NDArray[Any]:
+        return np.empty(0)
 
     def _make_loss(self) -> Any:
         choose("loss", self.loss, REGRESSION_LOSSES)

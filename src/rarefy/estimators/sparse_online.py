@@ -114,8 +114,8 @@ class SparseOnline(
         return 1 if self.passes == AUTO else int(self.passes)
 
     def _new_learner(self, task: Task) -> OnlineLearner:
-        n_classes = 0 if task.classes_grow else self._n_classes  # those that grow come with rows
-        learner = task.new_learner(n_classes, self.n_features_in_)
+        classes = () if task.classes_grow else self._known_classes  # or they come with rows
+        learner = task.new_learner(classes, self.n_features_in_)
         self._tell_own(task, learner)
         return learner
 
@@ -280,13 +280,13 @@ class Examples(NamedTuple):
     X: sparse.csr_array
     y: NDArray[np.float64]
     importance: NDArray[np.float64]
-    n_classes: int
+    classes: NDArray[Any]  # in order; none in regression
 
 
 def examples_for(estimator: SparseOnline, X: Any, y: Any, sample_weight: Any) -> Examples:
     """What an estimator would learn from; it gets to know the classes and columns."""
     X, y, importance = estimator._prepare(X, y, sample_weight)
-    return Examples(X, y, importance, estimator._n_classes)
+    return Examples(X, y, importance, estimator._known_classes)
 
 
 @functools.cache

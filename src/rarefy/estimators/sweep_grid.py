@@ -17,6 +17,7 @@ from rarefy.estimators.sparse_online import examples_for, task_of
 from rarefy.estimators.training_warnings import warn_of
 from rarefy.files.label_types import label_names
 from rarefy.model.label_runs import LabelRuns
+from rarefy.model.scoring import TALLIED, Scoring, make_scoring
 from rarefy.model.target_order import TargetOrder
 from rarefy.parameters.entry import LARGEST_SEED, MOST_PASSES
 from rarefy.parameters.of_sweeps import (
@@ -31,7 +32,6 @@ from rarefy.sweeping.cross_validation import Candidate, CrossValidation, Fitting
 from rarefy.sweeping.folds import fold_numbers
 from rarefy.sweeping.grid import Point, grid, is_default_l1, is_regression, values, wider
 from rarefy.sweeping.result import Extent, Sweep
-from rarefy.sweeping.scoring import TALLIED, Scoring, make_scoring
 from rarefy.sweeping.stream_sweep import GridTask, sweep_stream
 
 MOST_FOLDS = 1 << 10
@@ -267,20 +267,19 @@ def judge_of(
 
         return by_reading
     first = estimator_at(asked.points()[0])
-    X, y, importance, n_classes = examples_for(first, X, y, sample_weight)
+    X, y, importance, classes = examples_for(first, X, y, sample_weight)
     if not importance.any():
         raise InputError("sample_weight is zero for all rows: there is nothing to learn.")
     if not asked.shuffle:
-        runs = LabelRuns() if n_classes else TargetOrder()
+        runs = LabelRuns() if len(classes) else TargetOrder()
         runs.add(y)
         warn_of(runs, "Use shuffle=True.")
-    classes = first.classes_ if n_classes else np.empty(0)
     shared = {
         "fitting": Fitting(passes, asked.shuffle, asked.refit, asked.refit_l2),
         "rows": as_rows(X, y, importance),
-        "folds": fold_numbers(asked.folds, y, is_regression=n_classes == 0, seed=asked.seeds[0]),
+        "folds": fold_numbers(asked.folds, y, is_regression=len(classes) == 0, seed=asked.seeds[0]),
         "n_columns": X.shape[1],
-        "n_classes": n_classes,
+        "n_classes": len(classes),
         "n_threads": asked.n_threads,
         "judge": chosen_by.judge(classes),
         "class_weights": task_of(first).class_weights(label_names(classes)),

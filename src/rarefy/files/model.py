@@ -7,7 +7,7 @@ import numpy as np
 
 from rarefy.engine.snapshots import Arrays
 from rarefy.engine.task import Task
-from rarefy.errors import InputError
+from rarefy.errors import ConfigError, InputError
 from rarefy.model.calibration import Calibration
 from rarefy.model.clock import Clock
 from rarefy.model.importance import PLAIN
@@ -141,7 +141,7 @@ class Model(NamedTuple):
         learner.calibration = self.calibration
         learner.progress[:] = self.progress
         if self.search is not None:
-            model.adopt(resumed(self.search, self.state, learner))
+            model.adopt(resumed(self.search, self.state, learner, self.classes))
             model.task = OpenTask(space, None, *task[2:])
         return model
 
@@ -175,6 +175,13 @@ def model_of(
     unused = [name for name in LATER_PARAMETERS if not parameters.get(name)]
     if parameters.get("shards") == 1:
         unused.append("shards")
+    if callable(parameters.get("scoring")):
+        if not slim:
+            raise ConfigError(
+                "a model that is tuned by a function cannot be saved to go on learning, as files "
+                "hold no functions: save it with slim=True, or tune by the name of a measure."
+            )
+        unused.append("scoring")
     parameters = {name: value for name, value in parameters.items() if name not in unused}
     settled = model.settled()
     learner = settled.learner.settled()

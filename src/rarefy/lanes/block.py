@@ -38,6 +38,7 @@ from rarefy.rules import FINITE_DATA, hooks, unpenalised
 from rarefy.rules.averaging import predicting
 
 NO_FOLD = math.nan
+NOT_NOTED: Floats = np.empty((0, 0, WIDTH))
 CLOCK_FIELDS = Clock._fields[1:-1]  # without the schedule, and what is common to coordinates
 
 
@@ -133,13 +134,19 @@ class Block:
         return n_features * n_outputs * len(lane.rule.state_fields) * WIDTH * 8
 
     def learn(
-        self, rows: Rows | LaneRows, folds: Floats, order: NDArray[np.int64], judged: bool
+        self,
+        rows: Rows | LaneRows,
+        folds: Floats,
+        order: NDArray[np.int64],
+        judged: bool,
+        noted: Floats = NOT_NOTED,
     ) -> None:
+        """Learn the rows; `noted` takes their scores before that, (row, output, seat)."""
         learn = loops.learn if self.n_outputs == 1 else loops.learn_classes
         far = self._seats.state.nbytes > CACHE_BYTES
         try:
             learn(
-                self._seats, lane_rows(rows), folds, order, judged, far, self._room,
+                self._seats, lane_rows(rows), folds, order, judged, far, self._room, noted,
                 *hooks(self._seats.rule),
             )  # fmt: skip
         except CompileError as error:

@@ -214,6 +214,14 @@ def _score_row(seats: Seats, rows: LaneRows, row: int, n_outputs: int, following
 
 
 @inlined
+def _note_scores(seats: Seats, row: int, noted: Floats) -> None:
+    """Write every lane's scores of a row, as they are before it is learned."""
+    for output in range(noted.shape[1]):
+        for lane in range(WIDTH):
+            noted[row, output, lane] = seats.work[SCORE + PER_OUTPUT * output, lane]
+
+
+@inlined
 def _step_row(
     seats: Seats, rows: LaneRows, row: int, output: int, n_outputs: int, concluding: Any
 ) -> None:
@@ -239,6 +247,7 @@ def learn(
     judged: bool,
     far: bool,
     room: Floats,
+    noted: Floats,
     meeting: Any,
     concluding: Any,
 ) -> None:
@@ -246,8 +255,9 @@ def learn(
 
     With `judged` a lane's predictions are tallied before it learns; `far` says that the state does
     not fit the cache, so that it has to be asked for ahead of time; `room` is for two numbers a
-    class. `meeting` is the rule again if it looks at examples as a whole, and `concluding` if it
-    sums over steps; each is None otherwise, and of the code for it nothing is compiled.
+    class; `noted` takes the scores before learning, (row, output, lane), unless it has no rows.
+    `meeting` is the rule again if it looks at examples as a whole, and `concluding` if it sums over
+    steps; each is None otherwise, and of the code for it nothing is compiled.
     """
     for place in range(len(order)):
         row = order[place]
@@ -264,6 +274,8 @@ def learn(
             each_lane(begin_step_sums, (seats,))
         if judged:
             tally_row(seats, rows.y[row], importance)
+        if len(noted) > 0:
+            _note_scores(seats, row, noted)
         _step_row(seats, rows, row, 0, 1, concluding)
         if concluding is not None:
             each_lane(conclude, (seats,))
@@ -279,6 +291,7 @@ def learn_classes(
     judged: bool,
     far: bool,
     room: Floats,
+    noted: Floats,
     meeting: Any,
     concluding: Any,
 ) -> None:
@@ -300,6 +313,8 @@ def learn_classes(
             each_lane(begin_step_sums, (seats,))
         if judged:
             each_lane(tally_classes, (seats, label, importance, scores))
+        if len(noted) > 0:
+            _note_scores(seats, row, noted)
         for output in range(n_outputs):
             if meeting is not None:
                 each_lane(meet_class, (seats, rows, row, output, n_outputs, label, importance))
@@ -338,12 +353,9 @@ def judge_classes(seats: Seats, rows: LaneRows, folds: Floats, room: Floats) -> 
 @compiled
 def scores(seats: Seats, rows: LaneRows, out: Floats) -> None:
     """Write every row's scores, (row, output, lane)."""
-    n_rows, n_outputs, _ = out.shape
-    for row in range(n_rows):
-        _score_row(seats, rows, row, n_outputs, -1)
-        for output in range(n_outputs):
-            for lane in range(WIDTH):
-                out[row, output, lane] = seats.work[SCORE + PER_OUTPUT * output, lane]
+    for row in range(len(out)):
+        _score_row(seats, rows, row, out.shape[1], -1)
+        _note_scores(seats, row, out)
 
 
 @compiled

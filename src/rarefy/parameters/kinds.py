@@ -9,6 +9,7 @@ from rarefy.checks import check_flag, check_whole, choose
 from rarefy.errors import ConfigError
 from rarefy.model.class_weights import BALANCED, ClassWeight
 from rarefy.model.numbers_by_name import NAMESPACES, GivenGroups, GivenL1
+from rarefy.model.scoring import check_scoring
 
 
 class Number(NamedTuple):
@@ -118,6 +119,19 @@ class OneOf(NamedTuple):
         return str(value)
 
 
+class MeasureOrFunction(NamedTuple):
+    """One of some names of measures, or a function of labels and scores."""
+
+    names: tuple[str, ...]
+
+    @property
+    def described(self) -> str:
+        return "{" + ", ".join(f'"{name}"' for name in self.names) + "} or function"
+
+    def check(self, name: str, value: Any) -> Any:
+        return check_scoring(value, self.names)
+
+
 class WeightsOfClasses(NamedTuple):
     """ "balanced", or weights by the labels of classes, which become pairs of name and weight."""
 
@@ -193,6 +207,7 @@ Kind = (
     | Flag
     | Verbosity
     | OneOf
+    | MeasureOrFunction
     | WeightsOfClasses
     | L1OfFeatures
     | GroupsOfFeatures

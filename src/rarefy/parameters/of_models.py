@@ -1,13 +1,14 @@
 """Parameters of models beside those of rules: losses, classes, what examples count."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Generic, Literal, TypedDict, TypeVar
 
 from rarefy.model.importance import ENDOWMENTS, UPDATES
 from rarefy.model.multiclass import MULTICLASS
+from rarefy.model.scoring import OF_CLASSES
 from rarefy.parameters.entry import Parameter
-from rarefy.parameters.kinds import Flag, Number, OneOf, Share, WeightsOfClasses
+from rarefy.parameters.kinds import Flag, MeasureOrFunction, Number, OneOf, Share, WeightsOfClasses
 
 # What the values of a parameter are: one of them, or several for cross-validation.
 N = TypeVar("N")
@@ -134,13 +135,15 @@ class OfSearch(TypedDict, total=False):
     """How parameters are found that are left to be found."""
 
     scoring: Annotated[
-        str | None,
+        str | Callable[..., Any] | None,
         Parameter(
-            OneOf(("loss", "accuracy")),
-            'Criterion for tuning parameters that are "auto": the loss or the accuracy of '
-            "predictions for examples not yet learned.",
-            usual="both combined",
-            help="Criterion for tuning parameters that are auto. Default: both combined.",
+            MeasureOrFunction(tuple(OF_CLASSES)),
+            'Criterion for tuning parameters that are "auto", measured on predictions for '
+            "examples not yet learned; a function takes labels and scores, and more of it is "
+            'better. In regression, "loss" or a function.',
+            usual="loss and accuracy combined",
+            help="Criterion for tuning parameters that are auto. Default: loss and accuracy "
+            "combined.",
             in_grids=False,
         ),
     ]

@@ -52,6 +52,7 @@ class RegressorParameters(
     OfFeatures,
     OfImportance,
     OfLearning,
+    OfSearch,
     total=False,
 ):
     """What SparseOnlineRegressor takes beside rule and loss."""

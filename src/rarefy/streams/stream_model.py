@@ -2,15 +2,15 @@
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from rarefy.arrays import Floats
-from rarefy.checks import nearest
+from rarefy.checks import nearest, numbers_if_all_are
 from rarefy.engine.learner import Learner
 from rarefy.engine.new_classes import by_new_classes
 from rarefy.engine.online_learner import OnlineLearner, RowLearner
@@ -68,7 +68,7 @@ class StreamTask(Protocol[L_co]):
     @property
     def is_regression(self) -> bool: ...
 
-    def new_learner(self, n_classes: int, n_features: int) -> L_co: ...
+    def new_learner(self, classes: Collection[Any], n_features: int) -> L_co: ...
 
 
 class StreamLearner(Generic[L]):
@@ -99,8 +99,9 @@ class StreamLearner(Generic[L]):
         return 0 if self._learner is None else self._learner.t
 
     def _new_learner(self) -> None:
-        """The learner, now that it is known how many classes there are."""
-        self._learner = self.task.new_learner(len(self.classes), self.store.n_slots)
+        """The learner, now that it is known which classes there are."""
+        classes = numbers_if_all_are(self.classes)
+        self._learner = self.task.new_learner(classes, self.store.n_slots)
 
     def begin(self, batch: Batch, reader: Reader) -> None:
         """Take note of how data is read, and, from the first batch, which classes there are."""

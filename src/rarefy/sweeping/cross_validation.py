@@ -16,8 +16,8 @@ from rarefy.lanes.block import NO_FOLD, Block, Lane
 from rarefy.lanes.lane_set import Lanes, Tallies, blocks_of
 from rarefy.lanes.layout import LaneRows, rows_at
 from rarefy.model.class_weights import ClassWeights
+from rarefy.model.scoring import Judge, judgement
 from rarefy.sweeping.lane_refit import Refitting
-from rarefy.sweeping.scoring import Judge, judgement
 from rarefy.sweeping.shared_columns import features_of
 
 

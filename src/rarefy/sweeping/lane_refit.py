@@ -15,7 +15,7 @@ from rarefy.engine.refit import refits
 from rarefy.lanes.block import Lane
 from rarefy.model.answers import right_answers
 from rarefy.model.class_weights import ClassWeights
-from rarefy.sweeping.scoring import Judge, judgement
+from rarefy.model.scoring import Judge, judgement
 
 
 class Refitting:

@@ -9,8 +9,8 @@ import numpy as np
 
 from rarefy.arrays import Floats
 from rarefy.errors import ConfigError, DivergenceError
+from rarefy.model.scoring import higher_is_better, is_measure
 from rarefy.sweeping.grid import Point
-from rarefy.sweeping.scoring import higher_is_better, is_measure
 
 
 class Extent(NamedTuple):

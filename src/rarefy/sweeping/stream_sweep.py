@@ -1,6 +1,6 @@
 """A sweep over a stream, without keeping its rows."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from rarefy.errors import InputError
 from rarefy.lanes.block import NO_FOLD, Lane
 from rarefy.lanes.lane_set import Lanes, Tallies
 from rarefy.model.class_weights import ClassWeights
+from rarefy.model.scoring import Judge, Scoring, judgement
 from rarefy.readers import Reader
 from rarefy.splits import stream_folds
 from rarefy.stores import Prepared
@@ -29,7 +30,6 @@ from rarefy.sweeping.cross_validation import (
     measures_of,
 )
 from rarefy.sweeping.result import Extent
-from rarefy.sweeping.scoring import Judge, Scoring, judgement
 
 
 class Scored(NamedTuple):
@@ -261,9 +261,9 @@ class GridTask:
     def is_regression(self) -> bool:
         return self.tasks[0].is_regression
 
-    def new_learner(self, n_classes: int, n_features: int) -> GridLearner:
+    def new_learner(self, classes: Collection[Any], n_features: int) -> GridLearner:
         """All lanes, none of which has learned."""
-        lanes, n_outputs = lanes_of(self.tasks, n_classes, self.n_folds)
+        lanes, n_outputs = lanes_of(self.tasks, len(classes), self.n_folds)
         return GridLearner(
             lanes,
             self.n_folds,

@@ -152,6 +152,11 @@ def make_plan(
     **so_far: Predicted | None,
 ) -> Plan:
     """A run of a model over a reader from a position on, and what is held out of it."""
+    if path is not None and callable(parameters.get("scoring")):
+        raise ConfigError(
+            "output: no file holds a function such as `scoring`, without which training cannot go "
+            "on from there. Leave output out, and save the model that is returned with slim=True."
+        )
     holdout = _holdout(settings["holdout"], reader, model, settings["passes"])
     run = Run(
         model,

@@ -18,6 +18,7 @@ _OF_POPULATION = {
     **dict.fromkeys(("state", "intercepts", "clocks", "tallies", "alive"), "<f8"),
     **dict.fromkeys(("progress_before", "losses_before", "losses", "counts", "means"), "<f8"),
     "own_stretches": "<i8",
+    **dict.fromkeys(("noted_scores", "noted_y", "noted_importance"), "<f8"),
     **REFERENCE_ARRAYS,
 }
 

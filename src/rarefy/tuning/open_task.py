@@ -1,5 +1,6 @@
 """A task with open hyperparameters, which are found while it is learned."""
 
+from collections.abc import Collection, Sequence
 from itertools import chain
 from typing import Any
 
@@ -28,15 +29,16 @@ class OpenTask(Task):
         target: int | None = self.rule.target_features
         return target
 
-    def new_learner(self, n_classes: int, n_features: int) -> OnlineLearner:
+    def new_learner(self, classes: Collection[Any], n_features: int) -> OnlineLearner:
         """A learner that has not learned, and looks for hyperparameters when it does."""
-        loss, n_outputs = self.loss_over(n_classes)
+        loss, n_outputs = self.loss_over(len(classes))
         return TuningLearner(
             self.rule,
             loss,
             n_features=n_features,
             n_outputs=n_outputs,
             fit_intercept=self.fit_intercept,
+            judge=self.rule.judge(classes),
         )
 
 
@@ -49,7 +51,7 @@ def open_task(
     *,
     target_features: int | None,
     passes: int,
-    scoring: str | None = None,
+    scoring: Any = None,
 ) -> OpenTask:
     """The task of parameters some of which are to be found; what cannot be found is refused."""
     space = make_space(parameters, target_features, passes, scoring)
@@ -68,7 +70,9 @@ def begun_with(search: Search) -> tuple[Space, Point]:
     return space, space.checked_point(search["point"], [*chain(*space.kinds)])
 
 
-def resumed(search: Search, arrays: Arrays, model: Learner) -> OnlineLearner:
+def resumed(
+    search: Search, arrays: Arrays, model: Learner, classes: Sequence[str]
+) -> OnlineLearner:
     """The learner of which there is a checkpoint; the model is the one that was in use."""
     space, model.found = begun_with(search)
     learner = TuningLearner(
@@ -77,6 +81,7 @@ def resumed(search: Search, arrays: Arrays, model: Learner) -> OnlineLearner:
         n_features=model.n_features,
         n_outputs=model.n_outputs,
         fit_intercept=len(model.intercept_state) > 0,
+        judge=space.judge(classes),
     )
     learner.restore(model, search, arrays)
     return learner

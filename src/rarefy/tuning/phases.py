@@ -19,6 +19,7 @@ from rarefy.arrays import LARGEST_VALUE, Floats, Rows, part_of
 from rarefy.engine.learner import Learner
 from rarefy.engine.snapshots import Arrays, checked_whole, put_back
 from rarefy.errors import DivergenceError
+from rarefy.model.scoring import Judge
 from rarefy.tuning.challenge import Challenge
 from rarefy.tuning.checkpoint import with_prefixes, without_prefix
 from rarefy.tuning.offsets import warn_of_offsets
@@ -46,6 +47,7 @@ class Setting(NamedTuple):
     loss: Any
     n_outputs: int
     fit_intercept: bool
+    judge: Judge | None = None  # of scores, where losses are not what models are compared by
     size: float = 1.0  # of the first values
 
     @property
@@ -177,7 +179,7 @@ class NotBegun(Phase):
 
     def in_use(self) -> Learner:
         """A model of the first kind that has not learned."""
-        space, loss, _, _, _ = self.setting
+        space, loss = self.setting[:2]
         kind = space.kinds[0][0]
         learner = Learner(
             *space.rule_at(kind), loss, n_features=self._n_features, **self.setting.shape
@@ -285,12 +287,12 @@ class Racing(SideBySide):
     def __init__(
         self, setting: Setting, comparisons: Comparisons, n_features: int, t: int = 0
     ) -> None:
-        space, loss, _, _, size = setting
+        space, loss, size = setting.space, setting.loss, setting.size
         races = []
         for kinds in space.kinds:
             usual = {kind["q"]: space.usual(kind, size, FIRST_COMPARISON) for kind in kinds}
             points = space.first_points(kinds, usual)
-            shape = {"n_features": n_features, **setting.shape}
+            shape = {"n_features": n_features, "judge": setting.judge, **setting.shape}
             races.append(Race(space, points, loss, usual, **shape))
         super().__init__(setting, comparisons, races, t)
 
@@ -315,7 +317,7 @@ class Challenged(SideBySide):
     def __init__(self, setting: Setting, model: Learner) -> None:
         t = model.t
         comparisons = Comparisons(int(t * self.interval), int(t * CHALLENGE), model.progress)
-        challenge = Challenge(setting.space, model, **setting.shape)
+        challenge = Challenge(setting.space, model, judge=setting.judge, **setting.shape)
         super().__init__(setting, comparisons, [challenge], t)
 
 

@@ -10,8 +10,10 @@ from rarefy.arrays import Floats, Rows, part_of, read_only
 from rarefy.engine.learner import Learner
 from rarefy.engine.reference import FIRST_EXAMPLES, Reference, new_reference
 from rarefy.engine.snapshots import Arrays
+from rarefy.jit.lane_intrinsics import WIDTH
 from rarefy.lanes.block import NO_FOLD, Block, Lane
 from rarefy.model.losses import REGRESSION_LOSSES
+from rarefy.model.scoring import Judge
 from rarefy.tuning.compact_index import CompactIndex
 from rarefy.tuning.record import SCALES, Record
 from rarefy.tuning.space import Point, Space, kind_of
@@ -22,7 +24,14 @@ class Population(ABC):
     """A block of models of one rule, with room for what occurs, and the record of their losses."""
 
     def __init__(
-        self, space: Space, points: list[Point], loss: Any, *, n_features: int, **shape: Any
+        self,
+        space: Space,
+        points: list[Point],
+        loss: Any,
+        *,
+        n_features: int,
+        judge: Judge | None = None,
+        **shape: Any,
     ) -> None:
         self.space = space
         self.points = points
@@ -33,7 +42,11 @@ class Population(ABC):
         self.block = Block(lanes, n_features=n_features, scales=scales, **shape)
         self.block.n_features = 0  # room for more never becomes memory until it is used
         self.record = Record(
-            self.block, space.target_features, is_regression=is_regression, scoring=space.scoring
+            self.block,
+            space.target_features,
+            is_regression=is_regression,
+            scoring=space.scoring,
+            judge=judge,
         )
         self._index = CompactIndex(n_features)
         # Knows what has not occurred to the population, and what all models learn relative to; the
@@ -75,14 +88,15 @@ class Population(ABC):
             is_first = self.reference.n == 0  # which is learned relative to itself
             if is_first:
                 self._set_reference(self.reference.after(part))
-            self._learn(self.reference.relative(part))
+            self._learn(self.reference.relative(part), part.y)
             if not is_first:
                 self._set_reference(self.reference.after(part))
             elif self.reference.spread_wanted:
                 self.block.predict_zero(float(part.y[-1]), float(part.importance[-1]))
             begin = behind
 
-    def _learn(self, rows: Rows) -> None:
+    def _learn(self, rows: Rows, y: Floats) -> None:
+        """Learn rows that are relative to the reference, with targets that are not."""
         indptr, n_rows = rows.indptr, len(rows.y)
         entries = slice(indptr[0], indptr[-1])
         part = rows._replace(
@@ -91,7 +105,13 @@ class Population(ABC):
             values=rows.values[entries],
         )
         folds = read_only(np.full(n_rows, NO_FOLD))
-        self.block.learn(part, folds, read_only(np.arange(n_rows)), judged=True)
+        noted = self.record.noted
+        n_noted = 0 if noted is None else n_rows
+        scores = np.zeros((n_noted, self.block.n_outputs, WIDTH))
+        self.block.learn(part, folds, read_only(np.arange(n_rows)), judged=True, noted=scores)
+        if noted is not None:
+            scores = scores[..., : len(self.points)] + self.reference.location
+            noted.add(scores, y, rows.importance)
 
     def _add(self, features: NDArray[Any]) -> NDArray[np.int32]:
         """The numbers of features that occur; what was known of them before is taken over."""

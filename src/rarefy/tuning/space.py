@@ -1,7 +1,7 @@
 """The search space: which hyperparameters are open, and their ranges."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from rarefy.errors import ConfigError
 from rarefy.jit.lane_intrinsics import WIDTH
 from rarefy.model.losses import REGRESSION_LOSSES
+from rarefy.model.scoring import Judge, Scoring, make_scoring
 from rarefy.parameters.build import make_rule
 from rarefy.parameters.combinations import check_target
 from rarefy.parameters.entry import AUTO
@@ -88,7 +89,7 @@ class Space:
     free: tuple[str, ...]
     kinds: tuple[tuple[Point, ...], ...]
     target_features: int | None = None
-    scoring: str | None = None  # "loss" or "accuracy"; None: both combined
+    scoring: Scoring | None = None  # None: loss and accuracy combined
     sought: str = field(default="", compare=False)  # what the user leaves to be found, in words
     _rules: dict[Any, tuple[Any, Any]] = field(default_factory=dict, init=False, compare=False)
 
@@ -103,6 +104,10 @@ class Space:
     def rule_at(self, point: Point) -> tuple[Any, Any]:
         """Rule and schedule."""
         return moved(*self.rule_of(point), point)
+
+    def judge(self, classes: Collection[Any]) -> Judge | None:
+        """What compares models by their scores; None: they are compared by sums over rows."""
+        return None if self.scoring is None else self.scoring.judge(np.asarray(classes))
 
     @property
     def is_shift_free(self) -> bool:
@@ -197,7 +202,7 @@ def make_space(
     parameters: dict[str, Any],
     target_features: int | None,
     passes: int,
-    scoring: str | None = None,
+    scoring: Any = None,
 ) -> Space:
     """The space that arguments of make_rule leave open; what cannot be found is refused."""
     left = left_open(parameters)
@@ -214,6 +219,8 @@ def make_space(
     is_beta_tried = "l1" in free and target_features is None and parameters["beta"] is None
     kinds = tuple(_kinds(parameters, left, BETAS_TO_TRY if is_beta_tried else ()))
     unset = dict.fromkeys((*left, *free))
+    if scoring is not None:
+        scoring = make_scoring(scoring, is_regression=parameters["loss"] in REGRESSION_LOSSES)
     return Space({**parameters, **unset}, free, kinds, target_features, scoring, _named(left))
 
 

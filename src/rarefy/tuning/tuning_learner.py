@@ -11,6 +11,7 @@ from rarefy.engine.learner import Learner, LearnerCheckpoint
 from rarefy.engine.pruning import limited
 from rarefy.engine.snapshots import Arrays
 from rarefy.jit.lane_intrinsics import WIDTH
+from rarefy.model.scoring import Judge
 from rarefy.tuning.phases import NotBegun, Phase, Setting, restored_phase
 from rarefy.tuning.space import Point, Space
 from rarefy.tuning.stationary_rules import ordinary
@@ -27,13 +28,21 @@ class TuningLearner:
     is_settled = False
 
     def __init__(
-        self, space: Space, loss: Any, *, n_features: int, n_outputs: int, fit_intercept: bool
+        self,
+        space: Space,
+        loss: Any,
+        *,
+        n_features: int,
+        n_outputs: int,
+        fit_intercept: bool,
+        judge: Judge | None = None,
     ) -> None:
         self.space = space
         self.loss = loss
         self.n_outputs = n_outputs
         self.n_features = n_features
-        self.phase: Phase = NotBegun(Setting(space, loss, n_outputs, fit_intercept), n_features)
+        setting = Setting(space, loss, n_outputs, fit_intercept, judge)
+        self.phase: Phase = NotBegun(setting, n_features)
         self._settled: Learner | None = None  # what it would be if learning ended here
 
     @property

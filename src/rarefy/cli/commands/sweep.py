@@ -38,12 +38,12 @@ from rarefy.cli.views.sweep_view import (
     show_sweep,
 )
 from rarefy.files.model import model_of
+from rarefy.model.scoring import OF_CLASSES, OF_NUMBERS, TALLIED
 from rarefy.parameters.entry import LARGEST_SEED
 from rarefy.parameters.table import CHOICE, DEFAULT_RULE
 from rarefy.readers.source import expand
 from rarefy.stores import MOST_FEATURES
 from rarefy.streams.stream_model import StreamModel
-from rarefy.sweeping.scoring import OF_CLASSES, OF_NUMBERS, TALLIED
 from rarefy.system.atomic_write import Output
 from rarefy.system.output_checks import STREAM, check_outputs
 from rarefy.training.checkpoints import Checkpoints

@@ -1,7 +1,7 @@
-"""The criteria by which points of a grid are compared."""
+"""The criteria by which models with other hyperparameters are compared."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +10,8 @@ from rarefy.arrays import Floats
 from rarefy.checks import use_instead
 from rarefy.errors import ConfigError
 from rarefy.model.answers import predicted_classes, true_classes
+from rarefy.model.confusion import confusion_matrix, precision_and_recall
 from rarefy.model.ranking import Ranking
-from rarefy.streams.metrics import confusion_matrix, precision_and_recall
 
 Judge = Callable[[Floats, Floats, Floats], float]  # of scores, targets and importance
 OWN = "score"  # what a function of the user gives; more of it is better
@@ -65,16 +65,20 @@ def make_scoring(asked: Any, *, is_regression: bool) -> Scoring:
     names = OF_NUMBERS if is_regression else OF_CLASSES
     if asked is None:
         return Scoring(names[0])
+    return Scoring(OWN, asked) if callable(check_scoring(asked, names)) else Scoring(asked)
+
+
+def check_scoring(asked: Any, names: Sequence[str]) -> Any:
+    """What a user asks for, if it is one of the names or a function that can be called."""
     if callable(asked):
         _check_takes_labels_and_scores(asked)
-        return Scoring(OWN, asked)
-    if not isinstance(asked, str) or asked not in names:
+    elif not isinstance(asked, str) or asked not in names:
         use = use_instead(asked, names)
         raise ConfigError(
             f"scoring={asked!r} (--by){use}: one of {', '.join(names)}, or a function of labels "
             f"and scores, is expected."
         )
-    return Scoring(asked)
+    return asked
 
 
 def _check_takes_labels_and_scores(function: Callable[..., Any]) -> None:
