@@ -527,6 +527,8 @@ class TestCommand:
         run(*command, repr(abs(worse)))
         message = run(*command, repr(0.999 * abs(worse)), code=3)
         assert "and the limit is" in message
+        if gate == "--max-auc-drop":
+            assert run(*command, f"{99.9 * abs(worse)!r}%", code=3) == message
         for name in ("log_loss", "auc"):
             for which in ("old", "new"):
                 evaluated = rarefy.evaluate(f"{which}.model", rarefy.read("binary.svm"))

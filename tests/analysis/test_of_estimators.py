@@ -111,6 +111,21 @@ class TestExplain:
         assert found.scores == pytest.approx(of_file.scores)
         assert [part.name for part in found.parts] == [part.name for part in of_file.parts]
 
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_printed_numbers_add_up(self, kind):
+        """The strongest feature comes first, and the last line is the sum of the others."""
+        train(f"{kind}.svm", *KINDS[kind])
+        found = rarefy.explain("some.model", rarefy.read(f"{kind}.svm"), row=7)
+        *lines, last = str(found).splitlines()[found.label is not None :]
+        *numbers, total = [float(line.split()[0]) for line in (*lines, last)]
+        assert sum(numbers) == pytest.approx(total, abs=1e-3)
+        sizes = np.abs(numbers[:-1])
+        np.testing.assert_array_equal(sizes, np.sort(sizes)[::-1])
+        if len(found.scores) == 1:
+            assert total == pytest.approx(found.scores[0], abs=1e-4)
+        if found.label is not None:
+            assert str(found).startswith(found.label)
+
     def test_names_of_columns(self):
         pd = pytest.importorskip("pandas")
         frame = pd.DataFrame(np.eye(4), columns=list("abcd"))

@@ -750,7 +750,8 @@ class TestErrors:
         for column in ("--text", "--categorical", "--numeric"):
             message = error_of("train", "binary.svm", "-o", "other.model", column, "message")
             assert message == (
-                "Error: binary.svm: svmlight has no columns, so no column 'message'.\n"
+                f"Error: binary.svm: svmlight has no columns: {column[2:]}=[...] ({column}) does "
+                f"not apply.\n"
             )
         run("train", "sms.tsv", "-o", "sms.model", "--label", "kind", "--text", "message")
         assert "no columns" in error_of("predict", "sms.model", "binary.svm")

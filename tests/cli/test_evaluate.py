@@ -56,6 +56,22 @@ def test_two_classes(store):
     assert found["log_loss"] == pytest.approx(sk.log_loss(y, p))
 
 
+def test_a_better_threshold_is_pointed_out():
+    """Where it matters, as with a rare class, and not in JSON."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3_000, 5))
+    y = X[:, 0] + 0.7 * rng.normal(size=3_000) > 2.2
+    lines = [f"{int(label)},{','.join(map(str, x))}" for label, x in zip(y, X, strict=True)]
+    Path("rare.csv").write_text("\n".join(["y,a,b,c,d,e", *lines]) + "\n")
+    run("train", "rare.csv", "-o", "rare.model", "--label", "y", "--quiet")
+    summary = evaluated("rare.model", "rare.csv")
+    assert summary["best_f1"] > summary["f1"] + 0.05
+    said = run("evaluate", "rare.model", "rare.csv")
+    assert f"F1 can be {summary['best_f1']:.2f}: rarefy threshold rare.model DATA" in said.stderr
+    run("threshold", "rare.model", "rare.csv")
+    assert "rarefy threshold" not in run("evaluate", "rare.model", "rare.csv").stderr
+
+
 def test_several_classes():
     train("multiclass.svm", "--loss", "hinge", "--rule", "ogd")
     found = evaluated("some.model", "multiclass.svm")

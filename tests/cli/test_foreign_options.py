@@ -37,7 +37,7 @@ def flags_of(name: str) -> set[str]:
         (
             "train rows.csv -o m --early_stopping",
             "--early_stopping",
-            "Use --passes N and --holdout",
+            "Use --early-stopping with --holdout",
         ),
         ("train rows.csv -o m --regression", "--regression", "Use --loss: squared"),
         ("train rows.csv -o m --test-size 0.2", "--test-size", "Use --holdout SHARE."),

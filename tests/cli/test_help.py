@@ -33,6 +33,13 @@ def test_every_argument_is_in_the_description(name):
     assert [part.name for part in arguments if part.human_readable_name not in said] == []
 
 
+def test_no_command_is_cut_off():
+    with click.Context(main, terminal_width=80, **main.context_settings) as context:
+        lines = main.get_help(context).partition("Commands:")[2].strip().splitlines()
+    assert [line.split()[0] for line in lines] == list(COMMANDS)
+    assert [line for line in lines if line.endswith("...")] == []
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_ranges_have_no_end_that_nobody_comes_near(name):
     with click.Context(command(name), **main.context_settings) as context:  # click keeps its -h

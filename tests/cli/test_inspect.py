@@ -329,7 +329,8 @@ class TestWhy:
         train("binary.svm")
         message = run("inspect", "some.model", "--why", "binary.svm", "--row", row, code=1)
         assert message == (
-            f"Error: binary.svm: there is no row {int(row):,}; the number of rows is 200.\n"
+            f"Error: binary.svm: there is no row {int(row):,}, counted from 1; the number of "
+            f"rows is 200.\n"
         )
 
     def test_bad_lines(self, folder):

@@ -48,6 +48,15 @@ def test_sorted_labels_are_noticed_before_learning():
         assert "long runs" not in run("sweep", *arguments, "-o", "found", *QUICK).stderr
 
 
+def test_rare_labels_in_random_order_are_no_long_runs():
+    """The sweep looks at them, and then the training of the best model."""
+    label = np.where(np.random.default_rng(0).random(3_000) < 0.1, "spam", "ham")
+    rows = "".join(f"{kind}\tword{number % 7} {kind[0]}\n" for number, kind in enumerate(label))
+    Path("rare.tsv").write_text("kind\tmessage\n" + rows)
+    arguments = ("rare.tsv", "--label", "kind", "--text", "message")
+    assert "long runs" not in run("sweep", *arguments, "-o", "found", *QUICK).stderr
+
+
 def sweep(*arguments: str, **options):
     return run("sweep", *arguments, "-o", "found", *QUICK, **options)
 
@@ -306,6 +315,8 @@ def test_picture_by_l1():
         (["-o", "found"], 2, "Missing argument 'DATA...'"),
         (["binary.svm", "-o", "found", "--json", "--quiet"], 2, "choose between"),
         (["binary.svm", "-o", "found", "--l1", "0.1,x"], 2, "'x' is not a valid float"),
+        (["binary.svm", "-o", "found", "--l1", "auto"], 2, "tries values itself: leave --l1 out"),
+        (["binary.svm", "-o", "found", "--eta0", "auto"], 2, "the values that you list"),
         (["binary.svm", "-o", "found", "--rule", "frda,best"], 2, "'best' is not one of"),
         (["binary.svm", "-o", "found", "--memory", "much"], 2, "a size such as 500MB"),
         (["binary.svm", "-o", "found", "--epsilon", "1"], 2, "--epsilon does not apply"),

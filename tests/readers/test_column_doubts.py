@@ -113,6 +113,15 @@ def test_a_cross_of_nothing_is_refused(messages):
         list(read(messages, text=["m"], cross=["m,mm"]))
 
 
+@pytest.mark.parametrize("how", [{"cross": ["alpha,betta"]}, {"ignore": ["betta"]}], ids=str)
+def test_a_namespace_that_may_have_been_meant(tmp_path, how):
+    path = tmp_path / "rows.vw"
+    path.write_text("1 |alpha:2 x |beta y:3\n-1 | z |beta y\n")
+    message = r"'betta' \(is it 'beta'\?\) in the first 2 rows; the namespaces are alpha, beta\."
+    with pytest.raises(InputError, match=message):
+        list(read(path, **how))
+
+
 def test_crosses_of_globs(messages):
     reader = read(messages, text=["m"], cross=["[m]*,m"])
     list(reader)
@@ -123,7 +132,7 @@ def test_a_namespace_may_still_come(tmp_path, monkeypatch):
     one, more = tmp_path / "1.vw", tmp_path / "2.vw"
     one.write_text("1 |a x\n")
     more.write_text("1 |a x |b y\n")
-    with pytest.raises(InputError, match="there is no feature of 'b' in the first 1 rows"):
+    with pytest.raises(InputError, match=r"no feature of 'b' in the first 1 rows; .* are a\."):
         list(read(one, cross=["a,b"]))
     with pytest.warns(RarefyWarning, match="there is no feature of 'b'"):
         assert sum(len(batch.keys) for batch in read(one, more, cross=["a,b"])) == 4

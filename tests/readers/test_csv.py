@@ -501,8 +501,8 @@ def test_other_words_are_no_missing_numbers(tmp_path, word):
 # --- faults ---------------------------------------------------------------------------------
 
 FAULTS = {
-    b"1,x,2": (3, 6, "a field for every column"),
-    b"1,x,2,y,z": (3, 9, "the end of the row"),
+    b"1,x,2": (3, 6, "this row has fewer fields than there are columns, near"),
+    b"1,x,2,y,z": (3, 9, "this row has more fields than there are columns, near"),
     b"1,x,abc,y": (
         3,
         5,
@@ -516,9 +516,9 @@ FAULTS = {
     b",x,1,y": (3, 1, "a label"),
     b'1,"x"y,2,z': (3, 6, "the end of the field after the closing quote"),
     b'1,"x" ,2,z': (3, 6, "the end of the field after the closing quote"),
-    b'1,x,2,"z': (3, 1, "a closing quote"),
+    b'1,x,2,"z': (3, 1, "a quote in this row is never closed, near"),
     b'1,"x\ny",abc,z': (4, 4, "a number (or nothing)"),
-    b'1,"x\ny"': (4, 3, "a field for every column"),
+    b'1,"x\ny"': (4, 3, "this row has fewer fields"),
     b'1,"x\n\xff"': (4, 1, "0xff is not UTF-8"),
     b"1,\xff,2,z": (3, 3, "0xff is not UTF-8"),
 }
@@ -666,11 +666,15 @@ def test_without_a_header_the_first_good_row_tells_the_columns(tmp_path, first, 
 
 def test_without_a_header_and_a_good_row(tmp_path):
     path = written(tmp_path, b'"1,2\n', "data.csv")
-    with pytest.raises(InputError, match=re.escape(f"{path}:1:1: a closing quote")):
+    with pytest.raises(InputError, match=re.escape(f"{path}:1:1: a quote in this row")):
         list(read(path, header=False, label="1"))
 
 
 WRONG_COLUMNS = {
+    "no column 't' (text); the columns are 1, b. If the file has no header, use header=False": (
+        "1,b\n1,2\n",
+        {"text": ["t"]},
+    ),
     "there is no column 'label' for the label; the columns are a, b. Name the": ("a,b\n1,2\n", {}),
     "there is no column 't' (text); the columns are label, b.": ("label,b\n1,2\n", {"text": ["t"]}),
     "the columns are label, b. If the file has no header": ("label,b\n1,2\n", {"text": ["2"]}),
@@ -709,7 +713,7 @@ def test_a_file_without_a_header_is_told_of_the_option(tmp_path, first):
     ("header", "message"),
     [
         (b'label,"a"b', ":1:10: the end of the field after the closing quote"),
-        (b'\nlabel,"a', ":2:7: a closing quote"),
+        (b'\nlabel,"a', ":2:7: a quote in this row is never closed"),
         (b"label,\xff", ": the header is not UTF-8 (convert the file, as with `iconv"),
         (b"\xff\xfel\0a\0", ": this is UTF-16; convert it"),
         (b"PK\x03\x04\x14\0", ": this is a zip archive or an Excel workbook; unpack it"),

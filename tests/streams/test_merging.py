@@ -135,7 +135,7 @@ def test_refusals():
         (["a", "plain"], "store's names differs"),
         (["a", "slim"], "slim.model is slim or refitted"),
         (["a", "crossed"], "crosses differs"),
-        (["a", "ignoring"], r"columns' ignore differs: \(\) and \('b',\)\."),
+        (["a", "ignoring"], "were trained with different ignored columns or namespaces: none / b"),
     ):
         with pytest.raises(InputError, match=reason):
             rarefy.merge([f"{name}.model" for name in others])

@@ -240,9 +240,14 @@ def test_the_command_says_how_far_rows_were_shuffled(folder, monkeypatch):
 def test_what_makes_no_sense(folder):
     message = run("train", "mixed.vw", "-o", "m", "--seed", "3", code=2).stderr
     assert "--seed 3 has no meaning without --shuffle." in message
+    message = run("train", "mixed.vw", "-o", "m", "--shuffle-memory", "10MB", code=2).stderr
+    assert "--shuffle-memory 10MB has no meaning without --shuffle." in message
+    small = ("--shuffle", "--shuffle-memory", "300KB")
+    message = run("train", "mixed.vw", "-o", "m", *small, code=2).stderr
+    assert "--shuffle-memory 300kB: at least 1MB is needed." in message
     with pytest.raises(ConfigError, match="shuffle_memory=5 has no meaning without shuffle"):
         rarefy.train("mixed.vw", shuffle_memory=5)
-    with pytest.raises(ConfigError, match="shuffle_memory"):
+    with pytest.raises(ConfigError, match="shuffle_memory=5: at least 1MB is needed"):
         rarefy.train("mixed.vw", shuffle=True, shuffle_memory=5)
     with pytest.raises(ConfigError, match="random_state"):
         rarefy.train("mixed.vw", shuffle=True, random_state=-1)

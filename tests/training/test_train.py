@@ -199,6 +199,7 @@ def test_an_error_says_what_was_saved(folder):
     ("parameters", "error", "message"),
     [
         ({"l3": 1.0}, ConfigError, "l3: there is no such parameter"),
+        ({"passes": "auto"}, ConfigError, "only fit chooses it, .* early_stopping=True"),
         ({"holdout": 2}, ConfigError, "holdout='2': a share between 0 and 1"),
         ({"save_every": 10}, ConfigError, "save_every needs output"),
         ({"output": "binary.svm"}, InputError, "binary.svm is also read"),

@@ -169,8 +169,9 @@ def test_bad_input():
     ):
         with pytest.raises(ConfigError, match=message):
             rarefy.update("old.model", "new.svm", output="new.model", **parameters)
-    for file in ("./new.svm", "old.svm"):
-        with pytest.raises(InputError, match="is learned by the model, and cannot judge it"):
+    for file, learns in (("./new.svm", "learns"), ("old.svm", "has already learned")):
+        message = f"the model {learns} {file}, so this file cannot judge it: hold out other rows"
+        with pytest.raises(InputError, match=message):
             rarefy.update("old.model", "new.svm", max_negative=0.1, holdout=file)
     with (
         pytest.warns(RarefyWarning, match="has learned old"),
@@ -178,7 +179,7 @@ def test_bad_input():
     ):
         rarefy.update("old.model", "old.svm", max_negative=0.1)
     for files in ({"replay": "new.svm"}, {"replay": "test.svm", "holdout": "test.svm"}):
-        with pytest.raises(InputError, match="is learned by the model, and cannot judge it"):
+        with pytest.raises(InputError, match=r"the model learns .* so this file cannot judge it"):
             rarefy.update("old.model", "new.svm", max_negative=0.1, **files)
     with pytest.raises(InputError, match=r"none\.svm: there is no such file"):
         rarefy.update("old.model", "new.svm", max_negative=0.1, replay="none.svm")

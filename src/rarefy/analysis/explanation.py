@@ -14,6 +14,7 @@ from rarefy.readers.batch import Batch
 from rarefy.readers.feature_names import texts_by_key
 from rarefy.streams.stream_model import StreamModel, predicted_labels
 
+MOST_SHOWN = 20  # features
 Rivals = tuple[int, int] | None  # a class and the best of the others, where there are several
 
 
@@ -79,6 +80,23 @@ class Explanation(NamedTuple):
     def contributions(self) -> Floats:
         """What each part adds to each score, (part, score)."""
         return np.reshape([part.contributions for part in self.parts], (-1, len(self.scores)))
+
+    def __str__(self) -> str:
+        """The answer, and what adds up to its score, or, of several classes, to its lead."""
+        rivals = rivals_of(self.scores)
+        parts = self.strongest_first(rivals).parts
+        shown, others = parts[:MOST_SHOWN], parts[MOST_SHOWN:]
+        lines = [(part.name, part.contributions) for part in shown]
+        if others:
+            sums = np.sum([part.contributions for part in others], axis=0)
+            lines.append((f"({len(others):,} more)", sums))
+        lines.append(("intercept", np.array(self.intercepts)))
+        lines.append(("score" if rivals is None else "lead in score", self.scores))
+        numbers = decisive(np.array([line for _, line in lines]), rivals)
+        rows = [
+            f"{number:+12.4f}  {name}" for number, (name, _) in zip(numbers, lines, strict=True)
+        ]
+        return "\n".join([*([] if self.label is None else [self.label]), *rows])
 
     def strongest_first(self, rivals: Rivals) -> "Explanation":
         """The explanation with the parts that matter most first."""
@@ -180,8 +198,9 @@ def _read_row(model: StreamModel, reader: Reader, number: int) -> Batch:
             if number <= n_before + len(batch.labels):
                 return _single(batch, number - n_before - 1)
             n_before += len(batch.labels)
+    where = f"{' '.join(reader.files)}: " if reader.files else ""  # data frames are no files
     raise InputError(
-        f"{' '.join(reader.files)}: there is no row {number:,}; the number of rows is {n_before:,}."
+        f"{where}there is no row {number:,}, counted from 1; the number of rows is {n_before:,}."
     )
 
 

@@ -16,10 +16,13 @@ _STEPS = "Use --eta0 and --schedule; the default rule seldom needs them."
 _RULE = "Use --rule: its default, scale-free, adapts steps to each feature and needs no scaling."
 _WHY = "Use rarefy inspect MODEL --why DATA."
 _NAMES = "Use rarefy inspect MODEL: the model keeps the names of features."
-_STOPPING = "Use --passes N and --holdout SHARE, which shows what each pass gains."
+_STOPPING = "Use --early-stopping with --holdout SHARE and --passes N, the most passes."
 _READING = "Leave it out: the model reads data as in training."
 _THRESHOLD = "Use rarefy threshold MODEL --set SCORE: the model keeps it."
 _TASK = "Use --loss: squared, for one, is for numbers, and logistic, the default, for classes."
+_OWN_L1 = "Use --l1-of NAME=100: a large l1 of their own keeps features out, but not their crosses."
+_LINEAR = "There is nothing like it: rarefy trains linear models for classes and numbers."
+_MADE_FEATURES = "There is nothing like it: write such features into the data."
 _PROGRESS = "Leave it out: progress is shown, unless you give --quiet."
 
 INSTEAD = {
@@ -51,6 +54,14 @@ INSTEAD = {
     "--readable_model": "Use rarefy export MODEL --to vw -o FILE.",
     **dict.fromkeys(("-a", "--audit"), _WHY),
     **dict.fromkeys(("--daemon", "--port"), "Use rarefy serve."),
+    **dict.fromkeys(("-P", "--progress"), "Leave it out: lines come as rows double."),
+    **dict.fromkeys(("--holdout_period", "--holdout_after"), "Use --holdout SHARE or FILE."),
+    "--hash": "Leave it out: -b hashes names; by default, features are kept exactly.",
+    **dict.fromkeys(("--ignore_linear", "--feature_mask"), _OWN_L1),
+    "--bfgs": "Use --refit, which minimises the loss of the weights that were selected.",
+    **dict.fromkeys(("--bootstrap", "--boosting", "--nn", "--lrq", "--ksvm"), _LINEAR),
+    **dict.fromkeys(("--cb", "--cb_explore", "--cb_adf", "--search", "--active", "--lda"), _LINEAR),
+    **dict.fromkeys(("--affix", "--spelling", "--dictionary"), _MADE_FEATURES),
     # common elsewhere
     "--target": "Use --label COLUMN.",
     "--epochs": "Use --passes.",
@@ -65,7 +76,7 @@ INSTEAD = {
     **dict.fromkeys(("--drop", "--exclude"), "Use --ignore NAME,..."),
     **dict.fromkeys(("--metric", "--scoring"), "In rarefy sweep, use --by."),
     "--cv": "Use --folds.",
-    **dict.fromkeys(("--early-stopping", "--early_stopping", "--patience", "--tol"), _STOPPING),
+    **dict.fromkeys(("--early_terminate", "--early_stopping", "--patience", "--tol"), _STOPPING),
     "--balanced": "Use --class-weight balanced.",
     # ours, of commands that train
     **dict.fromkeys(("--text", "--categorical", "--numeric", "--ngram", "--skips"), _READING),

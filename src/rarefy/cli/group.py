@@ -83,6 +83,6 @@ def main() -> None:
     """Sparse online learning that keeps the rare features that matter.
 
     Exit codes: 0 success; 1 the data or the parameters are wrong; 2 the command line is wrong; 3
-    the new model is worse than allowed (flips, update); 130 interrupted (143, 129: by SIGTERM,
-    SIGHUP), and what was learned is saved.
+    the new model is worse than allowed (flips, update); 130 interrupted by Ctrl-C (143 SIGTERM, 129
+    SIGHUP); what was learned is saved.
     """

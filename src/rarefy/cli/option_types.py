@@ -65,7 +65,12 @@ class Passes(WholeNumber):
     def convert(self, value: Any, param: Any, context: Any) -> Any:
         if value == AUTO:
             text = "only fit in Python chooses it, as it has all rows in memory. Give a number; "
-            self.fail(text + "rarefy train --holdout 0.1 shows what each gains.", param, context)
+            self.fail(
+                text + "rarefy train --holdout 0.1 --early-stopping stops before it where "
+                "no more is gained.",
+                param,
+                context,
+            )
         return super().convert(value, param, context)
 
 
@@ -76,6 +81,20 @@ class NumberOrAuto(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: Any, context: Any) -> Any:
         return value if value == AUTO else click.FLOAT.convert(value, param, context)
+
+
+class SweptNumber(click.ParamType):  # type: ignore[type-arg]
+    """A number of a grid; who asks for one to be found while learning is told what to do."""
+
+    name = click.FLOAT.name
+
+    def convert(self, value: Any, param: Any, context: Any) -> Any:
+        if value == AUTO:
+            advice = "a sweep tries the values that you list, with commas."
+            if param is not None and param.name == "l1":
+                advice = "a sweep tries values itself: leave --l1 out."
+            self.fail(advice, param, context)
+        return click.FLOAT.convert(value, param, context)
 
 
 class Several(click.ParamType):  # type: ignore[type-arg]

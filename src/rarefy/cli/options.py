@@ -12,6 +12,7 @@ from rarefy.cli.option_types import (
     Names,
     NumberOrAuto,
     Several,
+    SweptNumber,
     WholeNumber,
     click_type,
 )
@@ -127,8 +128,8 @@ column_options = options(
     ),
     names_option(
         "--classes",
-        help="All class labels; or grow, if new ones may come in any row (train only). Default: "
-        "inferred from the first rows.",
+        help="All class labels; or the word grow, to accept new classes in any row (train only). "
+        "Default: inferred from the first rows.",
     ),
     click.option(
         "--max-classes",
@@ -149,11 +150,11 @@ def parameter_option(
     flag = f"--{name.replace('_', '-')}"
     if isinstance(entry.kind, Flag):
         flag = f"{flag}/--no-{flag[2:]}" if entry.default else flag
-        shown = {"is_flag": True, "default": entry.default}
+        shown = {"is_flag": True, "default": entry.default, "show_default": bool(entry.default)}
         return click.option(flag, **shown, help=entry.help, **attributes)
     kind = click_type(entry.kind)
     if several:
-        default, kind = None, Several(kind)
+        default, kind = None, Several(SweptNumber() if entry.may_be_auto else kind)
     else:
         default, kind = entry.default, NumberOrAuto() if entry.may_be_auto else kind
     shown = {"type": kind, "default": default, "show_default": default is not None}

@@ -26,6 +26,7 @@ from rarefy.engine.workers import n_cores, workers
 from rarefy.errors import DivergenceError
 from rarefy.model.calibration import Calibration, calibrated_by
 from rarefy.model.multiclass import Softmax
+from rarefy.training.early_stopping import is_judged, pays
 
 HELD_OUT = 0.1  # of the rows, to choose the number of passes by
 MOST_HELD_OUT = 200  # rows of many, to calibrate by
@@ -41,7 +42,6 @@ MOST_PASSES_WITHOUT_PENALTY = 1000  # where columns are correlated, steps take l
 ENOUGH_PASSES = 16  # for short steps
 LONGER = (2.0, 4.0)  # steps that are tried
 PENALTY_MARGIN = 0.5  # standard errors by which a table must be better predicted without a penalty
-GAIN = 0.003  # by which more passes must lower the loss for still more to be tried
 
 
 class Predicted(NamedTuple):
@@ -105,7 +105,7 @@ class Fitting(NamedTuple):
         before = learner.progress.copy()
         n_rows = len(self.y) if numbers is None else len(numbers)
         for number in self._passes(learner, numbers, passes):
-            if self.verbose and (_is_checked(number) or number == passes):
+            if self.verbose and (is_judged(number) or number == passes):
                 loss, weight, _ = learner.progress - before
                 print(f"pass {number}: loss {loss / weight:.5g}, {n_rows:,} rows")
             before = learner.progress.copy()
@@ -113,9 +113,8 @@ class Fitting(NamedTuple):
     def chosen_passes(self, new_learner: Callable[[], OnlineLearner]) -> Passes:
         """As many passes over nine tenths of the rows as predict the others best.
 
-        1, 2, 3, 4, 6, 8, 12, 16, ... passes are tried, until more of them lower the loss by less
-        than GAIN. Where that would take long, or there are too few rows to hold some out, the
-        number is a constant.
+        1, 2, 3, 4, 6, 8, 12, 16, ... passes are tried, until more of them do not pay. Where that
+        would take long, or there are too few rows to hold some out, the number is a constant.
         """
         learner = new_learner()
         updates = self._updates(learner)
@@ -129,13 +128,13 @@ class Fitting(NamedTuple):
         importance = self.importance[held_out].sum()
         best, least = 1, np.full(len(held_out), np.inf)
         for number in self._passes(learner, learned, most):
-            if not _is_checked(number):
+            if not is_judged(number):
                 continue
             losses = self._predicted(learner, held_out).losses
             if self.verbose:
                 loss = losses.sum() / importance
                 print(f"passes={number}: held-out loss {loss:.5g}, {len(held_out):,} rows")
-            if number > first and not losses.sum() < (1.0 - GAIN) * least.sum():
+            if number > first and not pays(losses.sum(), least.sum()):
                 return Passes(number if as_good(losses, least) else best)
             if losses.sum() < least.sum():
                 best, least = number, losses
@@ -188,8 +187,7 @@ class Fitting(NamedTuple):
     ) -> tuple[int, Predicted]:
         """Each half of the rows, predicted by what was learned from the other half.
 
-        So many passes are tried, in turn, until more of them lower the loss by less than GAIN; the
-        number before that.
+        So many passes are tried, in turn, until more of them do not pay; the number before that.
         """
         order = check_random_state(0).permutation(len(self.y))
         halves = [np.sort(half) for half in np.array_split(order, 2)]
@@ -206,7 +204,7 @@ class Fitting(NamedTuple):
                 loss = found.losses.sum() / self.importance.sum()
                 what = f"l1={task.rule.l1:g}, passes={number}"
                 print(f"{what}: held-out loss {loss:.5g}, {len(self.y):,} rows")
-            if best is not None and not found.losses.sum() < (1.0 - GAIN) * best[1].losses.sum():
+            if best is not None and not pays(found.losses.sum(), best[1].losses.sum()):
                 break
             best = number, found
         assert best is not None
@@ -275,11 +273,6 @@ def with_eta0(task: Task, eta0: float) -> Task:
     """The task of a rule with own steps, as if the user had given it this eta0."""
     rule, schedule = (part._replace(eta0=eta0) for part in (task.rule, task.schedule))
     return task._replace(rule=rule, schedule=schedule)
-
-
-def _is_checked(number: int) -> bool:
-    """Whether it is 1, 2, 3, 4, 6, 8, 12, 16, ..."""
-    return number % (1 << max(number.bit_length() - 2, 0)) == 0
 
 
 def as_good(losses: Floats, least: Floats, margin: float = 1.0) -> bool:

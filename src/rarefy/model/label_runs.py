@@ -26,7 +26,7 @@ class LabelRuns:
         self.n_changes = 0
         self._counts = np.zeros(0, dtype=np.int64)  # of each label
         self._last: float | None = None
-        self._was_said = False
+        self.was_said = False
 
     def add(self, y: Floats) -> None:
         """The labels of the next rows: -1 and 1, or the numbers of classes."""
@@ -52,9 +52,9 @@ class LabelRuns:
 
     def complaint(self) -> str:
         """What is wrong with the order of the rows, if something is; it is said only once."""
-        if self._was_said or not self.are_too_long:
+        if self.was_said or not self.are_too_long:
             return ""
-        self._was_said = True
+        self.was_said = True
         return (
             f"the labels come in long runs (changes: {self.n_changes:,} in {self.n_rows:,} rows; "
             f"about {self.n_expected:,.0f} in random order). The model follows the last rows, and "

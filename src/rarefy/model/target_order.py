@@ -20,7 +20,7 @@ class TargetOrder:
         self.n_rises = 0
         self.n_falls = 0
         self._last: float | None = None
-        self._was_said = False
+        self.was_said = False
 
     def add(self, y: Floats) -> None:
         """The targets of the next rows."""
@@ -34,9 +34,9 @@ class TargetOrder:
 
     def complaint(self) -> str:
         """What is wrong with the order of the rows, if something is; it is said only once."""
-        if self._was_said or not self.are_sorted:
+        if self.was_said or not self.are_sorted:
             return ""
-        self._was_said = True
+        self.was_said = True
         many, name = max((self.n_rises, "rises"), (self.n_falls, "falls"))
         return (
             f"the rows are sorted by their labels ({many:,} {name} in "

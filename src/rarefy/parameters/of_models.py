@@ -58,7 +58,8 @@ class OfEndowment(TypedDict, total=False):
             "Whether correctly predicted examples have the weight 1 + endowment, or every mistake "
             "divides all further steps by 1 + endowment.",
             default="prediction",
-            help="Give correct examples more weight, or divide all further steps at every mistake.",
+            help="prediction: give correct examples more weight; mistakes: shorten all steps from "
+            "each mistake on.",
         ),
     ]
 
@@ -75,7 +76,8 @@ class OfImportance(TypedDict, total=False):
             "a common schedule, all losses except perceptron, and two classes or "
             '`multiclass="ovr"`.',
             default="plain",
-            help="Weight 2 as one step of double length (plain), or like two steps (aware).",
+            help="How a sample weight of 2 counts: as one step of double length (plain), or as two "
+            "steps (aware).",
         ),
     ]
 
@@ -125,7 +127,8 @@ class OfProbabilities(TypedDict, total=False):
             "there are no such scores, and probabilities are those of the loss; but if `fit` has "
             "no time for enough passes, held-out rows calibrate.",
             default=True,
-            help="Calibrate probabilities by the scores of earlier examples (one pass).",
+            help="Calibrate probabilities with the scores that rows had before they were learned "
+            "(one pass).",
             in_grids=False,
         ),
     ]

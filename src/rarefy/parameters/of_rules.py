@@ -58,10 +58,10 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
         S | None,
         Parameter(
             OneOf(tuple(basis.name.lower() for basis in Basis)),
-            "What this norm is computed from: subgradients, subgradients times step size, or "
-            "feature values.",
+            "What the norm of `q` is computed from: subgradients, subgradients times step size, "
+            "or feature values.",
             usual='"gradient"; "update" for sgft and hf-fobos',
-            help="What this norm is computed from.",
+            help="What the norm of --q is computed from.",
             absent="its penalty is the same for every feature",
         ),
     ]
@@ -69,8 +69,9 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
         N | None,
         Parameter(
             Number(may_be_least=False, may_be_infinite=True),
-            "Upper bound of this norm.",
+            "Upper bound of the norm of `q`.",
             usual="1e6; 500 for sgft and hf-fobos with q up to 2",
+            help="Upper bound of the norm of --q.",
             absent="its penalty is the same for every feature",
         ),
     ]
@@ -98,8 +99,7 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             "Constant added to the root of the sum of squared gradients that divides the step "
             "size; in second-order-perceptron, to the sum of squared values.",
             usual="1; 0 for AdaGrad",
-            help="Constant added to the root of the sum of squared gradients that divides the "
-            "step size.",
+            help="Constant in the step size eta0 / (beta + root of the sum of squared gradients).",
             absent="its step sizes are not divided by a sum of squared gradients",
         ),
     ]
@@ -109,7 +109,8 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             Number(may_be_least=False),
             "C: the larger it is, the more a missed margin may change the weights.",
             usual="1; 0.5 for arow, whose r is 1/(2C)",
-            help="C: the larger it is, the more a missed margin may change the weights.",
+            help="C of pa1, pa2, scw1, scw2 and arow: larger values follow single examples more "
+            "closely.",
             absent="its steps do not weigh margins against changes of the weights",
         ),
     ]
@@ -119,7 +120,8 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
             Number(may_be_least=False),
             "phi, the number of standard deviations by which margins should be positive.",
             usual="1",
-            help="Number of standard deviations by which margins should be positive.",
+            help="Number of standard deviations by which margins should be positive (cw, scw1, "
+            "scw2).",
             absent="its margins have no standard deviations",
         ),
     ]
@@ -178,8 +180,9 @@ class OfRules(TypedDict, Generic[N, S, B], total=False):
         N | None,
         Parameter(
             Number(may_be_least=False),
-            "Size of that set, or of the simplex of exponentiated gradient.",
+            "Radius of the set of `projection`, or of the simplex of exponentiated gradient.",
             usual="1",
+            help="Radius of the set of --projection, or of the simplex of eg and eg-signed.",
             absent="it has no projection, and no simplex",
         ),
     ]

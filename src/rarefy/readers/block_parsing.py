@@ -7,7 +7,7 @@ from rarefy.readers.buffers import PooledBuffer, written_batch
 from rarefy.readers.features.labels import MORE_CLASSES, Labels, listed, too_many_labels_at
 from rarefy.readers.formats.registry import Opened
 from rarefy.readers.line_errors import SHOWN, end_of_line, fault, without_invalid_lines
-from rarefy.readers.parsed import EXPECTED, Parsed, Problem, remedy
+from rarefy.readers.parsed import Parsed, Problem, remedy, what_is_wrong
 from rarefy.readers.source import Block
 
 NO_LABEL = "To leave out rows without a label, use bad_lines='skip' (--bad-lines skip)."
@@ -82,7 +82,7 @@ def _remedy(problem: Problem, *, by_model: bool, skip: bool) -> str | None:
 def _expected(opened: Opened, block: Block, parsed: Parsed, labels: Labels) -> str:
     """What is wrong where the parser stopped."""
     if parsed.problem != Problem.NEW_LABEL:
-        return f"{EXPECTED[Problem(parsed.problem)]} is expected"
+        return what_is_wrong(Problem(parsed.problem))
     assert opened.label_at is not None
     label = opened.label_at(block, parsed.position)
     return f"the label {label!r} is not one of {listed(labels.classes)}"

@@ -50,10 +50,7 @@ EXPECTED = {
     Problem.NAMESPACE_VALUE: "a finite number as the weight of the namespace",
     Problem.AFTER_FEATURE: "a space after the feature",
     Problem.NOT_UTF8: "text in UTF-8",
-    Problem.TOO_FEW_FIELDS: "a field for every column",
-    Problem.TOO_MANY_FIELDS: "the end of the row (there are no more columns)",
     Problem.AFTER_QUOTE: "the end of the field after the closing quote",
-    Problem.OPEN_QUOTE: "a closing quote somewhere below",
     Problem.NUMBER: "a number (or nothing) in this column",
     Problem.JSON: "a JSON object on a line of its own",
     Problem.NO_LABEL: "a label",
@@ -69,6 +66,11 @@ EXPECTED = {
     Problem.REST_OF_OBJECT: "the rest of the object, on the same line,",
     Problem.AFTER_OBJECT: "the end of the line after the object",
 }
+FAULTS = {  # where what is expected would say less
+    Problem.TOO_FEW_FIELDS: "this row has fewer fields than there are columns",
+    Problem.TOO_MANY_FIELDS: "this row has more fields than there are columns",
+    Problem.OPEN_QUOTE: "a quote in this row is never closed",
+}
 NO_QUOTES = "If quotes are ordinary characters in this file, use quotes=False (--no-quotes)."
 REMEDIES = {
     Problem.AFTER_QUOTE: NO_QUOTES,
@@ -82,6 +84,11 @@ REMEDIES_FOR_MODELS = {  # which read as they have learned to
     Problem.OPEN_QUOTE: NO_QUOTES,
     Problem.NUMBER: "The model was trained on numbers in this column; leave missing ones out.",
 }
+
+
+def what_is_wrong(problem: Problem) -> str:
+    """What to say of a fault."""
+    return FAULTS.get(problem) or f"{EXPECTED[problem]} is expected"
 
 
 def remedy(problem: Problem, *, by_model: bool) -> str | None:

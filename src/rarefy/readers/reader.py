@@ -40,7 +40,10 @@ AT_WEIGHT = {
     "svmlight": " All its rows have the same weight; VW text has weights.",
     "vw": " The weight of a row is the number after its label.",
 }
-WITHOUT_COLUMNS = ("svmlight", "vw")
+NO_COLUMNS = {
+    "svmlight": "svmlight has no columns",
+    "vw": "VW text has namespaces, not columns",
+}
 
 Placed = tuple[Job[Batch], int]  # what makes a batch, and the position in the file behind it
 
@@ -275,7 +278,7 @@ class Reader:
         """
         known = self.columns.complete
         format = self.format or recognise(file, block, columns_are_known=known)
-        if format in WITHOUT_COLUMNS:
+        if format in NO_COLUMNS:
             self._refuse_names(file, format)
         opening = TEXT_FORMATS[format]
         opened = opening(file, block, self.columns, self.labels, by_model=self._by_model)
@@ -296,14 +299,15 @@ class Reader:
         check_format_has_grams(file, format, self.columns)
         named = [name for kind in NAMED_KINDS for name in getattr(self.columns, kind)]
         if named:
-            known = (
-                f" The model was trained on the columns {listed_columns(named)}: give a file with "
-                f"them, such as CSV, JSON lines or Parquet."
-            )
-            raise InputError(
-                f"{file}: {format} has no columns, so no column {named[0]!r}."
-                f"{known if self._by_model else ''}"
-            )
+            if self._by_model:
+                raise InputError(
+                    f"{file}: {format} has no columns, so no column {named[0]!r}. The model was "
+                    f"trained on the columns {listed_columns(named)}: give a file with them, such "
+                    f"as CSV, JSON lines or Parquet."
+                )
+            kind = next(kind for kind in NAMED_KINDS if getattr(self.columns, kind))
+            has_none = NO_COLUMNS[format]
+            raise InputError(f"{file}: {has_none}: {kind}=[...] (--{kind}) does not apply.")
         if not self._by_model:
             self._refuse_roles(file, format)
 
@@ -341,7 +345,8 @@ class Reader:
             self.faults.add(number, found.n_bad, found.messages)
         batch = found.batch
         if number == 0 and self._is_first_reading:
-            self._check_namespaces(opened, batch, is_all=block.last and len(self.files) == 1)
+            is_all = block.last and len(self.files) == 1
+            self._check_namespaces(opened, block, batch, is_all=is_all)
         if opened.tags_at is not None:
             if self.tags_wanted:
                 batch = batch._replace(tags=opened.tags_at(block, batch.lines - first_line))
@@ -349,7 +354,9 @@ class Reader:
                 batch = batch.without_groups(list(map(hash_text, self.columns.ignore)))
         return batch, found.next_line
 
-    def _check_namespaces(self, opened: Opened, batch: Batch, *, is_all: bool) -> None:
+    def _check_namespaces(
+        self, opened: Opened, block: Block, batch: Batch, *, is_all: bool
+    ) -> None:
         """Refuse, or doubt, names of namespaces and members that the first rows do not have."""
         self._is_first_reading = False
         options = [("cross", names) for names in self.cross]
@@ -357,7 +364,8 @@ class Reader:
             options += [("ignore", (name,)) for name in self.columns.ignore]
             options += [("ngram", (name,)) for name, _ in self.columns.ngram]
             options += [("skips", (name,)) for name, _ in self.columns.skips]
-        check_first_features(batch, options, is_all=is_all)
+        namespaces = None if opened.namespaces is None else partial(opened.namespaces, block)
+        check_first_features(batch, options, is_all=is_all, namespaces=namespaces)
 
 
 def _no_column(file: str, format: str, option: str, name: str, instead: str = "") -> InputError:

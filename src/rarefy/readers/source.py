@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.arrays import read_only
-from rarefy.errors import InputError
+from rarefy.errors import ConfigError, InputError
 from rarefy.readers.compression import (
     LONGEST_MAGIC,
     compression_of,
@@ -64,6 +64,13 @@ def padded(text: bytes, *, last: bool) -> Block:
 
 def expand(paths: Iterable[str | Path]) -> list[str]:
     """The files that paths and globs name, in order; '-' is standard input."""
+    paths = list(paths)
+    for path in paths:
+        if not isinstance(path, str | os.PathLike):
+            raise ConfigError(
+                f"a {type(path).__name__} is not the name of a file. Rows in memory, such as data "
+                f"frames and lists of dicts, are for fit and partial_fit."
+            )
     files: list[str] = []
     for path in map(str, paths):
         found = [path] if path == STDIN or os.path.exists(path) else sorted(glob.glob(path))

@@ -115,7 +115,9 @@ def _look_measured(values: Floats, n_rows: int) -> bool:
 def _too_few_classes(batch: Batch, found: list[str]) -> InputError:
     return InputError(
         f"{batch.path}: all labels of the first {len(batch.labels):,} rows are "
-        f"{found[0] if found else 'missing'}; list the classes with classes=... (--classes)."
+        f"{found[0] if found else 'missing'}; list the classes with classes=... (--classes). If "
+        f"rows are sorted by label, put them in random order, too: --shuffle (shuffle=True), with "
+        f"memory for all of them."
     )
 
 

@@ -66,7 +66,7 @@ class HeldOutShare:
         self._flips = RunningFlips() if with_flips else None
 
     def begin_pass(self) -> None:
-        self._of_pass = None
+        self._of_pass = self._of_final_model = None
 
     def chosen(self, first_row: int, n_rows: int) -> NDArray[np.bool_]:
         """Which of the rows of the data from the first one on are held out."""
@@ -141,6 +141,13 @@ class HeldOutFiles:
                 self._flips.add(n_rows + np.arange(len(scored.y)), scored, model.decision_threshold)
             n_rows += len(scored.y)
         return metrics.summary() | _flips(self._flips)
+
+    def loss(self, model: StreamModel) -> float | None:
+        """The mean loss of all rows now; flips are not counted."""
+        metrics = Metrics(model)
+        for scored in model.scored(self.reader):
+            metrics.add(*scored)
+        return metrics.summary().get("loss")
 
 
 def _flips(flips: RunningFlips | None) -> dict[str, int | None]:

@@ -11,11 +11,19 @@ from rarefy.engine.merged_sums import Part, can_be_merged, merge_into
 from rarefy.engine.reference import FIRST_EXAMPLES, Reference
 from rarefy.engine.task import Task
 from rarefy.errors import InputError
+from rarefy.readers.features.columns import listed_columns
 from rarefy.readers.features.labels import listed
 from rarefy.rules import MERGEABLE, name_of
 from rarefy.stores import Features, make_store
 from rarefy.stores.store import Keys
 from rarefy.streams.stream_model import StreamModel
+
+LISTS = {  # of columns, and what to call them in messages
+    "columns' text": "text columns",
+    "columns' categorical": "categorical columns",
+    "columns' numeric": "numeric columns",
+    "columns' ignore": "ignored columns or namespaces",
+}
 
 
 class Named(NamedTuple):
@@ -81,6 +89,11 @@ def _check_alike(first: Named, other: Named) -> None:
         },
     }
     for name, (mine, its) in pairs.items():
+        if mine != its and name in LISTS:
+            raise InputError(
+                f"{first.name} and {other.name} cannot be merged: they were trained with different "
+                f"{LISTS[name]}: {listed_columns(mine)} / {listed_columns(its)}."
+            )
         if mine != its:
             raise InputError(
                 f"{first.name} and {other.name} cannot be merged, as their {name} differs: "

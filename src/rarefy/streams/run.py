@@ -166,7 +166,7 @@ class Run:
         return "" if self._shuffling is None else self._shuffling.remark
 
     def steps(self, pause: Callable[[], int] = lambda: NEVER) -> Iterator[None]:
-        """Learn, or pass over; a step ends with a batch, or after as many rows as `pause` says.
+        """Learn, or pass over; a step ends with a batch, a pass, or after the rows of `pause`.
 
         It ends within a fraction of a second, too, however many classes there are.
         """
@@ -185,6 +185,7 @@ class Run:
                 raise _other_data(self.position)
             self._first_pass = self.first_pass
             self.position = Position(self.position.pass_number + 1)
+            yield
 
     def again(self) -> Iterator[tuple[Prepared, NDArray[np.bool_]]]:
         """All rows of the data once more, and which of them are held out; nothing is learned.

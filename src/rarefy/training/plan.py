@@ -30,6 +30,7 @@ from rarefy.training.request import (
     READING,
     RequestError,
     check_asked,
+    check_may_stop_early,
     model_parameters,
     shuffle_of,
     task_for,
@@ -61,6 +62,12 @@ class Plan(NamedTuple):
         """Write the model as it is now; how many bytes that were."""
         about = {**self.settings, "place": self.run.position._asdict(), **self._progressive()}
         return save_model(output, model_of(self.run.model, self.parameters, run=about, slim=slim))
+
+    def make_no_more_passes(self) -> None:
+        """End the run after the passes that were made, as if no more had been asked for."""
+        self.run.passes = self.run.position.pass_number - 1
+        for named in (self.settings, self.parameters):
+            named["passes"] = self.run.passes
 
     def _progressive(self) -> dict[str, Any]:
         """What cannot be told from the model: examples of before the run, and of its first pass."""
@@ -131,8 +138,9 @@ def run_settings(
     unused = () if shuffled else OF_SHUFFLING
     of_run = [name for name in OF_RUN if name not in unused]
     settings = {name: asked[name] for name in of_run} | {"target_features": target}
-    if settings["shards"] == 1:
-        del settings["shards"]  # as in files from before there were any
+    for name, usual in (("shards", 1), ("early_stopping", False)):
+        if settings[name] == usual:
+            del settings[name]  # as in files from before there were any
     if learned:
         settings["learned"] = list(learned)  # by runs before
     texts_of = {
@@ -158,6 +166,9 @@ def make_plan(
             "on from there. Leave output out, and save the model that is returned with slim=True."
         )
     holdout = _holdout(settings["holdout"], reader, model, settings["passes"])
+    if settings.get("early_stopping", False):
+        check_may_stop_early(settings)
+        settings = {"losses": [], **settings}
     run = Run(
         model,
         reader,

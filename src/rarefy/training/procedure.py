@@ -10,6 +10,7 @@ from rarefy.streams.holdout import HeldOutFiles
 from rarefy.streams.refit_stream import Refit, refit_stream
 from rarefy.streams.run import NEVER
 from rarefy.training.checkpoints import Checkpoints
+from rarefy.training.early_stopping import is_judged, pays
 from rarefy.training.plan import Plan
 from rarefy.training.progress_tracker import (
     ProgressLine,
@@ -73,6 +74,7 @@ class Training:
         reporter: Reporter | None = None,
         interruption: Interruption | None = None,
     ) -> None:
+        self._plan = plan
         self.run = run = plan.run
         self.refit = plan.refit
         self.tracker = ProgressTracker(run, plan.holdout)
@@ -99,6 +101,7 @@ class Training:
             self.reporter.say(note)
         self._complain_of_holdout()
         try:
+            self._judge_pass()
             for step, _ in enumerate(run.steps(self._pause)):
                 if step == 0 and run.reader.roles:
                     self.reporter.columns(run.reader.roles)
@@ -119,15 +122,15 @@ class Training:
         """Which of its figures are not those of the saved model, if that is changed in the end."""
         if self.refit is not None:
             limit = self.refit.limit
-            leaves = "" if limit is None else f", which leaves {limit:,} features"
+            leaves = "" if limit is None else f", which leaves at most {limit:,} features"
             return (
-                f"The table shows the model before the refit{leaves}; only weights and held-out "
-                f"figures of its last line are for the refitted model."
+                f"All lines but the last describe the model before the refit{leaves}; the last "
+                f"line has the weights and held-out figures of the refitted model."
             )
         if self._cut_to is not None:
             return (
                 f"Loss and accuracy so far, and recent ones, are for the model before it is cut "
-                f"to {self._cut_to:,} features."
+                f"to at most {self._cut_to:,} features."
             )
         return ""
 
@@ -152,11 +155,29 @@ class Training:
     def _look(self) -> None:
         """After a step: show, and save, what is due, unless an end is asked for."""
         if self.interruption.number is None:
+            self._judge_pass()
             self._report()
             self._complain(self._next_complaint)
             self._save()
         if self.interruption.number is not None:
             raise Stopped
+
+    def _judge_pass(self) -> None:
+        """When a pass is over, and is to be judged, end the run if more of them do not pay."""
+        losses, position = self._plan.settings.get("losses"), self.run.position
+        if losses is None or position.rows or self.run.is_over:
+            return
+        judged = [number for number in range(1, position.pass_number) if is_judged(number)]
+        if len(losses) == len(judged):
+            return
+        with self.interruption.at_once():
+            losses.append(self.tracker.loss_of_holdout())
+        if len(losses) > 1 and not pays(losses[-1], losses[-2]):
+            self._plan.make_no_more_passes()
+            self.reporter.say(
+                f"Stopped early: the held-out loss is {losses[-2]:.4f} after {judged[-2]} passes, "
+                f"and {losses[-1]:.4f} after {judged[-1]}."
+            )
 
     def _report(self) -> None:
         examples = self.run.model.t

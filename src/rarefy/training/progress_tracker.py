@@ -4,6 +4,7 @@ import math
 import time
 from typing import Any, NamedTuple
 
+from rarefy.errors import InputError
 from rarefy.streams.holdout import HeldOutFiles, HeldOutShare
 from rarefy.streams.run import NEVER, Predicted, Run, predicted
 from rarefy.system.memory import resident_memory
@@ -103,6 +104,17 @@ class ProgressTracker:
         else:
             found = self.holdout.of_final_model(self.run.model, self.run.again())
         return shown(found) | {"progressive": progressive}
+
+    def loss_of_holdout(self) -> float:
+        """The mean loss of all held-out rows by the model as it is now."""
+        loss: float | None = None
+        if isinstance(self.holdout, HeldOutFiles):
+            loss = self.holdout.loss(self.run.model)
+        elif self.holdout is not None:
+            loss = self.holdout.of_final_model(self.run.model, self.run.again()).get("loss")
+        if loss is None:
+            raise InputError("early stopping: no rows are held out, so that none can say when.")
+        return loss
 
     def _metrics_of_holdout(self) -> dict[str, float | None]:
         return {} if self.holdout is None else shown(self.holdout.summary(self.run.model))

@@ -11,7 +11,7 @@ from rarefy.model.losses import LOSSES, REGRESSION_LOSSES
 from rarefy.model.multiclass import check_multiclass
 from rarefy.parameters.build import make_loss
 from rarefy.parameters.combinations import check_refit
-from rarefy.parameters.entry import LARGEST_SEED, MOST_PASSES
+from rarefy.parameters.entry import AUTO, LARGEST_SEED, MOST_PASSES
 from rarefy.parameters.table import (
     DECISION_PARAMETERS,
     DEFAULT_RULE,
@@ -39,6 +39,7 @@ NOT_OF_FILES = (*OF_MATRICES, *DECISION_PARAMETERS)
 OF_RUN = {
     "shards": 1,
     "passes": 1,
+    "early_stopping": False,
     "cache": None,
     "holdout": None,
     "save_every": None,
@@ -46,6 +47,7 @@ OF_RUN = {
 }
 OPTIONAL = ("l1_of", "groups", "class_weight", "scoring")  # which files have if they were given
 OPTIONS = {"random_state": "seed"}  # that commands call by another name
+SIZES = ("shuffle_memory",)  # in bytes
 # All that can be asked for, and what it is if nothing is said.
 DEFAULTS: dict[str, Any] = {
     **READING,
@@ -70,16 +72,20 @@ class RequestError(ConfigError):
 
     def __init__(self, template: str, **options: Any) -> None:
         self._template, self._options = template, options
-        super().__init__(self._filled(lambda name: name, "={!r}"))
+        super().__init__(self._filled(lambda name: name, "={!r}", options))
 
     def as_command(self) -> str:
         """The message in the words of the command line."""
-        return self._filled(_option, " {}")
+        shown = {
+            name: _size(value) if name in SIZES and value is not None else value
+            for name, value in self._options.items()
+        }
+        return self._filled(_option, " {}", shown)
 
-    def _filled(self, title: Any, behind: str) -> str:
+    def _filled(self, title: Any, behind: str, options: Mapping[str, Any]) -> str:
         shown = {
             name: title(name) + ("" if value is None else behind.format(value))
-            for name, value in self._options.items()
+            for name, value in options.items()
         }
         return self._template.format(**shown)
 
@@ -87,6 +93,14 @@ class RequestError(ConfigError):
 def _option(name: str) -> str:
     """What a parameter is called on the command line."""
     return f"--{OPTIONS.get(name, name).replace('_', '-')}"
+
+
+def _size(n_bytes: int) -> str:
+    """A number of bytes as commands take it, exactly."""
+    for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if n_bytes and n_bytes % scale == 0:
+            return f"{n_bytes // scale}{unit}"
+    return str(n_bytes)
 
 
 def check_asked(asked: Mapping[str, Any]) -> None:
@@ -106,9 +120,31 @@ def check_asked(asked: Mapping[str, Any]) -> None:
     check_values(
         {name: value for name, value in asked.items() if name in TABLE and value is not None}
     )
+    if isinstance(asked.get("passes"), str) and asked["passes"] == AUTO:
+        raise ConfigError(
+            f"passes={AUTO!r}: only fit chooses it, as it has all rows in memory. Give a number; "
+            f"early_stopping=True with holdout=0.1 stops before it where no more is gained."
+        )
     check_whole("passes", asked.get("passes", 1), 1, MOST_PASSES)
     if asked.get("save_every") is not None:
         check_whole("save_every", asked["save_every"], 1, NEVER)
+
+
+def check_may_stop_early(settings: Mapping[str, Any]) -> None:
+    """Refuse to stop early where nothing says when, or there is nothing to stop before."""
+    check_flag("early_stopping", settings["early_stopping"])
+    if settings["holdout"] is None:
+        raise RequestError(
+            "{early_stopping} needs {holdout}: held-out rows say when to stop.",
+            early_stopping=None,
+            holdout=None,
+        )
+    if settings["passes"] == 1:
+        raise RequestError(
+            "{early_stopping} has no meaning with {passes}: give the largest number of passes.",
+            early_stopping=None,
+            passes=1,
+        )
 
 
 def shuffle_of(settings: Mapping[str, Any]) -> Shuffle | None:
@@ -124,7 +160,11 @@ def shuffle_of(settings: Mapping[str, Any]) -> Shuffle | None:
         return None
     seed, memory = given.get("random_state", 0), given.get("shuffle_memory", DEFAULT_MEMORY)
     check_whole("random_state", seed, 0, LARGEST_SEED)
-    check_whole("shuffle_memory", memory, LEAST_MEMORY, NEVER)
+    check_whole("shuffle_memory", memory, 0, NEVER)
+    if memory < LEAST_MEMORY:
+        raise RequestError(
+            f"{{shuffle_memory}}: at least {_size(LEAST_MEMORY)} is needed.", shuffle_memory=memory
+        )
     return Shuffle(seed, memory)
 
 

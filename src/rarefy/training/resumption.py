@@ -1,5 +1,6 @@
 """Resuming from a model file: an interrupted run, or new data for a finished model."""
 
+import math
 import shlex
 import warnings
 from collections.abc import Container, Iterable, Sequence
@@ -21,6 +22,7 @@ LATER_SETTINGS: dict[str, Any] = {
     "target_features": None,
     "learned": [],
     "shards": 1,
+    "early_stopping": False,
     **OF_SHUFFLING,
 }  # that files of before do not have
 # What may be asked for beside DATA when a finished model goes on; all else is in the file.
@@ -104,6 +106,8 @@ def plan_to_go_on(
         return plan._replace(resumed=resume)
     reader = _same_reader(about["reader"], data, resume)
     settings = run_settings(about, target, about["learned"])
+    if "losses" in about:
+        settings["losses"] = list(about["losses"])
     so_far = {name: about[name] for name in ("before", "first_pass")}
     plan = make_plan(model, reader, output, saved.asked, settings, slim, about["place"], **so_far)
     return plan._replace(resumed=resume)
@@ -144,6 +148,8 @@ def _checked_run(saved: Model, resume: str) -> dict[str, Any] | None:
         texts([value for value in (about["cache"], about["holdout"]) if value is not None])
         texts(about["reader"]["files"])
         texts(about["learned"])
+        if not all(math.isfinite(loss) for loss in about.get("losses", ())):
+            raise ValueError("a loss is not finite")
         reader_of(about["reader"])
         shuffle_of(about)
     except (LookupError, TypeError, ValueError, AttributeError) as error:

@@ -95,7 +95,9 @@ class SafeUpdate:
         else:  # a share of the new rows
             files, instead = new, "give new rows, or a file with others (--holdout FILE)"
         for file in also_among(files, learned):
-            raise InputError(f"{file} is learned by the model, and cannot judge it: {instead}.")
+            is_to_come = not also_among([file], self.plan.settings.get("learned", ()))
+            learns = "learns" if is_to_come else "has already learned"
+            raise InputError(f"the model {learns} {file}, so this file cannot judge it: {instead}.")
 
     def carry_out(self, reporter: Reporter | None = None) -> Updated:
         """Learn, and choose; nothing is written."""

@@ -13,7 +13,9 @@ VARIABLE = f"_{PROGRAM.upper()}_COMPLETE"  # by which the script asks for comple
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print a script with which SHELL completes commands, options and file names.
+    """Print a script with which SHELL completes rarefy commands.
+
+    It completes options and file names, too.
 
     \b
     To install it, add a line to a file:

@@ -18,7 +18,9 @@ from rarefy.system.output_checks import STREAM, check_outputs
 @top_option("Number of features to show.")
 @json_option
 def diff(old_path: str, new_path: str, top: int, as_json: bool) -> None:
-    """Show how the model NEW differs from the model OLD: weights added, removed and changed.
+    """Show how the weights of two models, OLD and NEW, differ.
+
+    It lists those that were added, removed and changed.
 
     \b
     Example:

@@ -1,6 +1,7 @@
 """`rarefy evaluate`."""
 
 import json
+import shlex
 import sys
 from typing import Any
 
@@ -14,6 +15,8 @@ from rarefy.readers.source import expand
 from rarefy.streams.metrics import measured
 from rarefy.system.output_checks import STREAM, check_outputs
 
+MUCH = 0.05  # of F1
+
 
 @click.command()
 @click.argument("model_path", metavar="MODEL")
@@ -21,7 +24,7 @@ from rarefy.system.output_checks import STREAM, check_outputs
 @labelled_data_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
 def evaluate(model_path: str, data: tuple[str, ...], as_json: bool, **reading: Any) -> None:
-    """Evaluate MODEL on labelled DATA: accuracy, loss and other metrics.
+    """Evaluate MODEL on labelled DATA: accuracy, loss and more.
 
     Of two classes, precision, recall and F1 are those of the second; of more, means over all.
 
@@ -41,3 +44,16 @@ def evaluate(model_path: str, data: tuple[str, ...], as_json: bool, **reading: A
     else:
         for line in plain_lines(summary):
             click.echo(line)
+    if not as_json and (hint := _hint_of_threshold(summary, model_path)):
+        click.echo(hint, err=True)
+
+
+def _hint_of_threshold(summary: dict[str, Any], model_path: str) -> str:
+    """What to do if another threshold would give a much better F1, as it does with rare classes."""
+    best = summary.get("best_f1")
+    if best is None or best - summary.get("f1", 0.0) < MUCH:
+        return ""
+    return (
+        f"With another decision threshold, F1 can be {best:.2f}: rarefy threshold "
+        f"{shlex.quote(model_path)} DATA sets it."
+    )

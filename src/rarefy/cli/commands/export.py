@@ -32,7 +32,7 @@ ENDINGS = {
 )
 @click.option("-o", "--output", metavar="FILE", default=STREAM, help="Where to write it.")
 def export(model_path: str, format: str | None, output: str) -> None:
-    """Export the weights of MODEL in a format that other programs read.
+    """Export the weights of MODEL for other programs.
 
     \b
     Examples:

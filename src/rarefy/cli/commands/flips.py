@@ -77,8 +77,8 @@ GATES = (
     Gate(
         "--max-auc-drop",
         "NUMBER",
-        click.FloatRange(0.0, 1.0),
-        "End with exit code 3 if the AUC falls by more than this.",
+        Rate(may_be_any=True),
+        "End with exit code 3 if the AUC falls by more than this: 0.01 or 1%.",
         lambda found: -_change("AUC", found.old_auc, found.new_auc),
         "The AUC dropped by {found:.5g}, and the limit is {limit:g}.",
     ),
@@ -114,10 +114,10 @@ def flips(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Show which answers change from the model OLD to the model NEW on labelled DATA.
+    """Show which answers change from OLD to NEW on labelled DATA.
 
-    A negative flip is an example that OLD gets right and NEW gets wrong; a positive flip is the
-    opposite.
+    OLD and NEW are models. A negative flip is an example that OLD gets right and NEW gets wrong; a
+    positive flip is the opposite.
 
     \b
     Examples:

@@ -59,7 +59,7 @@ def inspect(
     as_json: bool,
     **reading: Any,
 ) -> None:
-    """Show what MODEL is, how it was trained, and its strongest features.
+    """Show how MODEL was trained, and its strongest features.
 
     With --why, explain the score of one row (of a file, or - for standard input): value times
     weight of each feature. With several classes, the predicted one, or that of --class, is compared

@@ -20,7 +20,7 @@ from rarefy.system.output_checks import check_outputs
     help="The model that all others were trained further from, if there was one.",
 )
 def merge(models: tuple[str, ...], output: str, base: str | None) -> None:
-    """Make one model of MODELS that were trained on different rows of the same problem.
+    """Merge MODELS trained on different rows of the same problem.
 
     The merged model can predict, and be trained further. If all MODELS began with --resume of a
     common one, name that as --base: what it has learned counts only once.

@@ -115,9 +115,10 @@ def releases(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Replay DATA in its order, ship a model every N rows, and count lost answers.
+    """Simulate a chain of releases on DATA, and count lost answers.
 
-    Each model is made from the last one. It is trained further as it is (plain), with an endowment,
+    DATA is replayed in its order, and a model is shipped every N rows. Each model is made from the
+    last one. It is trained further as it is (plain), with an endowment,
     or on the last model's predictions as well (dissonance, distillation, damped, focal); trained
     from scratch (retrained); changes an answer only if it is sure enough (hysteresis); or is
     updated within a budget of lost answers (update, replay, anchor). Each is judged on the rows

@@ -21,11 +21,11 @@ from rarefy.system.output_checks import check_outputs
 @one_rule_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a sentence.")
 def replay(folder: str, model: str, output: str | None, as_json: bool, **options: Any) -> None:
-    """Train a new model on the rows that MODEL has learned, from the log of FOLDER.
+    """Train a new model on the rows that MODEL in FOLDER learned.
 
-    FOLDER is that of `rarefy serve`, which may be running. Every row is predicted before it is
-    learned, so the loss is the one that the model would have had in service. The file can be
-    uploaded as a challenger.
+    The rows come from the log of FOLDER. FOLDER is that of `rarefy serve`, which may be running.
+    Every row is predicted before it is learned, so the loss is the one that the model would have
+    had in service. The file can be uploaded as a challenger.
 
     \b
     Examples:

@@ -78,7 +78,7 @@ def serve(
     demo: bool,
     access_log: bool,
 ) -> None:
-    """Serve the models in FOLDER over HTTP: predict, learn, and lose nothing.
+    """Serve the models in FOLDER over HTTP, to predict and learn.
 
     A request to learn is answered when its rows are on disk. After a crash, the models are what
     they would have been. FOLDER/NAME.model, as from `rarefy train`, is served as NAME; it is loaded

@@ -15,7 +15,7 @@ from rarefy.system.output_checks import check_outputs
 @click.argument("model_path", metavar="MODEL", type=FILE)
 @click.option("-o", "--output", type=FILE, required=True, help="Where to write the slim model.")
 def slim(model_path: str, output: str) -> None:
-    """Write MODEL without the state that only further training needs.
+    """Write MODEL without its training state.
 
     The slim model predicts the same, but cannot be trained further. `rarefy train --slim` writes
     the same file.

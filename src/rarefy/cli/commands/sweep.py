@@ -134,7 +134,7 @@ FEATURES_IN_REPORT = 100
 def sweep(
     context: click.Context, /, folder: str, as_json: bool, quiet: bool, memory: int, **asked: Any
 ) -> None:
-    """Choose parameters by cross-validation on DATA, and train the best model.
+    """Cross-validate parameters on DATA, and train the best model.
 
     Options with commas take several values, and all combinations are tried, from one reading of
     DATA; rows that do not fit in memory are read again in every pass. DIR gets table.csv, with a
@@ -162,7 +162,8 @@ def sweep(
         choices = _choices(found, asked["within_features"])
         chosen = _label(asked["choose"], asked["within_features"])
         best = plan_of_point(asked, choices[chosen].parameters, outputs[MODEL].path)
-        best.run.label_runs = label_runs  # so that nothing is said twice
+        if label_runs.was_said:
+            best.run.label_runs = label_runs  # so that nothing is said twice
         display.stage(f"Learning {visible(outputs[MODEL].path)}")
         carry_out(best, Checkpoints(best, outputs[MODEL]), display)
         model = best.run.model

@@ -37,10 +37,10 @@ from rarefy.training.resumption import files_learned
 def threshold(
     model_path: str, data: tuple[str, ...], given: float | None, output: str | None, **reading: Any
 ) -> None:
-    """Set the score above which MODEL predicts the second of its two classes.
+    """Set the decision threshold of MODEL, which has two classes.
 
-    Without --set, the threshold that maximises F1 on labelled DATA is chosen. DATA should not be
-    the training data.
+    MODEL predicts the second class for scores above the threshold. Without --set, the one that
+    maximises F1 on labelled DATA is chosen. DATA should not be the training data.
 
     \b
     Examples:
@@ -57,7 +57,7 @@ def threshold(
     check_outputs([place.path], expand(data))
     model = load_model(model_path)
     if len(model.classes) != 2 or model.has_score_by_class:
-        raise InputError(f"{model_path}: a threshold is for models of two classes.")
+        raise InputError(f"{model_path}: only models of two classes have a decision threshold.")
     if given is None:
         _warn_of_learned(files_learned(model, model_path), data)
         given, best_f1 = _best(model, data, reading)

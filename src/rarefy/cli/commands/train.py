@@ -51,6 +51,11 @@ NOT_OF_PLANS = ("json", "quiet", "on")  # options
 @weight_options
 @no_intercept_option
 @parameter_option("passes", type=Passes(), default=1)
+@click.option(
+    "--early-stopping",
+    is_flag=True,
+    help="Stop when more passes hardly lower the held-out loss; --passes is the most there are.",
+)
 @parameter_option("shards", metavar="K")
 @parameter_option("refit")
 @parameter_option("refit_l2")
@@ -72,7 +77,12 @@ NOT_OF_PLANS = ("json", "quiet", "on")  # options
     type=click.IntRange(1),
     help="Largest number of features; the least useful are dropped (store table).",
 )
-@click.option("--names/--no-names", default=True, help="Keep the names of features (store table).")
+@click.option(
+    "--names/--no-names",
+    default=True,
+    show_default=True,
+    help="Keep the names of features (store table).",
+)
 @click.option(
     "--cache",
     type=click.Path(dir_okay=False),
@@ -86,7 +96,7 @@ NOT_OF_PLANS = ("json", "quiet", "on")  # options
 @click.option(
     "--shuffle",
     is_flag=True,
-    help="Take the rows in random order, as many at a time as fit --shuffle-memory.",
+    help="Shuffle the rows; as many as fit in --shuffle-memory are shuffled at a time.",
 )
 @click.option(
     "--shuffle-memory",

@@ -95,7 +95,7 @@ def update(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Train the model OLD further on DATA, and lose no more of its right answers than allowed.
+    """Train OLD further on DATA, within a limit on lost answers.
 
     A lost answer is one that OLD has right and the new model has wrong. This writes the best
     model between OLD and the one trained on DATA whose rate of lost answers is within the budget;

@@ -125,7 +125,9 @@ def roles_in(
     there = set(names)
     for name, role in roles.items():
         if name not in there and not may_be_absent(role, columns):
-            advice = no_header if name.isdecimal() or no_header == ADD_HEADER else ""
+            is_in_doubt = columns.label_needed and columns.label not in there
+            is_in_doubt = is_in_doubt or name.isdecimal() or no_header == ADD_HEADER
+            advice = no_header if is_in_doubt else ""
             raise missing_column(file, name, role, names, columns, advice)
     if columns.label_needed and columns.label not in there:
         raise InputError(

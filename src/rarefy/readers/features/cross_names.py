@@ -1,7 +1,7 @@
 """Which columns and namespaces are crossed: globs, and names that match nothing."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import product
 
@@ -58,16 +58,23 @@ def _names_nothing(file: str, cross: Cross, name: str, features: list[str]) -> I
 
 
 def check_first_features(
-    batch: Batch, options: Iterable[tuple[str, Cross]], *, is_all: bool
+    batch: Batch,
+    options: Iterable[tuple[str, Cross]],
+    *,
+    is_all: bool,
+    namespaces: Callable[[], list[str]] | None = None,
 ) -> None:
     """Refuse names of which the rows have nothing; only warn if there are more rows."""
     for option, names in options:
         for name in names:
             if name == ANY_NAME or hash_text(name) in batch.groups or len(batch.labels) == 0:
                 continue
+            there = [] if namespaces is None else namespaces()
+            there_are = f"; the namespaces are {listed_columns(there)}" if there else ""
             text = (
                 f"{batch.path}: {option}={','.join(names)!r} (--{option}): there is no feature of "
-                f"{name!r} in the first {len(batch.labels):,} rows.{_about_globs(name)}"
+                f"{name!r}{nearest(name, there)} in the first {len(batch.labels):,} rows"
+                f"{there_are}.{_about_globs(name)}"
             )
             if is_all:
                 raise InputError(text)

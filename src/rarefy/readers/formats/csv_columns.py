@@ -37,7 +37,7 @@ from rarefy.readers.formats.csv import (
     split_one_row,
 )
 from rarefy.readers.line_errors import NOT_UTF8, end_of_line, fault, first_invalid
-from rarefy.readers.parsed import EXPECTED, Parsed, Problem, remedy
+from rarefy.readers.parsed import Parsed, Problem, remedy, what_is_wrong
 from rarefy.readers.source import BLOCK_BYTES, STDIN, Block
 from rarefy.readers.text.scan import skip_empty_lines
 
@@ -236,7 +236,7 @@ def _check_header(file: str, block: Block, row: _Row, *, by_model: bool) -> None
     line = block.line + block.data[block.begin : position].tobytes().count(b"\n")
     if problem != Problem.NONE:
         advice = remedy(problem, by_model=by_model)
-        what = fault(block, position, f"{EXPECTED[problem]} is expected", advice)
+        what = fault(block, position, what_is_wrong(Problem(problem)), advice)
         raise InputError(f"{file}:{line}:{what}")
     if row.split.n_fields > MOST_COLUMNS:
         raise InputError(

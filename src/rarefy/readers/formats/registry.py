@@ -15,7 +15,7 @@ from rarefy.readers.features.columns import Columns
 from rarefy.readers.features.labels import Labels
 from rarefy.readers.formats.line_parser import parse_lines
 from rarefy.readers.formats.svmlight import Svmlight
-from rarefy.readers.formats.vw import tags_at, vw_parser
+from rarefy.readers.formats.vw import namespaces, tags_at, vw_parser
 from rarefy.readers.parsed import Parsed
 from rarefy.readers.source import STDIN, Block, opened
 
@@ -33,6 +33,7 @@ class Opened(NamedTuple):
     columns: Columns | None = None  # what each column was found to be, if there are columns
     roles: Mapping[str, str] = MappingProxyType({})  # of the columns that the file begins with
     tags_at: Callable[[Block, Iterable[int]], tuple[str, ...]] | None = None  # of rows, by line
+    namespaces: Callable[[Block], list[str]] | None = None  # in a block, if there are namespaces
 
 
 class Opening(Protocol):
@@ -57,7 +58,7 @@ def open_vw(
     file: str, block: Block, columns: Columns, labels: Labels, *, by_model: bool = False
 ) -> Opened:
     labels.settle(words=False)
-    return Opened(vw_parser(columns), rows_are_lines=True, tags_at=tags_at)
+    return Opened(vw_parser(columns), rows_are_lines=True, tags_at=tags_at, namespaces=namespaces)
 
 
 def open_json(

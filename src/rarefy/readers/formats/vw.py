@@ -8,6 +8,7 @@ without a label is a row to predict: its label is NaN. A tag begins with ' or to
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -61,6 +62,12 @@ def tags_at(block: Block, lines: Iterable[int]) -> tuple[str, ...]:
     """The tags of the rows at these lines of a block, counted from 0; empty where there is none."""
     texts = block.text.split(b"\n")
     return tuple(_tag(texts[line]) for line in lines)
+
+
+def namespaces(block: Block) -> list[str]:
+    """The names of namespaces in a block, in the order in which they come."""
+    names = dict.fromkeys(re.findall(rb"\|([^\s:|]+)", block.text))
+    return [name.decode(errors="replace") for name in names]
 
 
 def _tag(line: bytes) -> str:
