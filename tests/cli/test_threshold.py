@@ -173,7 +173,8 @@ def test_figures_of_further_training():
 class TestRefused:
     def test_several_classes_and_numbers(self):
         train("multiclass.svm")
-        assert "is for models of two classes" in error_of("threshold", "some.model", "--set", "1")
+        error = error_of("threshold", "some.model", "--set", "1")
+        assert "only models of two classes have a decision threshold" in error
         X, y = np.eye(6), [0, 1, 2] * 2
         with pytest.raises(ConfigError, match=r"decision_threshold=0\.5 is for two classes"):
             classifier_in_order(decision_threshold=0.5).fit(X, y)

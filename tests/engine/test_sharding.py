@@ -69,9 +69,8 @@ def test_rounds_may_come_in_parts():
     Sharding(4, 1).learn(learner, rows)
     other, _ = learner_and_rows()
     four, begin = Sharding(4, 2), 0
-    lengths, are_learned = np.diff(rows.indptr), rows.importance != 0.0
     while begin < len(rows.y):
-        end = begin + four.new_round(other).take(lengths[begin:], are_learned[begin:])
+        end = begin + four.new_round(other).take(rows.indptr[begin:], rows.importance[begin:])
         middle = (begin + end) // 3 + (end - begin) // 2
         middle = min(max(middle, begin), end)
         cuts = [begin, middle, end]
@@ -166,12 +165,15 @@ def test_rows_of_no_importance_are_no_examples():
 @pytest.mark.parametrize(("longest_row", "fewest"), [(60, 64), (600, 1024)])
 def test_rounds_go_by_the_examples_and_entries_so_far(n_shards, n_features, longest_row, fewest):
     lengths = np.random.default_rng(0).integers(0, longest_row, 1 << 18)
-    are_learned = np.arange(len(lengths)) % 5 > 0
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    importance = np.where(np.arange(len(lengths)) % 5 == 0, 0.0, 2.0)
+    held = np.arange(len(lengths)) % 7 == 3
+    are_learned = (importance > 0.0) & ~held
     learned = lengths[are_learned]
     t, begin = 0, 0
     while begin < len(lengths):
         size = RoundSize(t, n_features, n_shards, fewest)
-        n_rows = size.take(lengths[begin:], are_learned[begin:])
+        n_rows = size.take(indptr[begin:], importance[begin:], held[begin:])
         n = int(are_learned[begin : begin + n_rows].sum())
         expected = naive_shards.round_size(learned, t, n_features, n_shards, fewest)
         assert n == min(expected, len(learned) - t)
@@ -184,12 +186,13 @@ def test_rounds_go_by_the_examples_and_entries_so_far(n_shards, n_features, long
 @pytest.mark.parametrize("longest_row", [60, 6000])
 def test_a_round_ends_at_the_same_row_however_rows_come(n_features, longest_row):
     lengths = np.random.default_rng(0).integers(0, longest_row, 1 << 16)
-    are_learned = np.arange(len(lengths)) % 3 > 0
-    at_once = RoundSize(1 << 15, n_features, 2, 1024).take(lengths, are_learned)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    importance = (np.arange(len(lengths)) % 3 > 0).astype(float)
+    at_once = RoundSize(1 << 15, n_features, 2, 1024).take(indptr, importance)
     size, taken = RoundSize(1 << 15, n_features, 2, 1024), 0
     while not size.is_complete:
-        some = slice(taken, taken + 777)
-        taken += size.take(lengths[some], are_learned[some])
+        behind = min(taken + 777, len(lengths))
+        taken += size.take(indptr[taken : behind + 1], importance[taken:behind])
     assert taken == at_once
 
 

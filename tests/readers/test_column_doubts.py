@@ -142,5 +142,5 @@ def test_a_namespace_may_still_come(tmp_path, monkeypatch):
 def test_formats_without_columns(tmp_path, name):
     path = tmp_path / name
     path.write_text("1 |a x\n" if name.endswith("vw") else "1 1:1\n")
-    with pytest.raises(InputError, match=r"has no .*columns, so no column 'a'"):
+    with pytest.raises(InputError, match=r"columns: text=\[\.\.\.\] \(--text\) does not apply"):
         list(read(path, text=["a"]))

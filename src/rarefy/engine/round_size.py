@@ -1,9 +1,12 @@
 """How many rows make a round of shards: docs/how-to/shards.md."""
 
+from typing import Any
+
 import numpy as np
 
-from rarefy.arrays import Flags, Numbers
+from rarefy.arrays import Flags, Floats, Numbers
 from rarefy.engine.reference import FIRST_EXAMPLES
+from rarefy.jit import compiled
 
 ROUNDS = 8  # while the number of examples doubles,
 FEW_EXAMPLES = 1 << 14  # up to so many; then
@@ -16,6 +19,7 @@ MOST_ENTRIES, MOST_OF_A_SHARD = 1 << 24, 1 << 21  # of a round; what is more for
 # what they gain.
 MANY_SHARDS, FEATURES_OF_AN_EXAMPLE, FEATURES_OF_AN_ENTRY = 8, 16, 0.5
 IN_ORDER = 1 << 13  # examples of a round in which no shards learn
+NONE_HELD = np.empty(0, np.bool_)
 SETTLING = 512  # last examples of a round, but no more than a quarter, which settle the model
 
 
@@ -57,29 +61,33 @@ class RoundSize:
         if self.is_in_order:
             self._step = self._most = min(IN_ORDER, self._most)
 
-    @property
-    def n_missing(self) -> int:
-        """How many examples are missing to the next one after which the round may end."""
-        return min(self._step - self._n_examples % self._step, self._most - self._n_examples)
+    def take(self, indptr: Any, importance: Floats, held: Flags = NONE_HELD) -> int:
+        """How many of the rows that come next belong to the round; they are counted.
 
-    def take(self, lengths: Numbers, are_learned: Flags) -> int:
-        """How many of the rows that come next belong to the round; they are counted."""
-        learned = np.flatnonzero(are_learned)
-        n_entries = np.zeros(len(learned) + 1, np.int64)
-        chosen = lengths if len(learned) == len(lengths) else lengths[learned]
-        np.cumsum(chosen, out=n_entries[1:])
-        # the round is over with the example with which it has as many entries as it may
-        n_left = self._most_entries - self._n_entries
-        most = max(int(np.searchsorted(n_entries, n_left)), 1)
-        taken = 0
-        while taken < min(len(learned), most):
-            n_missing = self.n_missing
-            n = min(n_missing, min(len(learned), most) - taken)
-            self._n_examples += n
-            self._n_entries += int(n_entries[taken + n] - n_entries[taken])
-            taken += n
-            is_end = n == n_missing and self._n_entries >= self._n_entries_wanted
-            if is_end or taken == most or self._n_examples == self._most:
-                self.is_complete = True
-                return int(learned[taken - 1]) + 1
-        return len(are_learned)
+        Rows count that have importance and are not held out; `held` may be empty, if none is.
+        """
+        bounds = self._step, self._most, self._n_entries_wanted, self._most_entries
+        so_far = np.array([self._n_examples, self._n_entries])
+        n_rows, self.is_complete = _take(indptr, importance, held, bounds, so_far)
+        self._n_examples, self._n_entries = so_far.tolist()
+        return n_rows
+
+
+@compiled
+def _take(
+    indptr: Any, importance: Floats, held: Flags, bounds: tuple[int, ...], so_far: Numbers
+) -> tuple[int, bool]:
+    """How many rows, and whether the round is over; `so_far` counts examples and entries.
+
+    In one go, as arrays of a batch are long enough for NumPy to let other threads go first.
+    """
+    step, most, wanted, most_entries = bounds
+    for row in range(len(importance)):
+        if importance[row] == 0.0 or (len(held) > 0 and held[row]):
+            continue
+        so_far[0] += 1
+        so_far[1] += indptr[row + 1] - indptr[row]
+        may_end = so_far[0] % step == 0 and so_far[1] >= wanted
+        if may_end or so_far[0] == most or so_far[1] >= most_entries:
+            return row + 1, True
+    return len(importance), False

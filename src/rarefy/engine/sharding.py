@@ -62,13 +62,10 @@ class Sharding:
 
     def learn(self, learner: Learner, rows: Rows) -> None:
         """Learn rows in as many rounds as it takes, of which the last may be short."""
-        lengths, are_learned = np.diff(rows.indptr), rows.importance != 0.0
         begin = end = 0
         while begin < len(rows.y):
             size = self.new_round(learner)
-            while end < len(rows.y) and not size.is_complete:
-                some = slice(end, end + size.n_missing)
-                end += size.take(lengths[some], are_learned[some])
+            end += size.take(rows.indptr[end:], rows.importance[end:])
             self.learn_round(learner, [part_of(rows, begin, end)])
             begin = end
 

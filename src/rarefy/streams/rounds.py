@@ -34,10 +34,10 @@ class Rounds:
         if self._size is None:
             self._size = self.sharding.new_round(learner)
 
-    def n_rows(self, rows: Prepared, are_learned: Flags) -> int:
+    def n_rows(self, rows: Prepared, held: Flags) -> int:
         """How many of the rows that come next belong to the round that has begun."""
         assert self._size is not None
-        return self._size.take(np.diff(rows.batch.indptr), are_learned)
+        return self._size.take(rows.batch.indptr, rows.batch.importance, held)
 
     def add(self, part: Prepared) -> None:
         """Take rows, which are copied if others may write to their memory."""

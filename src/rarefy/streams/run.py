@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rarefy.arrays import portions
+from rarefy.engine.round_size import NONE_HELD
 from rarefy.engine.sharding import Sharding, check_sharding
 from rarefy.engine.workers import n_cores
 from rarefy.errors import ConfigError, InputError
@@ -285,7 +286,7 @@ class Run:
         self._rounds.begin_unless_begun(self.model.learner)
         if not self._gathers():
             rows, _ = rows.cut(most)
-        return self._rounds.n_rows(rows, self._are_learned(rows, self._read.rows))
+        return self._rounds.n_rows(rows, self._are_held(rows, self._read.rows))
 
     def _take(self, part: Prepared, first_row: int) -> None:
         """Learn rows, now or when they make a round; the first has that number in the pass."""
@@ -303,15 +304,14 @@ class Run:
         if gathered := rounds.taken():
             self._learn_whole(gathered)
 
-    def _are_learned(self, rows: Prepared, first_row: int) -> NDArray[np.bool_]:
-        """Which rows are examples that are not held out."""
-        are_examples: NDArray[np.bool_] = rows.batch.importance != 0.0
+    def _are_held(self, rows: Prepared, first_row: int) -> NDArray[np.bool_]:
+        """Which rows are held out; empty if there is no such thing."""
         if self.held_out is None:
-            return are_examples
+            return NONE_HELD
         numbers = rows.numbers
         if numbers is None:
-            numbers = first_row + np.arange(len(are_examples))
-        return are_examples & ~self.held_out.among(numbers)
+            numbers = first_row + np.arange(len(rows.batch.labels))
+        return self.held_out.among(numbers)
 
     def _learn_whole(self, parts: list[Prepared]) -> None:
         """Learn all rows, or none of them, or be no more of use."""
@@ -329,8 +329,10 @@ class Run:
             for part in parts:
                 assert part.y is not None
                 self.label_runs.add(part.y)
-        held = [self._held_out(part) for part in parts]
-        learned = [part.only(~one) for part, one in zip(parts, held, strict=True)]
+        held = [self._are_held(part, 0) for part in parts]
+        learned = parts
+        if self.held_out is not None:
+            learned = [part.only(~one) for part, one in zip(parts, held, strict=True)]
         if self._classes_grow:
             (part,) = learned
             self.model.learn_with_new_classes(part, self._class_names)
@@ -348,12 +350,6 @@ class Run:
     def _here(self, part: Prepared) -> Prepared:
         """The rows of a part, which may be elsewhere."""
         return part if self.elsewhere is None else self.elsewhere.here(part)
-
-    def _held_out(self, part: Prepared) -> NDArray[np.bool_]:
-        assert part.numbers is not None
-        if self.held_out is None:
-            return np.zeros(len(part.numbers), np.bool_)
-        return self.held_out.among(part.numbers)
 
 
 def predicted(model: StreamModel) -> Predicted:

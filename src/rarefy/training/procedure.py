@@ -130,7 +130,7 @@ class Training:
         if self._cut_to is not None:
             return (
                 f"Loss and accuracy so far, and recent ones, are for the model before it is cut "
-                f"to at most {self._cut_to:,} features."
+                f"to {self._cut_to:,} features."
             )
         return ""
 
