@@ -13,7 +13,8 @@ import pytest
 import rarefy
 from rarefy.cluster import train
 from rarefy.engine import sharding
-from rarefy.errors import InputError
+from rarefy.errors import ConfigError, InputError
+from tests.streams.test_merging import vw_lines
 
 ray = pytest.importorskip("ray", reason="rarefy[ray] is not installed")
 pytest.importorskip("ray.data")
@@ -82,6 +83,63 @@ def test_datasets(cluster, tmp_path, monkeypatch, kind):
     assert weights(there) == weights(here)
     assert there.holdout_ == pytest.approx(here.holdout_)
     assert weights(rarefy.load("there.model")) == weights(here)
+
+
+def test_an_interrupted_run_over_a_dataset_goes_on_with_files(cluster, tmp_path, monkeypatch):
+    pytest.importorskip("pandas")
+    from tests.cluster.test_same_bytes import _frame
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(ray.data.DataContext.get_current(), "enable_progress_bars", False)
+    _frame(6000, "words").to_parquet("rows.parquet", row_group_size=500)
+    how = {"shards": 3, "text": ["words"]}
+    whole = rarefy.train("rows.parquet", **how)
+
+    def interrupt(line):
+        if line.examples >= 4000:
+            raise KeyboardInterrupt
+
+    dataset = ray.data.read_parquet(str(tmp_path / "rows.parquet")).repartition(4)
+    with pytest.raises(KeyboardInterrupt):
+        train(dataset, output="part.model", progress=interrupt, **how)
+    assert 0 < rarefy.load("part.model").t_ < 6000
+    with pytest.raises(ConfigError, match=r"a dataset in memory\. To continue, write"):
+        rarefy.train(resume="part.model")
+    resumed = rarefy.train("rows.parquet", resume="part.model", output="whole.model")
+    assert resumed.t_ == 6000
+    assert weights(resumed) == weights(whole)
+
+
+@pytest.mark.parametrize("format", ["vw", "svmlight", "json"])
+def test_lines_of_datasets(cluster, tmp_path, monkeypatch, format):
+    """Of formats that Ray Data does not know, too."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(ray.data.DataContext.get_current(), "enable_progress_bars", False)
+    lines = vw_lines(5000, 0).splitlines()
+    if format == "svmlight":
+        lines = [f"{(-1) ** (n % 7)} {n % 30 + 1}:1 {n % 7 + 40}:0.5" for n in range(5000)]
+    elif format == "json":
+        lines = [json.dumps({"label": line[0], "w": line.split()[-1]}) for line in lines]
+    Path("rows.txt").write_text("\n".join(lines) + "\n")
+    how = {"shards": 3, "format": format, "passes": 2}
+    here = rarefy.train("rows.txt", **how)
+    dataset = ray.data.read_text(str(tmp_path / "rows.txt")).repartition(3)
+    there = train(dataset, output="there.model", **how)
+    assert there.t_ == here.t_ == 10_000
+    assert there.weights_ == here.weights_
+
+
+def test_lines_that_cannot_be_read(cluster, monkeypatch):
+    monkeypatch.setattr(ray.data.DataContext.get_current(), "enable_progress_bars", False)
+    pandas = pytest.importorskip("pandas")
+    rows = pandas.DataFrame({"text": ["1 | a", "-1 | b", "1 | c:x"]})
+    with pytest.raises(InputError, match=r"^dataset, block 0:3:"):
+        train(ray.data.from_pandas([rows]), format="vw", shards=2)
+    two = rows.assign(other=1)
+    with pytest.raises(InputError, match=r"has one column, .* and this one has text, other"):
+        train(ray.data.from_pandas([two]), format="vw", shards=2)
+    with pytest.raises(ConfigError, match="format='csv': the lines of a dataset can be svmlight"):
+        train(ray.data.from_pandas([rows]), format="csv", shards=2)
 
 
 @pytest.mark.parametrize("block", [0, 2])

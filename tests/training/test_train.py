@@ -295,3 +295,31 @@ def test_the_command_warns_of_grouped_labels_and_goes_on(folder, how):
     assert result.exit_code == 0
     assert result.stderr.count("Warning: the labels come in long runs (") == 1
     assert "Shuffle the rows" in result.stderr
+
+
+@pytest.mark.parametrize("how", [{}, {"shards": 2}, {"holdout": 0.2}], ids=str)
+@pytest.mark.parametrize("change", ["fewer", "more", "others"])
+def test_data_that_change_between_passes(how, change, folder):
+    """Each pass opens the files again; what was learned before is saved."""
+    lines = Path("binary.svm").read_text().splitlines(keepends=True)
+    changed = {"fewer": lines[:-9], "more": lines + lines[:9], "others": lines[1:] + lines[:1]}
+
+    def change_it(line):
+        if line.pass_number == 2:
+            Path("binary.svm").write_text("".join(changed[change]))
+
+    how = {"passes": 4, "output": "part.model", "progress": change_it, **how}
+    with pytest.raises(InputError, match="the data have changed while they were learned: pass 3"):
+        rarefy.train("binary.svm", **how)
+    assert rarefy.load("part.model").t_ > 2 * N_ROWS * 0.7
+
+
+def test_a_compressed_file_of_no_bytes_is_not_complete(folder):
+    Path("empty.svm.gz").touch()
+    with pytest.raises(InputError, match=r"empty\.svm\.gz has 0 bytes"):
+        rarefy.train("binary.svm", "empty.svm.gz")
+
+
+def test_rows_in_memory_are_no_files():
+    with pytest.raises(ConfigError, match="a dict is not the name of a file"):
+        rarefy.train({"label": 1})

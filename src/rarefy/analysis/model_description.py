@@ -17,7 +17,7 @@ from rarefy.rules.penalty_norm import q_of
 from rarefy.stores import Kept
 from rarefy.streams.run import Position
 
-ALWAYS_SHOWN = ("passes", "fit_intercept", "importance")
+ALWAYS_SHOWN = ("passes", "shards", "fit_intercept", "importance")  # where there are some
 OF_ENDOWMENT = ("endowment", "endowment_by")
 ON_NEW_DATA = "possible, on new data"
 

@@ -14,11 +14,13 @@ from rarefy.errors import InputError
 from rarefy.readers import Reader
 from rarefy.readers.feature_names import texts_of
 from rarefy.readers.features.columns import Columns
-from rarefy.readers.in_memory import RowsReader
+from rarefy.readers.in_memory import LinesReader, RowsReader
 from rarefy.stores import Prepared, make_store
 from rarefy.streams.pipeline import prepared_batches
 from rarefy.streams.stream_model import StreamModel, with_targets
 from rarefy.training.plan import reader_of
+
+LINES_AT_A_TIME = 1 << 12
 
 
 class Piece(NamedTuple):
@@ -27,6 +29,7 @@ class Piece(NamedTuple):
     file: str
     share: float  # of the bytes of all data
     table: Any = None  # a handle of its rows, where these are in the memory of workers
+    format: str | None = None  # of the lines that its rows are, if they are such
 
 
 class Reading(NamedTuple):
@@ -121,7 +124,7 @@ def read_piece(
     """
     reader = like = reader_of({**reading.settings, "files": [piece.file]})
     if table is not None:
-        reader = RowsReader(table, like.labels.classes, piece.file)
+        reader = reader_of_table(table, piece.format, like.labels.classes, piece.file)
     reader.read_like(like.columns, like.cross, by_model=False)
     reader.labels.settle(words=reading.words is not None)
     reader.labels.add(reading.words or ())
@@ -134,6 +137,32 @@ def read_piece(
             yield _outline(prepared)
             yield _kept(prepared)
     yield End(reader.n_bad_lines, reader.bad_lines, reader.columns, store.noted())
+
+
+def reader_of_table(
+    table: Any, format: str | None, classes: tuple[str, ...], name: str
+) -> RowsReader | LinesReader:
+    """A reader of rows, or of lines of some format, each of which is a row of the only column."""
+    if format is None:
+        return RowsReader(table, classes, name)
+    return LinesReader(LinesOf(table, name), format, classes, name=name)
+
+
+class LinesOf:
+    """The texts of the only column of a table, as lines; they can be gone over again."""
+
+    def __init__(self, table: Any, name: str) -> None:
+        if table.num_columns != 1:
+            raise InputError(
+                f"{name}: a dataset of lines has one column, as from ray.data.read_text, and this "
+                f"one has {', '.join(table.column_names)}. Leave out `format` to read its columns."
+            )
+        self._table = table
+
+    def __iter__(self) -> Iterator[bytes]:
+        for batch in self._table.to_batches(max_chunksize=LINES_AT_A_TIME):
+            texts = batch.column(0).to_pylist()
+            yield "".join(f"{text}\n" for text in texts if text is not None).encode()
 
 
 def _outline(prepared: Prepared) -> Outline:

@@ -50,9 +50,16 @@ class RayWorkers:
         try:
             return self._ray.get(handle)
         except self._ray.exceptions.RayTaskError as error:
-            raise error.cause from None
+            cause = error.cause
+            if isinstance(cause, self._ray.exceptions.RayError):  # as when its disks are full
+                raise self._failure(cause) from error
+            raise cause from None
         except self._ray.exceptions.RayError as error:
-            raise ClusterError(f"Ray: {str(error).splitlines()[0]}") from error
+            raise self._failure(error) from error
+
+    @staticmethod
+    def _failure(error: Exception) -> ClusterError:
+        return ClusterError(f"Ray: {type(error).__name__}: {str(error).splitlines()[0]}")
 
     def read(self, reading: Reading, piece: Piece) -> Iterator[tuple[Outline, Handle] | End]:
         """Readers, which wait most of the time, take no core from those who learn."""
@@ -70,9 +77,12 @@ class RayWorkers:
         return self._items(handles)
 
     def _items(self, handles: Iterator[Handle]) -> Iterator[tuple[Outline, Handle] | End]:
-        for handle in handles:
-            item = self.result(handle)
-            yield item if isinstance(item, End) else (item, next(handles))
+        try:
+            for handle in handles:
+                item = self.result(handle)
+                yield item if isinstance(item, End) else (item, next(handles))
+        except self._ray.exceptions.RayError as error:
+            raise self._failure(error) from error
 
     def close(self) -> None:
         if self._is_own:

@@ -83,18 +83,20 @@ class LinesReader(Reader):
         format: str,
         classes: Sequence[str],
         block_bytes: int = BLOCK_BYTES,
+        name: str = NAME,
     ) -> None:
         super().__init__(
             [], format, columns=Columns(), classes=classes, cross=(), skip_bad_lines=False
         )
         self._lines = lines
         self._block_bytes = block_bytes
+        self._name = name
 
     def jobs(self, n_buffers: int | None = None) -> Iterator[Job[Batch]]:
         self.faults, self._numbers = BadLines(skip=False), count()
         has_groups = bool(self.cross or self.columns.ignore or self.columns.ngram)
         pool = self._pool(n_buffers, has_groups=has_groups)
-        return (job for job, _ in self._text_jobs(NAME, pool))
+        return (job for job, _ in self._text_jobs(self._name, pool))
 
     def _blocks(self, file: str, line_reached: Callable[[], int]) -> Iterator[Block]:
         return blocks_of(self._lines, self._block_bytes // self._expansion)

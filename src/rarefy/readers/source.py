@@ -30,6 +30,7 @@ from rarefy.readers.prefetch import READY_ITEMS
 BLOCK_BYTES = 3 << 20
 LONGEST_LINE = 16 << 20
 STDIN = "-"
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 NEWLINE = 10
 T = TypeVar("T")
 
@@ -126,6 +127,8 @@ def blocks(
         start = raw.read(LONGEST_MAGIC) if is_file or not at_once else _first_bytes(raw)
         kind = compression_of(start)
         if is_file:
+            if not start and Path(path).suffix in COMPRESSED:
+                raise InputError(f"{path} has 0 bytes; complete compressed files have more.")
             raw.seek(0)
         stream = raw if is_file else _Joined(start, raw)
         if kind is not None:

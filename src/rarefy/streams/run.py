@@ -123,6 +123,7 @@ class Run:
         self.passes = passes
         self.position = position  # up to which rows have been learned
         self._read = BEGINNING  # up to which they have been read, in this process
+        self._whole: Position | None = None  # the end of the first pass that was read to its end
         self.held_out = held_out
         self.before = predicted(model) if before is None else before  # when the run began
         self._first_pass = first_pass  # once it is over
@@ -184,9 +185,24 @@ class Run:
                 yield
             if self._read.rows < self.position.rows:
                 raise _other_data(self.position)
+            self._check_unchanged()
             self._first_pass = self.first_pass
             self.position = Position(self.position.pass_number + 1)
             yield
+
+    def _check_unchanged(self) -> None:
+        """Refuse to go on when a pass had other rows than the first one in this process."""
+        if self._whole is None:
+            self._whole = self._read
+        is_same = self._read.rows == self._whole.rows
+        if is_same and self._shuffling is None:
+            is_same = self._read.fingerprint == self._whole.fingerprint
+        if not is_same:
+            raise InputError(
+                f"the data have changed while they were learned: pass {self._read.pass_number} had "
+                f"{self._read.rows:,} rows, and pass {self._whole.pass_number} had "
+                f"{self._whole.rows:,}. Train again, on files that stay as they are."
+            )
 
     def again(self) -> Iterator[tuple[Prepared, NDArray[np.bool_]]]:
         """All rows of the data once more, and which of them are held out; nothing is learned.

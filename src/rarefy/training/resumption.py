@@ -174,4 +174,10 @@ def _same_reader(settings: dict[str, Any], data: Sequence[str | Path], resume: s
             f"{resume} was trained on standard input; give the same data again, with "
             f"{shlex.join(files)} as DATA."
         )
-    return reader_of({**settings, "files": expand(files)})
+    if not files:
+        raise RequestError(
+            f"{resume} was trained on a dataset in memory. To continue, write its rows to files in "
+            f"the same order (dataset.write_parquet), and give these as DATA."
+        )
+    format = settings["format"] if settings["files"] else None  # datasets have none of their own
+    return reader_of({**settings, "files": expand(files), "format": format})
