@@ -10,6 +10,7 @@ from click.testing import CliRunner
 import rarefy
 from rarefy.cli.group import main
 from rarefy.errors import ConfigError, DivergenceError, InputError, RarefyWarning
+from rarefy.streams.run import Run
 from rarefy.streams.stream_model import StreamModel
 from rarefy.training.procedure import Training
 from tests import data
@@ -299,16 +300,20 @@ def test_the_command_warns_of_grouped_labels_and_goes_on(folder, how):
 
 @pytest.mark.parametrize("how", [{}, {"shards": 2}, {"holdout": 0.2}], ids=str)
 @pytest.mark.parametrize("change", ["fewer", "more", "others"])
-def test_data_that_change_between_passes(how, change, folder):
+def test_data_that_change_between_passes(how, change, folder, monkeypatch):
     """Each pass opens the files again; what was learned before is saved."""
     lines = Path("binary.svm").read_text().splitlines(keepends=True)
     changed = {"fewer": lines[:-9], "more": lines + lines[:9], "others": lines[1:] + lines[:1]}
 
-    def change_it(line):
-        if line.pass_number == 2:
+    check = Run._check_unchanged
+
+    def check_and_change(run):
+        check(run)
+        if run._read.pass_number == 2:
             Path("binary.svm").write_text("".join(changed[change]))
 
-    how = {"passes": 4, "output": "part.model", "progress": change_it, **how}
+    monkeypatch.setattr(Run, "_check_unchanged", check_and_change)
+    how = {"passes": 4, "output": "part.model", **how}
     with pytest.raises(InputError, match="the data have changed while they were learned: pass 3"):
         rarefy.train("binary.svm", **how)
     assert rarefy.load("part.model").t_ > 2 * N_ROWS * 0.7
