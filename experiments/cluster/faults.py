@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -54,11 +55,11 @@ def workers_of(process: int) -> list[int]:
         for number, name in names.items()
         if name.startswith(b"ray::")
         and b"Agent" not in name
-        and process in _ancestors(number, parents)
+        and process in ancestors(number, parents)
     ]
 
 
-def _ancestors(number: int, parents: dict[int, int]) -> set[int]:
+def ancestors(number: int, parents: dict[int, int]) -> set[int]:
     found = set()
     while number in parents and number not in found:
         found.add(number)
@@ -105,7 +106,7 @@ class Killer:
 
 
 def trained_among_kills(
-    files: list[str], output: Path, seed: int, seconds: float, **how: object
+    files: list[str], output: Path, seed: int, seconds: float, **how: Any
 ) -> tuple[bytes, int]:
     """The model's bytes, and how many workers were killed meanwhile."""
     killer = Killer(seed, seconds)
@@ -126,7 +127,8 @@ def main() -> None:
     sharding.FEWEST_OF_A_SHARD = FEW_ROWS
     ray.init(num_cpus=asked.cores, log_to_driver=False, include_dashboard=False)
     with tempfile.TemporaryDirectory() as name:
-        folder, how = Path(name), {"shards": 4, "holdout": 0.1}
+        folder = Path(name)
+        how: dict[str, Any] = {"shards": 4, "holdout": 0.1}
         files = write_rows(folder, asked.rows)
         rarefy.train(*files, output=folder / "here.model", **how)
         expected = (folder / "here.model").read_bytes()

@@ -10,18 +10,18 @@ from matplotlib.figure import Figure
 from experiments.drawing import BLUE, GREEN, GREY, ORANGE, STYLE, save
 
 COLOURS = (BLUE, ORANGE, GREEN)
-LONGEST = "1e+09"  # rows
+BILLION = 10**9  # rows
 
 
-def draw_times(times: Mapping[str, Mapping[str, Mapping[str, float]]], file: Path) -> None:
+def draw_times(times: Mapping[str, Mapping[int, Mapping[int, float]]], file: Path) -> None:
     """How many times as fast as one core, by workers."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5, 3), layout="constrained")
         axes = figure.subplots()
         for colour, (name, of) in zip(COLOURS, times.items(), strict=True):
-            workers, hours = zip(*of[LONGEST].items(), strict=True)
+            workers, hours = zip(*of[BILLION].items(), strict=True)
             gains = [hours[0] / one for one in hours]
-            axes.loglog([int(k) for k in workers], gains, color=colour, marker=".", label=name)
+            axes.loglog(workers, gains, color=colour, marker=".", label=name)
         ideal = [1, max(gains)]
         axes.loglog(ideal, ideal, color=GREY, linestyle=":")
         axes.set_xscale("log", base=2)

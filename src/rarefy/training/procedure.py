@@ -168,7 +168,7 @@ class Training:
         if losses is None or position.rows or self.run.is_over:
             return
         judged = [number for number in range(1, position.pass_number) if is_judged(number)]
-        if len(losses) == len(judged):
+        if len(losses) >= len(judged):
             return
         with self.interruption.at_once():
             losses.append(self.tracker.loss_of_holdout())
