@@ -6,6 +6,7 @@ import pytest
 import rarefy
 from rarefy import ConfigError, SparseOnlineClassifier, SparseOnlineRegressor
 from rarefy.estimators import from_matrices, passes
+from rarefy.training.early_stopping import GAIN
 
 N_ROWS, N_COLUMNS = 600, 20
 RNG = np.random.default_rng(0)
@@ -54,7 +55,7 @@ def test_it_is_dropped_if_halves_are_better_predicted_by_half_a_standard_error(n
     for number in (4 * with_penalty, 16 * with_penalty):
         losses = losses_of_halves(y, 0.0, number)
         if losses.sum() < least.sum():
-            is_gain = losses.sum() < (1.0 - passes.GAIN) * least.sum()
+            is_gain = losses.sum() < (1.0 - GAIN) * least.sum()
             best, least = number, losses
             if is_gain:
                 continue
