@@ -36,7 +36,8 @@ def train(
     ----------
     *data : str, Path or Dataset
         Files or globs, which all workers can read under these names; or a dataset of Ray Data,
-        whose blocks Ray reads into its memory. The rows are learned in its order.
+        whose blocks Ray reads into its memory. The rows are learned in its order. With `format`,
+        the only column of the dataset has lines of VW text, svmlight or JSON.
     on : str or Workers, default="ray"
         Cluster: "ray", or "ray:ADDRESS" for one that is running (or set RAY_ADDRESS). Without an
         address, Ray starts processes on this machine.
